@@ -1,0 +1,51 @@
+# Everything a contributor or a new user runs. Needs Python 3.11 or newer and nothing else of ours.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+HOST ?= 127.0.0.1
+PORT ?= 8460
+
+.PHONY: run test fast check bench setup clean
+
+# Start the gateway with the demo board and print how to connect a client.
+run: $(VENV)/.run
+	@PYTHON_FOR_DEMO=$(abspath $(BIN)/python) $(BIN)/pegboard serve --config examples/demo/pegboard.yaml --data-dir .demo --host $(HOST) --port $(PORT)
+
+# Every test: core, search, store on both engines, providers, surfaces.
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(ARGS)
+
+# The tests that need no database server, no container and no patience.
+fast: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow" $(ARGS)
+
+# Format, lint, types and the import contracts.
+check: $(VENV)/.dev
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+# Where we stand against a floor and a peer, measured in the same run.
+bench: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.gateway $(ARGS)
+
+# A virtual environment with everything the other targets need.
+setup: $(VENV)/.dev
+
+clean:
+	rm -rf $(VENV) .demo .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pegboard needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 $(MAKECMDGOALS)")'
+	@echo "Setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
+	@echo "Installing what Pegboard needs (once, about a minute) …"
+	@$(PIP) --require-hashes -r requirements/run.txt
+	@$(PIP) --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/dev.txt
+	@echo "Installing what the tests need (once, about a minute) …"
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
