@@ -1,0 +1,134 @@
+"""One call's life: asked for, then admitted or refused; if admitted, exactly one outcome; always one record."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias, assert_never
+
+from .ids import CallId, PrincipalId, ToolId, WireName
+from .reference import closest
+from .resolve import Absent, Locked, Open, Resolution
+from .status import Reason, remedy, sentence, status
+from .tool import Json, Tool
+
+Arguments: TypeAlias = Mapping[str, Json]
+Validate: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
+"""Problems with these arguments, each naming the argument; empty when they fit."""
+
+
+@dataclass(frozen=True)
+class Call:
+    id: CallId
+    name: WireName
+    arguments: Arguments
+    principal: PrincipalId
+    at: datetime
+    raw: bytes | None = None
+    """The arguments as they came, when a surface has them: a provider may pass them on unread."""
+    client: str = ""
+    parent: CallId | None = None
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A call that passed the gate. Providers take only this, and only `admit` makes it."""
+
+    call: Call
+    tool: Tool
+    confirm: bool = False
+    """A person must say yes first."""
+
+
+@dataclass(frozen=True)
+class UnknownTool:
+    name: str
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ToolIsLocked:
+    tool: ToolId
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class BadArguments:
+    tool: ToolId
+    problems: tuple[str, ...]
+
+
+Refusal: TypeAlias = UnknownTool | ToolIsLocked | BadArguments
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The tool ran. The body is the protocol's result object, as JSON text, to be passed on as it is."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
+class ToolFailed:
+    """The tool ran and says it failed: the model should read this and adapt."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
+class ProviderFailed:
+    """The provider broke off, timed out or answered nonsense."""
+
+    why: str
+    may_have_run: bool
+
+
+@dataclass(frozen=True)
+class Cancelled:
+    """The caller gave up before there was an answer."""
+
+
+Outcome: TypeAlias = Returned | ToolFailed | ProviderFailed | Cancelled
+
+
+@dataclass(frozen=True)
+class CallRecord:
+    """What the audit keeps of one call. A refused call took no time at any provider."""
+
+    call: Call
+    tool: ToolId | None
+    ended: Refusal | Outcome
+    took: timedelta
+
+
+def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bool = False) -> Admitted | Refusal:
+    """The gate. What is outside the caller's view is unknown to it, by the same words as what does not exist."""
+    id = resolution.by_name.get(call.name)
+    if id is None:
+        return UnknownTool(call.name, closest(call.name, resolution.by_name))
+    match resolution.verdicts[id]:
+        case Absent():
+            return UnknownTool(call.name, closest(call.name, resolution.by_name))
+        case Locked(_, reason):
+            return ToolIsLocked(id, reason)
+        case Open(tool):
+            problems = validate(tool, call.arguments)
+            return BadArguments(id, problems) if problems else Admitted(call, tool, confirm)
+
+
+def refusal_text(refusal: Refusal) -> str:
+    """What was refused, why, and what to do: one text for every surface."""
+    match refusal:
+        case UnknownTool(name, near):
+            hint = (
+                f"Did you mean {' or '.join(repr(n) for n in near)}?"
+                if near
+                else "List the tools to see what there is."
+            )
+            return f"There is no tool {name!r} here. {hint}"
+        case ToolIsLocked(_, reason):
+            return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
+        case BadArguments(tool, problems):
+            listed = "\n".join(f"- {problem}" for problem in problems)
+            return f"The arguments do not fit {tool}:\n{listed}\nCorrect them and call again."
+        case _:
+            assert_never(refusal)

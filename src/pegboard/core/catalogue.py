@@ -1,0 +1,85 @@
+"""Everything that could be on the board: each provider's state, and the tools it last listed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TypeAlias
+
+from .ids import Source, ToolId
+from .tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    attempt: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    since: datetime
+    why: str
+    retry_at: datetime | None = None
+    last_lines: tuple[str, ...] = ()
+    """What the server last wrote to its error stream: for operators, never for agents."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsSignIn:
+    since: datetime
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """Not started, because it is switched off."""
+
+
+Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Off
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """A tool that was listed but cannot hang on the board, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One provider's latest word. A provider that goes down keeps its last tools, so the wall can show them locked."""
+
+    source: Source
+    health: Health
+    tools: tuple[Tool, ...] = ()
+    flaws: tuple[Flaw, ...] = ()
+
+    @cached_property
+    def by_id(self) -> Mapping[ToolId, Tool]:
+        return {tool.id: tool for tool in self.tools}
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    listings: Mapping[Source, Listing] = field(default_factory=dict[Source, Listing])
+
+    @cached_property
+    def tools(self) -> Mapping[ToolId, Tool]:
+        """Every tool there is, in one deterministic order: by source, then as the source listed them."""
+        return {tool.id: tool for listing in self.listings.values() for tool in listing.tools}
+
+    def health(self, source: Source) -> Health | None:
+        listing = self.listings.get(source)
+        return None if listing is None else listing.health
+
+
+def catalogue(listings: Iterable[Listing]) -> Catalogue:
+    latest = {listing.source: listing for listing in listings}
+    return Catalogue({source: latest[source] for source in sorted(latest, key=str)})

@@ -1,0 +1,193 @@
+"""All that a person can do to the policy. A surface makes a command; `apply` says what the policy becomes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TypeAlias, assert_never
+
+from .ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from .override import Override
+from .policy import Approval, Decided, Policy, Switch, Switchable
+from .server import Server, Trust
+from .tool import Fingerprint, ToolSpec
+from .toolset import Toolset
+
+
+@dataclass(frozen=True)
+class AddServer:
+    server: Server
+    toolset: Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveServer:
+    key: ServerKey
+
+
+@dataclass(frozen=True, slots=True)
+class ThrowSwitch:
+    what: Switchable
+    on: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Approve:
+    """Names the fingerprint that was read, so a spec that changed meanwhile is not approved unseen."""
+
+    tool: ToolId
+    spec: ToolSpec
+    read: Fingerprint
+
+
+@dataclass(frozen=True)
+class TakeBaseline:
+    """First sight of a server whose trust is baseline: what it lists now counts as seen when it was added."""
+
+    server: ServerKey
+    specs: Mapping[ToolId, ToolSpec] = field(default_factory=dict[ToolId, ToolSpec])
+
+
+@dataclass(frozen=True, slots=True)
+class SetTrust:
+    server: ServerKey
+    trust: Trust
+
+
+@dataclass(frozen=True)
+class SetOverride:
+    override: Override
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Exactly these toolsets, from now on; `None` takes the limit away."""
+
+    principal: PrincipalId
+    toolsets: frozenset[ToolsetId] | None
+
+
+Command: TypeAlias = AddServer | RemoveServer | ThrowSwitch | Approve | TakeBaseline | SetTrust | SetOverride | Grant
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    why: str
+
+
+def apply(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Policy | Rejected:
+    changed = _changed(policy, command, by, at)
+    if isinstance(changed, Rejected):
+        return changed
+    return replace(policy, decided=replace(changed, version=policy.version + 1))
+
+
+def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Decided | Rejected:
+    decided = policy.decided
+    match command:
+        case AddServer(server, toolset):
+            return _added(policy, server, toolset)
+        case RemoveServer(key):
+            return _removed(policy, key)
+        case ThrowSwitch(what, on, note):
+            if (missing := _missing(policy, what)) is not None:
+                return missing
+            return replace(decided, switches={**decided.switches, what: Switch(on, by, at, note)})
+        case Approve(tool, spec, read):
+            if spec.fingerprint != read:
+                return Rejected(f"{tool} changed while you were reading it. Review the difference again.")
+            return replace(decided, approvals={**decided.approvals, tool: Approval(spec, by, at)})
+        case TakeBaseline(key, specs):
+            if key in decided.baselined:
+                return Rejected(f"{key} was seen before: what it lists now must be approved one by one.")
+            seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in specs.items()}
+            return replace(
+                decided,
+                approvals={**seen, **decided.approvals},
+                baselined={**decided.baselined, key: at},
+            )
+        case SetTrust(key, trust):
+            if (missing := _missing(policy, key)) is not None:
+                return missing
+            return replace(decided, trust={**decided.trust, key: trust})
+        case SetOverride(override):
+            if override.declared:
+                return Rejected("A declared override lives in its file. Edit the file instead.")
+            rest = tuple(row for row in decided.overrides if (row.toolset, row.target) != _place(override))
+            return replace(decided, overrides=rest if _says_nothing(override) else (*rest, override))
+        case Grant(principal, toolsets):
+            grants = {who: what for who, what in decided.grants.items() if who != principal}
+            return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
+        case _:
+            assert_never(command)
+
+
+def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Rejected:
+    key = server.key
+    if (there := policy.servers.get(key)) is not None:
+        return Rejected(f"Server {key} is there already: {there.origin}. Choose another id, or remove it first.")
+    if (known := policy.declared.toolsets.get(toolset.id)) is not None:
+        return Rejected(
+            f"Toolset {toolset.id!r} is declared at {known.origin}, and a declared toolset is the operator's. "
+            f"Choose another toolset, or add the server in the file."
+        )
+    decided = policy.decided
+    return replace(
+        decided,
+        servers={**decided.servers, key: server},
+        toolsets={toolset.id: toolset, **decided.toolsets},
+    )
+
+
+def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:
+    """Takes with it what was decided about the server alone, so that adding it again starts from first sight."""
+    if (declared := policy.declared.servers.get(key)) is not None:
+        return Rejected(f"Server {key} is declared at {declared.origin}. Remove it there.")
+    if (missing := _missing(policy, key)) is not None:
+        return missing
+    decided = policy.decided
+    servers = {k: server for k, server in decided.servers.items() if k != key}
+    orphaned = all(k.toolset != key.toolset for k in servers) and decided.toolsets[key.toolset].user_mcp
+
+    def stays(what: Switchable) -> bool:
+        if isinstance(what, ToolId):
+            return what.source != key
+        return what != key and not (orphaned and what == key.toolset)
+
+    return replace(
+        decided,
+        servers=servers,
+        toolsets={id: toolset for id, toolset in decided.toolsets.items() if not (orphaned and id == key.toolset)},
+        switches={what: switch for what, switch in decided.switches.items() if stays(what)},
+        approvals={tool: approval for tool, approval in decided.approvals.items() if tool.source != key},
+        baselined={k: when for k, when in decided.baselined.items() if k != key},
+        trust={k: trust for k, trust in decided.trust.items() if k != key},
+        overrides=tuple(
+            row
+            for row in decided.overrides
+            if not (isinstance(row.target, ToolId) and row.target.source == key)
+            and not (orphaned and row.toolset == key.toolset)
+        ),
+    )
+
+
+def _missing(policy: Policy, what: Switchable) -> Rejected | None:
+    """Tools come and go, so a switch may name one that is not listed now; its server must be known."""
+    match what:
+        case ToolId(ServerKey() as key) | (ServerKey() as key):
+            if key not in policy.servers:
+                return Rejected(f"There is no server {key}. See: pegboard servers list")
+        case str():
+            if what not in policy.toolsets:
+                return Rejected(f"There is no toolset {what!r}. See: pegboard servers list")
+        case ToolId():
+            pass
+    return None
+
+
+def _place(override: Override) -> tuple[object, object]:
+    return override.toolset, override.target
+
+
+def _says_nothing(override: Override) -> bool:
+    return override == Override(override.toolset, override.target)

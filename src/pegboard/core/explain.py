@@ -1,0 +1,99 @@
+"""Why a tool is where it is: every step of the decision and what it said, by the code that decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .catalogue import Catalogue
+from .ids import ToolId
+from .policy import Policy
+from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
+from .rules import RULES, Rule
+from .selection import Everything, Selection
+from .status import remedy, sentence
+from .view import View
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question that was asked of the tool. `lets` is whether it let the tool through."""
+
+    asked: str
+    lets: bool
+    said: str
+
+
+@dataclass(frozen=True)
+class Trail:
+    tool: ToolId
+    verdict: Verdict
+    wire_name: str | None
+    steps: tuple[Step, ...]
+
+
+QUESTIONS: Final = {
+    "owner_is_on": "Is its server and toolset on?",
+    "server_is_reviewed": "Is its server out of quarantine?",
+    "limit_lets_it": "Does its server's enabled_tools or disabled_tools let it?",
+    "no_pattern_denies_it": "Does no deny pattern fit it?",
+    "no_declared_override_denies_it": "Does no declared override deny it?",
+    "is_switched_on": "Is the tool switched on?",
+    "is_approved": "Is its exact definition approved?",
+    "provider_is_up": "Is its server up?",
+    "owner_is_known": "Is its server declared or installed?",
+}
+
+
+def explain(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
+    """`None` when the catalogue has no such tool."""
+    tool = catalogue.tools.get(id)
+    if tool is None:
+        return None
+    resolution = resolve(catalogue, policy, view)
+    health = catalogue.health(id.source)
+    rules = [_rule_step(rule, verdict_on(tool, health, policy, (rule,))) for rule in RULES]
+    return Trail(
+        tool=id,
+        verdict=resolution.verdicts[id],
+        wire_name=resolution.names.get(id),
+        steps=(*_view_steps(resolution, policy, id), *rules),
+    )
+
+
+def _rule_step(rule: Rule, verdict: Verdict) -> Step:
+    asked = QUESTIONS[rule.__name__]
+    if not isinstance(verdict, Locked):
+        return Step(asked, True, "yes")
+    return Step(asked, False, f"{verdict.status.value}: {sentence(verdict.reason)} {remedy(verdict.reason)}")
+
+
+def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:
+    verdict = resolution.verdicts[id]
+    removed = verdict.removed if isinstance(verdict, Absent) else None
+    view = resolution.view
+    steps = [
+        Step(
+            "Does the board's selection choose it?",
+            not isinstance(removed, NotSelected),
+            f"{'no' if isinstance(removed, NotSelected) else 'yes'}: {selection_text(policy.declared.selection)}",
+        )
+    ]
+    if isinstance(removed, NotSelected):
+        return steps
+    granted = policy.granted(view.principal)
+    scope = "everything" if granted is None else ", ".join(sorted(granted)) or "nothing"
+    steps.append(Step(f"Is {view.principal} granted it?", not isinstance(removed, NotGranted), f"granted: {scope}"))
+    for narrowing in view.narrowings:
+        away = isinstance(removed, NarrowedAway) and removed.by == narrowing
+        steps.append(Step("Does the request keep it?", not away, selection_text(narrowing)))
+    return steps
+
+
+def selection_text(selection: Selection) -> str:
+    toolsets = "all" if isinstance(selection.toolsets, Everything) else ", ".join(selection.toolsets.names) or "none"
+    parts = [f"toolsets {toolsets}"]
+    if selection.enabled:
+        parts.append(f"plus {', '.join(selection.enabled)}")
+    if selection.disabled:
+        parts.append(f"minus {', '.join(selection.disabled)}")
+    return ", ".join(parts)

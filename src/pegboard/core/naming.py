@@ -1,0 +1,60 @@
+"""Wire names: what a client or model sees. Legal, unique, stable, and never moved from one tool to another unsaid."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from .ids import ServerKey, ToolId, WireName
+
+MAX_LENGTH: Final = 64
+_LEGAL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def _own(id: ToolId) -> str:
+    return id.name
+
+
+def _with_toolset(id: ToolId) -> str:
+    return f"{id.toolset}__{_ILLEGAL.sub('_', id.name)}"
+
+
+def _with_server(id: ToolId) -> str:
+    key = id.source
+    own = _ILLEGAL.sub("_", id.name)
+    return f"{key.toolset}__{key.server}__{own}" if isinstance(key, ServerKey) else _with_toolset(id)
+
+
+def _hashed(id: ToolId) -> str:
+    """Always legal, and as good as unique: the id's own hash closes it."""
+    digest = hashlib.sha256(str(id).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{_with_server(id)[: MAX_LENGTH - 11]}_{digest}"
+
+
+_LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own, _with_toolset, _with_server)
+
+
+def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+    """The shortest form that is legal and meant by one tool only. Independent of the order of the tools."""
+    waiting = list(tools)
+    given: dict[ToolId, WireName] = {}
+    taken: set[str] = set()
+    order = tuple(waiting)
+    for form in _LEVELS:
+        wanted = [(id, form(id)) for id in waiting]
+        counts = Counter(name for _, name in wanted)
+        rest: list[ToolId] = []
+        for id, name in wanted:
+            owner = held.get(WireName(name), id)
+            if counts[name] == 1 and name not in taken and owner == id and _LEGAL.fullmatch(name):
+                given[id] = WireName(name)
+            else:
+                rest.append(id)
+        # A name that several wanted stays nobody's, so that adding one tool never hands its name to another.
+        taken.update(counts)
+        waiting = rest
+    for id in waiting:
+        given[id] = WireName(_hashed(id))
+    return {id: given[id] for id in order}

@@ -1,0 +1,153 @@
+"""What people decided. One immutable value: what a file declares below, what people changed at run time on top."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TypeAlias
+
+from .ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from .override import Override, OverrideIndex
+from .pattern import Pattern
+from .selection import Selection
+from .server import DeclaredAt, Server, Trust
+from .tool import Fingerprint, ToolSpec
+from .toolset import Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A decision with its author: a switch nobody threw cannot exist."""
+
+    on: bool
+    by: PrincipalId
+    at: datetime
+    note: str = ""
+
+
+Switchable: TypeAlias = ToolId | ServerKey | ToolsetId
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A person accepted this exact spec. Any other fingerprint is unapproved, with no flag to forget to clear."""
+
+    spec: ToolSpec
+    by: PrincipalId
+    at: datetime
+    first_sight: bool = False
+    """Recorded when the server was first seen, because its trust says so; nobody read it one by one."""
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        return self.spec.fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """An operator's deny pattern, and where it was written."""
+
+    pattern: Pattern
+    at: DeclaredAt
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The operator's file: read-only to everything else."""
+
+    servers: Mapping[ServerKey, Server] = field(default_factory=dict[ServerKey, Server])
+    toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
+    selection: Selection = field(default_factory=Selection)
+    denials: tuple[Denial, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the store keeps. Every change makes a new value with the next version."""
+
+    version: int = 0
+    servers: Mapping[ServerKey, Server] = field(default_factory=dict[ServerKey, Server])
+    toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
+    switches: Mapping[Switchable, Switch] = field(default_factory=dict[Switchable, Switch])
+    approvals: Mapping[ToolId, Approval] = field(default_factory=dict[ToolId, Approval])
+    baselined: Mapping[ServerKey, datetime] = field(default_factory=dict[ServerKey, datetime])
+    """When a server's tools were first seen. Whatever it lists later is new."""
+    overrides: tuple[Override, ...] = ()
+    trust: Mapping[ServerKey, Trust] = field(default_factory=dict[ServerKey, Trust])
+    grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
+
+
+@dataclass(frozen=True)
+class Policy:
+    declared: Declared = field(default_factory=Declared)
+    decided: Decided = field(default_factory=Decided)
+
+    @property
+    def version(self) -> int:
+        return self.decided.version
+
+    @cached_property
+    def servers(self) -> Mapping[ServerKey, Server]:
+        """A clash of the two sources is an error found before a policy is made; should one slip in, the file wins."""
+        both = {**self.decided.servers, **self.declared.servers}
+        return {key: both[key] for key in sorted(both, key=str)}
+
+    @cached_property
+    def toolsets(self) -> Mapping[ToolsetId, Toolset]:
+        both = {**self.decided.toolsets, **self.declared.toolsets}
+        return {id: both[id] for id in sorted(both)}
+
+    @cached_property
+    def declared_overrides(self) -> OverrideIndex:
+        return OverrideIndex(self.declared.overrides)
+
+    @cached_property
+    def decided_overrides(self) -> OverrideIndex:
+        return OverrideIndex(self.decided.overrides)
+
+    @cached_property
+    def overrides(self) -> OverrideIndex:
+        return OverrideIndex((*self.declared.overrides, *self.decided.overrides))
+
+    def trust(self, server: Server) -> Trust:
+        return self.decided.trust.get(server.key, server.trust)
+
+    def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
+        """`None`: nothing was said of this principal, and so nothing is taken away."""
+        said = self.decided.grants.get(principal)
+        return self.declared.grants.get(principal) if said is None else said
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """One id in both sources. Neither is touched; a person must rename or remove one."""
+
+    id: str
+    declared: DeclaredAt | str
+    installed: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.id!r} is declared at {self.declared} and also {self.installed}. "
+            f"Rename it in the file, or run: pegboard servers remove {self.id}"
+        )
+
+
+def clashes(declared: Declared, decided: Decided) -> tuple[Clash, ...]:
+    servers = [
+        Clash(str(key), _where(declared.servers[key]), str(decided.servers[key].origin))
+        for key in sorted(declared.servers.keys() & decided.servers.keys(), key=str)
+    ]
+    clashing = {key.split("~")[0] for key in (clash.id for clash in servers)}
+    toolsets = [
+        Clash(id, _where(declared.toolsets[id]), str(decided.toolsets[id].origin))
+        for id in sorted(declared.toolsets.keys() & decided.toolsets.keys())
+        if id not in clashing
+    ]
+    return (*servers, *toolsets)
+
+
+def _where(thing: Server | Toolset) -> DeclaredAt | str:
+    return thing.origin if isinstance(thing.origin, DeclaredAt) else str(thing.origin)

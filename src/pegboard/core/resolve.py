@@ -1,0 +1,162 @@
+"""The one question of the whole product: for this caller, now, which tools are open, and why not the others?"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TypeAlias
+
+from .catalogue import Catalogue, Health, Listing
+from .ids import BUILTIN, ToolId, WireName
+from .naming import wire_names
+from .policy import Policy
+from .reference import Directory, Unknown
+from .rules import RULES, Rule
+from .selection import Selected, Selection, select
+from .status import Reason, Status, precedence, status
+from .tool import Tool
+from .view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    tool: Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Locked for at least one reason; all are kept, so that mending the first shows the next."""
+
+    tool: Tool
+    reason: Reason
+    more: tuple[Reason, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        return status(self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class NotGranted:
+    """The principal's grants do not cover the tool's toolset."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotSelected:
+    """The board's own selection leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowedAway:
+    """The caller's own narrowing leaves it out."""
+
+    by: Selection
+
+
+Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Outside this caller's view. An agent is not told that it exists."""
+
+    tool: Tool
+    removed: Removal
+
+
+Verdict: TypeAlias = Open | Locked | Absent
+Judge: TypeAlias = Callable[[Listing, Policy], Mapping[ToolId, Open | Locked]]
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """A verdict for every tool in the catalogue: nothing is dropped on the way."""
+
+    policy_version: int
+    view: View
+    verdicts: Mapping[ToolId, Verdict]
+    names: Mapping[ToolId, WireName]
+    """Of everything this caller may know of, open or locked: a lock never renames another tool."""
+    unknown: tuple[Unknown, ...] = ()
+    """What the board's own selection names in vain."""
+    refused: tuple[Unknown, ...] = ()
+    """What the caller's narrowing names in vain. With any of these, the request is an error."""
+    offered: frozenset[ToolId] = field(default_factory=frozenset[ToolId])
+    """What a narrowing may choose from."""
+
+    @cached_property
+    def by_name(self) -> Mapping[WireName, ToolId]:
+        return MappingProxyType({name: id for id, name in self.names.items()})
+
+    def open(self) -> Iterator[Tool]:
+        return (verdict.tool for verdict in self.verdicts.values() if isinstance(verdict, Open))
+
+    def locked(self) -> Iterator[Locked]:
+        return (verdict for verdict in self.verdicts.values() if isinstance(verdict, Locked))
+
+
+def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
+    """The verdicts of one provider's tools, whoever asks. A pure function of its arguments, so it may be remembered."""
+    return {tool.id: verdict_on(tool, listing.health, policy) for tool in listing.tools}
+
+
+def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Open | Locked:
+    reasons = [reason for rule in rules if (reason := rule(tool, health, policy)) is not None]
+    if not reasons:
+        return Open(tool)
+    first, *more = sorted(reasons, key=precedence)
+    return Locked(tool, first, tuple(more))
+
+
+def directory(catalogue: Catalogue, policy: Policy) -> Directory:
+    known = {*policy.toolsets, *(source.toolset for source in catalogue.listings)}
+    return Directory(tuple(catalogue.tools), frozenset(known - {BUILTIN}) | ({BUILTIN} & known))
+
+
+def resolve(
+    catalogue: Catalogue,
+    policy: Policy,
+    view: View,
+    *,
+    judge: Judge = judge,
+    held: Mapping[WireName, ToolId] = MappingProxyType({}),
+) -> Resolution:
+    """`held` are the names this caller was given before: a name never moves from one tool to another unsaid."""
+    everyone = directory(catalogue, policy)
+    chosen = select(policy.declared.selection, everyone)
+    granted = policy.granted(view.principal)
+    reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
+    offered = Directory(
+        tuple(id for id in everyone.ids if id in reach),
+        everyone.toolsets if granted is None else everyone.toolsets & granted,
+    )
+    narrowed = [(narrowing, select(narrowing, offered)) for narrowing in view.narrowings]
+    verdicts: dict[ToolId, Verdict] = {}
+    for listing in catalogue.listings.values():
+        judged = judge(listing, policy)
+        for tool in listing.tools:
+            removed = _removal(tool.id, chosen, reach, narrowed)
+            verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
+    present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
+    return Resolution(
+        policy_version=policy.version,
+        view=view,
+        verdicts=verdicts,
+        names=wire_names(present, held),
+        unknown=chosen.unknown,
+        refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
+        offered=offered.known,
+    )
+
+
+def _removal(
+    id: ToolId, chosen: Selected, reach: frozenset[ToolId], narrowed: list[tuple[Selection, Selected]]
+) -> Removal | None:
+    if id not in chosen.tools:
+        return NotSelected()
+    if id not in reach:
+        return NotGranted()
+    for narrowing, selected in narrowed:
+        if id not in selected.tools:
+            return NarrowedAway(narrowing)
+    return None

@@ -1,0 +1,140 @@
+"""The rules. A rule can lock a tool, or say nothing; no rule can unlock what another one locked."""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias, assert_never
+
+from .catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from .ids import ServerKey
+from .pattern import Pattern
+from .policy import Policy
+from .server import AllButTools, EveryTool, OnlyTools, Server, Trust
+from .status import (
+    ChangedSinceApproval,
+    DeniedByLimit,
+    DeniedByOverride,
+    DeniedByPattern,
+    NeverApproved,
+    OwnerOff,
+    Quarantined,
+    Reason,
+    SwitchedOff,
+    Unavailable,
+    Undetermined,
+)
+from .tool import Tool
+
+Rule: TypeAlias = Callable[[Tool, Health | None, Policy], Reason | None]
+"""Looks at one tool, the health of its provider, and what people decided."""
+
+
+def owner_is_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """The toolset first, then the server: each by its switch, else as it was declared or installed."""
+    toolset = policy.toolsets.get(tool.id.toolset)
+    if toolset is not None:
+        switch = policy.decided.switches.get(toolset.id)
+        if not (switch.on if switch is not None else toolset.enabled):
+            return OwnerOff(toolset.id, switch or toolset.origin)
+    server = _server(tool, policy)
+    if server is not None:
+        switch = policy.decided.switches.get(server.key)
+        if not (switch.on if switch is not None else server.enabled):
+            return OwnerOff(server.key, switch or server.origin)
+    return None
+
+
+def owner_is_known(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """A tool of a server that no policy names is nobody's: it stays locked."""
+    if isinstance(tool.id.source, ServerKey) and tool.id.source not in policy.servers:
+        return Undetermined(tool.id, f"no server {tool.id.source} is declared or installed")
+    return None
+
+
+def server_is_reviewed(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    server = _server(tool, policy)
+    return Quarantined(server.key) if server is not None and server.quarantined else None
+
+
+def limit_lets_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    server = _server(tool, policy)
+    if server is None:
+        return None
+    match server.limit:
+        case EveryTool():
+            return None
+        case OnlyTools(names):
+            if not _among(tool, names):
+                return DeniedByLimit(tool.id, "not among the enabled_tools", server.origin)
+        case AllButTools(names):
+            if _among(tool, names):
+                return DeniedByLimit(tool.id, "among the disabled_tools", server.origin)
+        case _:
+            assert_never(server.limit)
+    return None
+
+
+def no_pattern_denies_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    for denial in policy.declared.denials:
+        if denial.pattern.matches(tool.id):
+            return DeniedByPattern(tool.id, denial.pattern, denial.at)
+    return None
+
+
+def no_declared_override_denies_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    return DeniedByOverride(tool.id) if policy.declared_overrides.for_tool(tool.id).enabled is False else None
+
+
+def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """The tool's own switch is the nearest; without one, a person's override may hide it."""
+    switch = policy.decided.switches.get(tool.id)
+    if switch is not None:
+        return None if switch.on else SwitchedOff(tool.id, switch)
+    return SwitchedOff(tool.id, None) if policy.decided_overrides.for_tool(tool.id).enabled is False else None
+
+
+def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """First sight is no case here: the gateway approves what it sees first, by a command with an author."""
+    server = _server(tool, policy)
+    if server is None or policy.trust(server) is Trust.OPEN:
+        return None
+    approval = policy.decided.approvals.get(tool.id)
+    if approval is None:
+        return NeverApproved(tool.id)
+    if approval.fingerprint != tool.spec.fingerprint:
+        return ChangedSinceApproval(tool.id, approval.spec, tool.spec)
+    return None
+
+
+def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    match health:
+        case Up():
+            return None
+        case Starting() | Down() | NeedsSignIn() | Off():
+            return Unavailable(tool.id.source, health)
+        case None:
+            return Undetermined(tool.id, f"nothing is known of {tool.id.source}")
+        case _:
+            assert_never(health)
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    owner_is_on,
+    server_is_reviewed,
+    limit_lets_it,
+    no_pattern_denies_it,
+    no_declared_override_denies_it,
+    is_switched_on,
+    is_approved,
+    provider_is_up,
+    owner_is_known,
+)
+"""Their order changes no verdict: reasons are told in the order of their statuses."""
+
+
+def _server(tool: Tool, policy: Policy) -> Server | None:
+    source = tool.id.source
+    return policy.servers.get(source) if isinstance(source, ServerKey) else None
+
+
+def _among(tool: Tool, names: tuple[str, ...]) -> bool:
+    """Names or patterns over the tool's own name: the scope is the server itself."""
+    return any(name == tool.id.name or Pattern("*", name).matches(tool.id) for name in names)

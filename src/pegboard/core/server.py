@@ -1,0 +1,112 @@
+"""An MCP server as people declare or install it: how to reach it, and what they allow of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import TypeAlias
+
+from .ids import PrincipalId, ServerKey
+
+
+class Trust(Enum):
+    """When a server's tools need a person's word before a model may use them."""
+
+    OPEN = "open"
+    BASELINE = "baseline"
+    STRICT = "strict"
+
+
+class Transport(Enum):
+    STREAMABLE_HTTP = "http"
+    SSE = "sse"
+
+
+@dataclass(frozen=True)
+class Stdio:
+    """A child process. Values may hold `${…}` references; they are read only when the process starts."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None
+
+
+@dataclass(frozen=True)
+class Http:
+    """A server at a URL. Values may hold `${…}` references; they are read only when a connection opens."""
+
+    url: str
+    transport: Transport = Transport.STREAMABLE_HTTP
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Connection: TypeAlias = Stdio | Http
+
+
+@dataclass(frozen=True, slots=True)
+class EveryTool:
+    """The operator limits nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyTools:
+    """`enabled_tools`: names or patterns; everything else of the server is denied."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllButTools:
+    """`disabled_tools`: names or patterns that are denied."""
+
+    names: tuple[str, ...]
+
+
+ToolLimit: TypeAlias = EveryTool | OnlyTools | AllButTools
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. Every wait on a server is bounded by one of these."""
+
+    start: float = 30.0
+    call: float = 120.0
+    stop: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredAt:
+    """Written by an operator, in a file: read-only to everything else."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledBy:
+    """Added at run time, by a person, and kept in the store."""
+
+    by: PrincipalId
+    at: datetime
+
+    def __str__(self) -> str:
+        return f"installed by {self.by}"
+
+
+Origin: TypeAlias = DeclaredAt | InstalledBy
+
+
+@dataclass(frozen=True)
+class Server:
+    key: ServerKey
+    connection: Connection
+    origin: Origin
+    enabled: bool = True
+    trust: Trust = Trust.BASELINE
+    limit: ToolLimit = field(default_factory=EveryTool)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    quarantined: bool = False

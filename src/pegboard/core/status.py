@@ -1,0 +1,203 @@
+"""Why a tool is locked: a closed list with a total precedence; each reason has one sentence and one remedy."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias, assert_never
+
+from .catalogue import Down, NeedsSignIn, Off, Starting
+from .ids import ServerKey, Source, ToolId, ToolsetId
+from .pattern import Pattern
+from .policy import Switch
+from .server import DeclaredAt, InstalledBy, Origin
+from .tool import ToolSpec
+
+
+class Status(Enum):
+    """In the order of precedence: of all that applies, the first is *the* status."""
+
+    SERVER_DISABLED = "server_disabled"
+    SERVER_QUARANTINED = "server_quarantined"
+    DISABLED_BY_CONFIG = "disabled_by_config"
+    DISABLED_BY_USER = "disabled_by_user"
+    PENDING_APPROVAL = "pending_approval"
+    SERVER_UNAVAILABLE = "server_unavailable"
+    DISABLED_UNKNOWN = "disabled_unknown"
+
+
+PRECEDENCE: Final = {status: place for place, status in enumerate(Status)}
+
+
+@dataclass(frozen=True)
+class OwnerOff:
+    """The server or toolset that owns the tool is off: by a switch, or as it was declared."""
+
+    owner: ServerKey | ToolsetId
+    by: Switch | Origin
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    server: ServerKey
+
+
+@dataclass(frozen=True)
+class DeniedByLimit:
+    """The server's own `enabled_tools` or `disabled_tools`."""
+
+    tool: ToolId
+    key: str
+    at: Origin
+
+
+@dataclass(frozen=True)
+class DeniedByPattern:
+    tool: ToolId
+    pattern: Pattern
+    at: DeclaredAt
+
+
+@dataclass(frozen=True)
+class DeniedByOverride:
+    tool: ToolId
+
+
+@dataclass(frozen=True)
+class SwitchedOff:
+    tool: ToolId
+    by: Switch | None
+    """`None` when a person's override pattern hides it."""
+
+
+@dataclass(frozen=True)
+class NeverApproved:
+    tool: ToolId
+
+
+@dataclass(frozen=True)
+class ChangedSinceApproval:
+    tool: ToolId
+    approved: ToolSpec
+    now: ToolSpec
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    source: Source
+    health: Starting | Down | NeedsSignIn | Off
+
+
+@dataclass(frozen=True)
+class Undetermined:
+    """A look-up failed, or nothing else fits. It locks, because an unknown state is not an open one."""
+
+    tool: ToolId
+    why: str
+
+
+Reason: TypeAlias = (
+    OwnerOff
+    | Quarantined
+    | DeniedByLimit
+    | DeniedByPattern
+    | DeniedByOverride
+    | SwitchedOff
+    | NeverApproved
+    | ChangedSinceApproval
+    | Unavailable
+    | Undetermined
+)
+
+
+def status(reason: Reason) -> Status:
+    match reason:
+        case OwnerOff():
+            return Status.SERVER_DISABLED
+        case Quarantined():
+            return Status.SERVER_QUARANTINED
+        case DeniedByLimit() | DeniedByPattern() | DeniedByOverride():
+            return Status.DISABLED_BY_CONFIG
+        case SwitchedOff():
+            return Status.DISABLED_BY_USER
+        case NeverApproved() | ChangedSinceApproval():
+            return Status.PENDING_APPROVAL
+        case Unavailable():
+            return Status.SERVER_UNAVAILABLE
+        case Undetermined():
+            return Status.DISABLED_UNKNOWN
+        case _:
+            assert_never(reason)
+
+
+def precedence(reason: Reason) -> int:
+    return PRECEDENCE[status(reason)]
+
+
+def sentence(reason: Reason) -> str:
+    """What is wrong and who or what made it so. It goes to agents too, so it never quotes a tool's own words."""
+    match reason:
+        case OwnerOff(owner, by):
+            what = f"Server {owner}" if isinstance(owner, ServerKey) else f"Toolset {owner}"
+            return f"{what} is off: {_by(by)}."
+        case Quarantined(server):
+            return f"Server {server} is in quarantine until a person has reviewed it."
+        case DeniedByLimit(tool, key, at):
+            return f"{tool} is denied by the operator: {key} of its server ({at})."
+        case DeniedByPattern(tool, pattern, at):
+            return f"{tool} is denied by the operator: deny pattern {str(pattern)!r} ({at})."
+        case DeniedByOverride(tool):
+            return f"{tool} is denied by the operator: a declared override sets enabled to false."
+        case SwitchedOff(tool, switch):
+            return f"{tool} is hidden by a person's override." if switch is None else f"{tool} was {_by(switch)}."
+        case NeverApproved(tool):
+            return f"{tool} is waiting for a person's approval."
+        case ChangedSinceApproval(tool):
+            return f"{tool} changed since it was approved."
+        case Unavailable(source, health):
+            return f"{source} {_health(health)}."
+        case Undetermined(tool, why):
+            return f"The state of {tool} could not be determined: {why}."
+        case _:
+            assert_never(reason)
+
+
+REMEDIES: Final = {
+    Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable SERVER, or in the UI.",
+    Status.SERVER_QUARANTINED: "Ask the user to review the server in the UI.",
+    Status.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
+    Status.DISABLED_BY_USER: "Ask the user to switch the tool on again in the UI.",
+    Status.PENDING_APPROVAL: "Ask the user to review the difference and approve the tool in the UI.",
+    Status.SERVER_UNAVAILABLE: "Try again in a moment; if it stays so, ask the user to run: pegboard doctor",
+    Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
+}
+"""One remedy a status: the same words wherever the status is told."""
+
+
+def remedy(reason: Reason) -> str:
+    return REMEDIES[status(reason)]
+
+
+def _by(by: Switch | Origin) -> str:
+    match by:
+        case Switch():
+            note = f" ({by.note})" if by.note else ""
+            return f"switched off by {by.by} on {by.at:%Y-%m-%d}{note}"
+        case DeclaredAt():
+            return f"enabled is false at {by}"
+        case InstalledBy():
+            return f"installed switched off by {by.by}"
+        case _:
+            assert_never(by)
+
+
+def _health(health: Starting | Down | NeedsSignIn | Off) -> str:
+    match health:
+        case Starting(attempt):
+            return f"is starting (attempt {attempt})"
+        case Down(_, why):
+            return f"is down: {why.rstrip('.')}"
+        case NeedsSignIn():
+            return "needs a person to sign in"
+        case Off():
+            return "is not running"
+        case _:
+            assert_never(health)

@@ -1,0 +1,129 @@
+"""What the gateway asks of the world. Adapters implement these; the core never sees them."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from .core.call import Admitted, CallRecord, Outcome
+from .core.catalogue import Listing
+from .core.ids import PrincipalId, Source
+from .core.policy import Decided
+from .core.server import Server
+
+Ring: TypeAlias = Callable[[], None]
+"""A bell: it carries nothing. Whoever hears it asks again."""
+
+Clock: TypeAlias = Callable[[], datetime]
+"""The time now, with its zone."""
+
+Progress: TypeAlias = Callable[[float, float | None, str | None], None]
+"""How far a call has come: done, of how much, in words."""
+
+
+class Provider(Protocol):
+    """A source of tools. Whoever made it runs it in a task of their own and hears its bell."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def listing(self) -> Listing:
+        """The latest word, at once and without waiting."""
+        ...
+
+    async def run(self, ring: Ring) -> None:
+        """Keep the source alive until cancelled: start, watch, restart. Rings whenever the listing may differ."""
+        ...
+
+    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+        """Never raises for what a server does; a cancelled call is cancelled upstream."""
+        ...
+
+    def restart(self) -> None:
+        """Start over now, whatever the state."""
+        ...
+
+    def log(self) -> Sequence[str]:
+        """The last lines the source wrote, oldest first."""
+        ...
+
+
+ProviderFor: TypeAlias = Callable[[Server], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Someone else decided meanwhile: nothing was written. Load again and look before deciding."""
+
+    current: int
+
+
+class PolicyStore(Protocol):
+    async def load(self) -> Decided: ...
+
+    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+        """All of the change or nothing of it, and only if `before` is still what the store holds."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """Yields when another process may have saved."""
+        ...
+
+
+@dataclass(frozen=True)
+class AuditQuery:
+    """Newest first. Every field narrows; `before` is a record's number, for paging."""
+
+    tool: str | None = None
+    principal: str | None = None
+    ended: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    number: int
+    at: datetime
+    call_id: str
+    parent_id: str | None
+    principal: str
+    client: str
+    name: str
+    tool: str | None
+    ended: str
+    """`returned`, `tool_failed`, `provider_failed`, `cancelled`, or a refusal: `unknown_tool`, `bad_arguments`,
+    or the status of a locked tool."""
+    said: str
+    took_us: int
+    argument_bytes: int
+    result_bytes: int
+
+
+class Audit(Protocol):
+    def record(self, record: CallRecord) -> None:
+        """Never waits and never fails: a full queue drops the record and counts it."""
+        ...
+
+    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    """A `${…}` reference that stands for nothing: what it was, and what to do."""
+
+    why: str
+
+
+Expand: TypeAlias = Callable[[str], str | Unresolved]
+"""Replaces `${NAME}`, `${NAME:-default}` and `${file:path}` in a text, at the moment the value is needed."""
