@@ -1,0 +1,46 @@
+"""What holds for every test: the async backend, how hard hypothesis tries, and that CI skips nothing."""
+
+import os
+from collections.abc import Generator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A deadline or a slow-generation check is a wall-clock assert: a machine that shares its cores fails it at random.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
+
+settings.register_profile("pegboard", _UNTIMED)
+settings.register_profile("ci", _UNTIMED, max_examples=300, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    # An expected failure is reported as skipped too, but it ran.
+    if not hasattr(report, "wasxfail"):
+        _fail_if_skipped_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_if_skipped_in_ci(report)
+    return report
+
+
+def _fail_if_skipped_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("CI") != "true" or report.outcome != "skipped":
+        return
+    why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = (
+        f"{report.nodeid} was skipped under CI=true ({why}). "
+        "Give CI what the test needs, or list the promise as a gap in tests/behaviours.yaml."
+    )
