@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
-from .ids import ServerKey
+from .ids import ServerKey, Source
 from .pattern import Pattern
 from .policy import Policy
 from .server import AllButTools, EveryTool, OnlyTools, Server, Trust
@@ -28,18 +28,7 @@ Rule: TypeAlias = Callable[[Tool, Health | None, Policy], Reason | None]
 
 
 def owner_is_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    """The toolset first, then the server: each by its switch, else as it was declared or installed."""
-    toolset = policy.toolsets.get(tool.id.toolset)
-    if toolset is not None:
-        switch = policy.decided.switches.get(toolset.id)
-        if not (switch.on if switch is not None else toolset.enabled):
-            return OwnerOff(toolset.id, switch or toolset.origin)
-    server = _server(tool, policy)
-    if server is not None:
-        switch = policy.decided.switches.get(server.key)
-        if not (switch.on if switch is not None else server.enabled):
-            return OwnerOff(server.key, switch or server.origin)
-    return None
+    return owner_off(tool.id.source, policy)
 
 
 def owner_is_known(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -128,6 +117,21 @@ RULES: Final[tuple[Rule, ...]] = (
     owner_is_known,
 )
 """Their order changes no verdict: reasons are told in the order of their statuses."""
+
+
+def owner_off(source: Source, policy: Policy) -> OwnerOff | None:
+    """The toolset first, then the server: each by its switch, else as it was declared or installed."""
+    toolset = policy.toolsets.get(source.toolset)
+    if toolset is not None:
+        switch = policy.decided.switches.get(toolset.id)
+        if not (switch.on if switch is not None else toolset.enabled):
+            return OwnerOff(toolset.id, switch or toolset.origin)
+    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
+    if server is not None:
+        switch = policy.decided.switches.get(server.key)
+        if not (switch.on if switch is not None else server.enabled):
+            return OwnerOff(server.key, switch or server.origin)
+    return None
 
 
 def _server(tool: Tool, policy: Policy) -> Server | None:

@@ -1,0 +1,38 @@
+"""Bells without data: many may listen, each hears at least one stroke after every change."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+
+
+class Listener:
+    """Strokes between two waits are one: whoever wakes asks for the state, not for the strokes."""
+
+    def __init__(self) -> None:
+        self._rung = anyio.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    async def wait(self) -> None:
+        await self._rung.wait()
+        self._rung = anyio.Event()
+
+
+class Bell:
+    def __init__(self) -> None:
+        self._listeners: set[Listener] = set()
+
+    def ring(self) -> None:
+        for listener in tuple(self._listeners):
+            listener.ring()
+
+    @contextmanager
+    def listen(self) -> Iterator[Listener]:
+        listener = Listener()
+        self._listeners.add(listener)
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
