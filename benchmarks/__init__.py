@@ -1,0 +1,1 @@
+"""What Pegboard costs. Each benchmark is a command, `python -m benchmarks.NAME`, with its floor in the same run."""

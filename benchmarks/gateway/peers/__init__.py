@@ -1,0 +1,1 @@
+"""Other ways to build the same gateway, measured beside ours."""

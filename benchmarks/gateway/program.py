@@ -1,0 +1,129 @@
+"""A process of this benchmark and what it uses: its CPU time and memory with its children's, the upstream left out."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from benchmarks.gateway.placement import pin
+from benchmarks.gateway.target import ROOT
+
+STOP_SECONDS = 10
+UPSTREAM_MODULE = "benchmarks.gateway.upstream."
+
+
+class Program:
+    """One started process, its output in a log of its own."""
+
+    def __init__(self, command: Sequence[str], *, core: int | None, log: Path) -> None:
+        self._log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment(os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        if core is not None:
+            pin(self._process.pid, core)
+
+    @property
+    def exit_status(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def cpu_seconds(self) -> float:
+        """User and system time of the gateway's own processes since they started."""
+        total = 0.0
+        for process in self._own_processes():
+            times = process.cpu_times()
+            total += times.user + times.system
+        return total
+
+    def resident_bytes(self) -> int:
+        return sum(process.memory_info().rss for process in self._own_processes())
+
+    def last_words(self, lines: int = 3) -> str:
+        """The end of its log, for a row that must say why there are no numbers."""
+        written = [line.strip() for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        return " | ".join(written[-lines:])
+
+    def stop(self) -> None:
+        """End it and what it started; a process that ignores the request is killed."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGTERM)
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            return
+
+    def _own_processes(self) -> Iterator[psutil.Process]:
+        try:
+            top = psutil.Process(self._process.pid)
+            processes = [top, *top.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return
+        for process in processes:
+            try:
+                if not is_upstream(process.cmdline()):
+                    yield process
+            except psutil.NoSuchProcess:
+                continue
+
+
+def is_upstream(command: Sequence[str]) -> bool:
+    """Whether a process is the upstream itself; a gateway merely names it, further on in its arguments."""
+    return command[1:2] == ["-m"] and "".join(command[2:3]).startswith(UPSTREAM_MODULE)
+
+
+def environment(inherited: Mapping[str, str]) -> dict[str, str]:
+    """What a program of this benchmark may see: not our virtual environment, nor settings of Pegboard."""
+    return {
+        name: value
+        for name, value in inherited.items()
+        if name not in ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME") and not name.startswith("PEGBOARD_")
+    }
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def busy_seconds() -> float:
+    """CPU time spent by the whole machine, what a hypervisor took away included."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    # Linux counts guest time inside user time, so the sum of all fields would count it twice.
+    guest = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+    return float(sum(times) - idle - guest)
+
+
+def family_seconds() -> float:
+    """CPU time of this process and of everything it started that still runs."""
+    this = psutil.Process()
+    total = 0.0
+    for process in [this, *this.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
