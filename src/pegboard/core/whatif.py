@@ -1,0 +1,43 @@
+"""What would change for a caller if another policy held: which tools open, lock, appear or vanish, and why."""
+
+from dataclasses import dataclass
+
+from .catalogue import Catalogue
+from .ids import ServerKey, ToolId
+from .policy import Policy
+from .resolve import Verdict, resolve
+from .rules import owner_is_known
+from .view import View
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One tool whose verdict would be another."""
+
+    tool: ToolId
+    before: Verdict
+    after: Verdict
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    shifts: tuple[Shift, ...]
+    gone: tuple[ServerKey, ...]
+    """Servers that the other policy does not name: their tools would leave the board."""
+    fresh: tuple[ServerKey, ...]
+    """Servers that only the other policy names: their tools are known once they run."""
+
+
+def what_if(catalogue: Catalogue, before: Policy, after: Policy, view: View) -> WhatIf:
+    """Both answers come from `resolve`, over the same catalogue. A tool that only lost its server is not listed twice."""
+    now, then = resolve(catalogue, before, view), resolve(catalogue, after, view)
+    shifts = tuple(
+        Shift(id, now.verdicts[id], then.verdicts[id])
+        for id, tool in catalogue.tools.items()
+        if now.verdicts[id] != then.verdicts[id] and owner_is_known(tool, catalogue.health(id.source), after) is None
+    )
+    return WhatIf(
+        shifts,
+        gone=tuple(key for key in before.servers if key not in after.servers),
+        fresh=tuple(key for key in after.servers if key not in before.servers),
+    )

@@ -1,0 +1,39 @@
+"""How to connect the clients people use: what `pegboard serve` prints when it listens."""
+
+import json
+from typing import Final
+
+WALL: Final = r"""
+   ┌─────────────────────────────┐
+   │  o   o   o   o   o   o   o  │
+   │    P E G B O A R D          │
+   │  o   o   o   o   o   o   o  │
+   └─────────────────────────────┘"""
+
+
+def snippets(endpoint: str, program: str, config: str | None, data_dir: str) -> str:
+    start = ["stdio", *(["--config", config] if config else []), "--data-dir", data_dir]
+    desktop = {"mcpServers": {"pegboard": {"command": program, "args": start}}}
+    cursor = {"mcpServers": {"pegboard": {"url": endpoint}}}
+    code = {"servers": {"pegboard": {"type": "http", "url": endpoint}}}
+    return "\n".join(
+        (
+            "Connect a client:",
+            "",
+            "  Claude Code",
+            f"    claude mcp add --transport http pegboard {endpoint}",
+            "",
+            "  Claude Desktop   (claude_desktop_config.json)",
+            *_indented(desktop),
+            "",
+            "  Cursor           (.cursor/mcp.json)",
+            *_indented(cursor),
+            "",
+            "  VS Code          (.vscode/mcp.json)",
+            *_indented(code),
+        )
+    )
+
+
+def _indented(body: object) -> list[str]:
+    return [f"    {line}" for line in json.dumps(body, indent=2, ensure_ascii=False).splitlines()]

@@ -1,0 +1,68 @@
+"""The API as an ASGI application: status and the routes, behind the token."""
+
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+
+from pegboard import __version__
+from pegboard.core.view import View
+from pegboard.gateway.doctor import diagnose
+from pegboard.gateway.gateway import Gateway
+
+from .access import require_token
+from .problems import answer_problems
+from .servers import server_routes
+from .shapes import Shape, notices_shape
+from .tools import tool_routes
+
+PREFIX = "/api/v1"
+
+
+@dataclass(frozen=True)
+class About:
+    """Where this gateway runs and from what: told to operators."""
+
+    config: str | None
+    data_dir: str
+    endpoint: str | None
+    store: str
+
+
+def rest_app(gateway: Gateway, about: About, token_hash: bytes) -> FastAPI:
+    app = FastAPI(
+        title="Pegboard",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=f"{PREFIX}/openapi.json",
+    )
+    answer_problems(app)
+    require_token(app, token_hash)
+    app.include_router(server_routes(gateway), prefix=PREFIX)
+    app.include_router(tool_routes(gateway), prefix=PREFIX)
+
+    @app.get(f"{PREFIX}/status", tags=["board"])
+    async def status() -> Shape:
+        """What runs, from what, and what an operator should know."""
+        board = gateway.board
+        return {
+            "version": __version__,
+            "policyVersion": board.policy.version,
+            "config": about.config,
+            "dataDir": about.data_dir,
+            "endpoint": about.endpoint,
+            "store": about.store,
+            "servers": len(board.policy.servers),
+            "tools": len(board.catalogue.tools),
+            "openTools": sum(1 for _ in board.resolution(View()).open()),
+            "notices": notices_shape(board.notices),
+            "droppedAuditRecords": gateway.audit.dropped,
+        }
+
+    @app.get(f"{PREFIX}/doctor", tags=["board"])
+    async def doctor() -> Shape:
+        """What is wrong, and the command that mends it."""
+        found = diagnose(gateway.board)
+        return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
+
+    return app

@@ -1,0 +1,176 @@
+"""Core values as JSON bodies: one function a value, no decision in any of them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeAlias, assert_never
+
+from pegboard.config.masking import masked
+from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.counts import counts
+from pegboard.core.explain import Trail, selection_text
+from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import (
+    Absent,
+    Locked,
+    NarrowedAway,
+    NotGranted,
+    NotSelected,
+    Open,
+    Removal,
+    Resolution,
+    Verdict,
+)
+from pegboard.core.running import wanted
+from pegboard.core.server import DeclaredAt, InstalledBy, Origin, Server
+from pegboard.core.status import remedy, sentence
+from pegboard.core.tool import Tool
+from pegboard.core.whatif import WhatIf
+from pegboard.gateway.board import Board, Notice
+
+Shape: TypeAlias = dict[str, object]
+
+
+def moment(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def health_shape(health: Health | None) -> Shape:
+    match health:
+        case None:
+            return {"state": "unknown", "sentence": "nothing is known of it yet"}
+        case Up(since):
+            return {"state": "up", "since": moment(since), "sentence": "up"}
+        case Starting(attempt, since):
+            return {"state": "starting", "since": moment(since), "sentence": f"starting, attempt {attempt}"}
+        case Down(since, why, retry_at, last_lines):
+            return {
+                "state": "down",
+                "since": moment(since),
+                "sentence": why,
+                "retryAt": moment(retry_at),
+                "lastLines": list(last_lines),
+            }
+        case NeedsSignIn(since, url):
+            return {"state": "needs_sign_in", "since": moment(since), "sentence": "needs sign-in", "url": url}
+        case Off():
+            return {"state": "off", "sentence": "not running"}
+        case _:
+            assert_never(health)
+
+
+def origin_shape(origin: Origin) -> Shape:
+    match origin:
+        case DeclaredAt(file, line):
+            return {"kind": "declared", "file": file, "line": line}
+        case InstalledBy(by, at):
+            return {"kind": "installed", "by": by, "at": moment(at)}
+        case _:
+            assert_never(origin)
+
+
+def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
+    listing = board.catalogue.listings.get(server.key) or Listing(server.key, Off())
+    return {
+        "id": str(server.key),
+        "serverId": server.key.server,
+        "toolsetId": server.key.toolset,
+        "on": server.key in wanted(board.policy),
+        "trust": board.policy.trust(server).value,
+        "connection": masked(server),
+        "origin": origin_shape(server.origin),
+        "health": health_shape(listing.health),
+        "tools": counts(resolution).get(server.key, {"callable": 0}),
+        "flaws": [{"name": flaw.name, "why": flaw.why} for flaw in listing.flaws],
+    }
+
+
+def removal_sentence(removed: Removal) -> str:
+    match removed:
+        case NotSelected():
+            return "The board's selection leaves it out."
+        case NotGranted():
+            return "The principal's grants do not cover its toolset."
+        case NarrowedAway(by):
+            return f"The request's own narrowing leaves it out: {selection_text(by)}."
+        case _:
+            assert_never(removed)
+
+
+def verdict_shape(verdict: Verdict) -> Shape:
+    match verdict:
+        case Open():
+            return {"verdict": "open"}
+        case Locked(_, reason, more):
+            return {
+                "verdict": "locked",
+                "status": verdict.status.value,
+                "sentence": sentence(reason),
+                "remedy": remedy(reason),
+                "more": [sentence(other) for other in more],
+            }
+        case Absent(_, removed):
+            return {"verdict": "absent", "sentence": removal_sentence(removed)}
+        case _:
+            assert_never(verdict)
+
+
+def tool_shape(id: ToolId, resolution: Resolution) -> Shape:
+    """One line of the list. The operator reads it, so a locked tool is told of, but its words are for `show`."""
+    source = id.source
+    return {
+        "id": str(id),
+        "name": id.name,
+        "wireName": resolution.names.get(id),
+        "toolsetId": id.toolset,
+        "serverId": source.server if isinstance(source, ServerKey) else None,
+        **verdict_shape(resolution.verdicts[id]),
+    }
+
+
+def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
+    appearance = policy.overrides.for_tool(tool.id)
+    approval = policy.decided.approvals.get(tool.id)
+    return {
+        **tool_shape(tool.id, resolution),
+        "title": appearance.name_override or tool.spec.title,
+        "description": appearance.description_override or tool.spec.description,
+        "inputSchema": dict(tool.spec.input_schema),
+        "outputSchema": None if tool.spec.output_schema is None else dict(tool.spec.output_schema),
+        "annotations": None if tool.spec.annotations is None else dict(tool.spec.annotations),
+        "fingerprint": tool.spec.fingerprint,
+        "approval": None
+        if approval is None
+        else {
+            "fingerprint": approval.fingerprint,
+            "by": approval.by,
+            "at": moment(approval.at),
+            "firstSight": approval.first_sight,
+        },
+    }
+
+
+def trail_shape(trail: Trail) -> Shape:
+    return {
+        "id": str(trail.tool),
+        "wireName": trail.wire_name,
+        **verdict_shape(trail.verdict),
+        "steps": [{"asked": step.asked, "lets": step.lets, "said": step.said} for step in trail.steps],
+    }
+
+
+def what_if_shape(found: WhatIf) -> Shape:
+    return {
+        "shifts": [
+            {"id": str(shift.tool), "before": verdict_shape(shift.before), "after": verdict_shape(shift.after)}
+            for shift in found.shifts
+        ],
+        "goneServers": [str(key) for key in found.gone],
+        "newServers": [str(key) for key in found.fresh],
+    }
+
+
+def notices_shape(notices: Mapping[str, Notice]) -> list[Shape]:
+    return [
+        {"subject": notice.subject, "text": notice.text, "since": moment(notice.since)} for notice in notices.values()
+    ]
