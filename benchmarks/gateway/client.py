@@ -125,7 +125,7 @@ class Client:
         # Every client says something of its own, so an answer that went to the wrong client is seen.
         self._text = f"client {number} of the benchmark"
         self._session: str | None = None
-        self._steps: tuple[Step, ...] = ()
+        self.steps: tuple[Step, ...] = ()
         self._connection = Connection()
 
     async def open(self) -> None:
@@ -164,15 +164,15 @@ class Client:
     def prepare(self, operation: Operation, listed: Listed, last_tool: str) -> None:
         """Encode what `perform` will send, and what it must get."""
         if operation is Operation.CALL:
-            self._steps = (Step(self._call_request(), self._text.encode()),)
+            self.steps = (Step(self._call_request(), self._text.encode()),)
             return
         expected = [b'"tools"'] * (len(listed.cursors) - 1) + [last_tool.encode()]
         pages = zip(listed.cursors, expected, strict=True)
-        self._steps = tuple(Step(self._list_request(cursor), words) for cursor, words in pages)
+        self.steps = tuple(Step(self._list_request(cursor), words) for cursor, words in pages)
 
     async def perform(self) -> None:
         """The prepared operation once more, with a cheap check of each answer."""
-        for step in self._steps:
+        for step in self.steps:
             response = await self._connection.send(step.request)
             if response.status != 200 or response.body.rfind(step.expected) < 0:
                 raise AnswerError(f"status {response.status}, {response.body[:200]!r}")
