@@ -3,8 +3,11 @@
 import json
 import os
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -75,3 +78,26 @@ def forget_address(directory: Path, pid: int) -> None:
     told = read_address(directory)
     if told is not None and told.pid == pid:
         (directory / ADDRESS).unlink(missing_ok=True)
+
+
+@contextmanager
+def only_one(directory: Path) -> Iterator[bool]:
+    """Whether this process is the only gateway on the directory; the system gives the place back when it dies."""
+    with open(directory / LOCK, "a+b") as file:
+        yield _locked(file.fileno())
+
+
+def _locked(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        attempt = partial(msvcrt.locking, descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        attempt = partial(fcntl.flock, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        attempt()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""From what the keys say to what the core knows: servers, toolsets, selection, denials and grants with their places."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
+from pegboard.core.pattern import Pattern, is_pattern, pattern
+from pegboard.core.policy import Declared, Denial
+from pegboard.core.reference import closest
+from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
+from pegboard.core.server import (
+    AllButTools,
+    Connection,
+    DeclaredAt,
+    EveryTool,
+    Http,
+    OnlyTools,
+    Server,
+    Stdio,
+    Timeouts,
+    ToolLimit,
+    Transport,
+    Trust,
+)
+from pegboard.core.toolset import Toolset
+
+from . import keys
+from .problem import Problem
+from .references import literal, under_home, unresolved
+from .section import Key, Values
+from .shape import Placed, Telling
+
+_SLASHES: Final = re.compile(r"[/\\]" if os.sep == "\\" else "/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file stands: what its relative paths and references are taken from."""
+
+    file: str
+    folder: Path
+    environ: Mapping[str, str]
+
+    def at(self, placed: Placed[object]) -> DeclaredAt:
+        return DeclaredAt(self.file, placed.line)
+
+    def path(self, text: str) -> str:
+        """A path from the file's folder. One that begins with a reference is known only when it is used."""
+        if text.startswith("${"):
+            return text
+        joined = os.path.join(literal(str(self.folder)), under_home(text, self.environ))
+        return joined if "${" in text else os.path.normpath(joined)
+
+
+def declared(values: Values, place: Place, tell: Telling) -> Declared:
+    found = values.value(keys.SERVERS, {})
+    servers = [_server(id, said, place, tell) for id, said in found.items()]
+    selection = values.get(keys.SELECTION)
+    return Declared(
+        servers={server.key: server for server in servers},
+        toolsets=_toolsets(servers, values.value(keys.TOOLSETS, {}), place),
+        selection=Selection() if selection is None else _selection(selection.value),
+        denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
+        grants=_grants(values.value(keys.GRANTS, {})),
+    )
+
+
+def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
+    """What will not work, though nothing is wrong with the file: the servers without fault must run all the same."""
+    for id, said in values.value(keys.SERVERS, {}).items():
+        toolset = board.toolsets[ToolsetId(_toolset_of(said, id))]
+        if said.value.value(keys.ENABLED, True) and toolset.enabled:
+            for text in _texts(said.value):
+                for missing in unresolved(text.value, place.environ, place.folder):
+                    yield Problem(place.file, text.line, text.at, missing.why)
+        names = said.value.get(keys.ENABLED_TOOLS)
+        if names is not None and [name.value for name in names.value] == ["all"]:
+            yield Problem(place.file, names.line, names.at, "this allows one tool named 'all'. Remove it to allow all.")
+    yield from _misspelt(values, board, place)
+
+
+def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Server:
+    values = said.value
+    key = ServerKey(ToolsetId(_toolset_of(said, id)), ServerId(id))
+    return Server(
+        key=key,
+        connection=_connection(values, place, tell),
+        origin=place.at(said),
+        enabled=values.value(keys.ENABLED, True),
+        trust=values.value(keys.TRUST, Trust.BASELINE),
+        limit=_limit(values, key, tell),
+        timeouts=_timeouts(values.get(keys.TIMEOUTS)),
+    )
+
+
+def _toolset_of(said: Placed[Values], id: str) -> str:
+    return said.value.value(keys.TOOLSET, id)
+
+
+def _connection(values: Values, place: Place, tell: Telling) -> Connection:
+    if (url := values.get(keys.URL)) is not None:
+        _check_url(url, tell)
+        transport = values.value(keys.TRANSPORT, Transport.STREAMABLE_HTTP)
+        return Http(url.value, transport, _plain(values, keys.HEADERS))
+    command = values.value(keys.COMMAND, "")
+    cwd = values.get(keys.CWD)
+    return Stdio(
+        command=place.path(command) if _SLASHES.search(command) else command,
+        args=tuple(arg.value for arg in values.value(keys.ARGS, ())),
+        env=_plain(values, keys.ENV),
+        cwd=literal(str(place.folder)) if cwd is None else place.path(cwd.value),
+    )
+
+
+def _check_url(url: Placed[str], tell: Telling) -> None:
+    if "${" in url.value:
+        return
+    try:
+        split = urlsplit(url.value)
+        usable = bool(split.hostname) and split.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        tell.wrong(url.line, url.at, "no server can be at this URL: its host or port is not one. Correct it.")
+
+
+def _limit(values: Values, key: ServerKey, tell: Telling) -> ToolLimit:
+    if (only := values.get(keys.ENABLED_TOOLS)) is not None:
+        return OnlyTools(tuple(_own_names(only.value, key, tell)))
+    if (all_but := values.get(keys.DISABLED_TOOLS)) is not None:
+        return AllButTools(tuple(_own_names(all_but.value, key, tell)))
+    return EveryTool()
+
+
+def _own_names(names: Iterable[Placed[str]], key: ServerKey, tell: Telling) -> Iterator[str]:
+    """The id that an answer shows is accepted as well as the tool's own name."""
+    for name in names:
+        if not name.value.startswith("mcp:"):
+            yield name.value
+            continue
+        match tool_id(name.value):
+            case ToolId(source, own) if source == key:
+                yield own
+            case LegacyToolId(server, own) if server == key.server:
+                yield own
+            case BadId(_, why):
+                tell.wrong(name.line, name.at, f"{why}.")
+            case other:
+                tell.wrong(name.line, name.at, f"{str(other)!r} is not a tool of {key}. Move it to its own server.")
+
+
+def _timeouts(said: Placed[Values] | None) -> Timeouts:
+    usual = Timeouts()
+    if said is None:
+        return usual
+    return Timeouts(
+        start=said.value.value(keys.START, usual.start),
+        call=said.value.value(keys.CALL, usual.call),
+        stop=said.value.value(keys.STOP, usual.stop),
+    )
+
+
+def _plain(values: Values, key: Key[Mapping[str, Placed[str]]]) -> Mapping[str, str]:
+    return {name: placed.value for name, placed in values.value(key, {}).items()}
+
+
+def _toolsets(
+    servers: Iterable[Server], said: Mapping[str, Placed[Values]], place: Place
+) -> Mapping[ToolsetId, Toolset]:
+    members: dict[str, list[Server]] = {}
+    for server in servers:
+        members.setdefault(server.key.toolset, []).append(server)
+    board: dict[ToolsetId, Toolset] = {}
+    for id in sorted({*members, *said}):
+        own = members.get(id, [])
+        standalone = id not in said and [server.key.server for server in own] == [id]
+        if (told := said.get(id)) is None:
+            board[ToolsetId(id)] = Toolset(ToolsetId(id), own[0].origin, user_mcp=standalone)
+            continue
+        board[ToolsetId(id)] = Toolset(
+            ToolsetId(id),
+            place.at(told),
+            name=told.value.value(keys.TOOLSET_NAME, ""),
+            description=told.value.value(keys.TOOLSET_DESCRIPTION, ""),
+            enabled=told.value.value(keys.TOOLSET_ENABLED, True),
+            user_mcp=standalone,
+        )
+    return board
+
+
+def _selection(values: Values) -> Selection:
+    named = values.get(keys.SELECTED_TOOLSETS)
+    chosen: Toolsets = Everything() if named is None else toolsets(name.value for name in named.value)
+    return Selection(
+        toolsets=chosen,
+        enabled=tuple(name.value for name in values.value(keys.SELECTED_TOOLS, ())),
+        disabled=tuple(name.value for name in values.value(keys.UNSELECTED_TOOLS, ())),
+    )
+
+
+def _denials(written: Iterable[Placed[str]], place: Place, tell: Telling) -> Iterator[Denial]:
+    for text in written:
+        match pattern(text.value):
+            case Pattern() as denied:
+                yield Denial(denied, place.at(text))
+            case BadId(_, why):
+                tell.wrong(text.line, text.at, f"{why}.")
+
+
+def _grants(
+    said: Mapping[str, Placed[tuple[Placed[str], ...]]],
+) -> Mapping[PrincipalId, frozenset[ToolsetId]]:
+    """`all` limits nothing, and so it is as if nothing was said of this caller."""
+    return {
+        PrincipalId(who): frozenset(ToolsetId(name.value) for name in names.value)
+        for who, names in said.items()
+        if all(name.value != "all" for name in names.value)
+    }
+
+
+def _texts(values: Values) -> Iterator[Placed[str]]:
+    for key in (keys.COMMAND, keys.CWD, keys.URL):
+        if (text := values.get(key)) is not None:
+            yield text
+    yield from values.value(keys.ARGS, ())
+    yield from values.value(keys.ENV, {}).values()
+    yield from values.value(keys.HEADERS, {}).values()
+
+
+def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
+    """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
+    known = {str(server.toolset) for server in board.servers} | {"builtin"}
+    scopes = known | {str(key.server) for key in board.servers} | {str(key) for key in board.servers}
+
+    def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
+        for name in named:
+            if name.value not in {*names, "all"} and (near := closest(name.value, names)):
+                hint = f"Did you mean {' or '.join(repr(one) for one in near)}?"
+                yield Problem(place.file, name.line, name.at, f"this file has no {what} {name.value!r}. {hint}")
+
+    selection = values.get(keys.SELECTION)
+    chosen = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
+    yield from doubtful(() if chosen is None else chosen.value, known, "toolset")
+    for granted in values.value(keys.GRANTS, {}).values():
+        yield from doubtful(granted.value, known, "toolset")
+    told = values.value(keys.TOOLSETS, {})
+    yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
+    patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))
+    exact = (
+        Placed(denied.scope, text.at, text.line)
+        for text, denied in patterns
+        if isinstance(denied, Pattern) and not is_pattern(denied.scope)
+    )
+    yield from doubtful(exact, scopes, "toolset or server")

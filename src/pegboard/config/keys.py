@@ -1,0 +1,236 @@
+"""Every key of pegboard.yaml: its shape and its meaning. The loader, the JSON Schema and the docs' test read this."""
+
+from typing import Final
+
+from pegboard.core.ids import ID_RULE, RESERVED
+from pegboard.core.server import Timeouts, Transport, Trust
+
+from .section import Key, Section
+from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, Seconds, Text, Truth, Whole
+
+_ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
+_WILD: Final = r"[*?\[]"
+_TEXT: Final = Text()
+_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_IDENTIFIER: Final = Form(_ID, f"use {ID_RULE}", tuple(sorted(RESERVED)))
+_TOOLSET: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}; or write all")
+_PATTERN: Final = Form(
+    r"mcp:[^:]+(?::[\s\S]+)?|(?!mcp:)[^:]+(?::[\s\S]+)?",
+    "write scope:name, for example github:* or *:read_*",
+)
+_TOOL: Final = Form(
+    rf"toolset:{_ID}"
+    rf"|mcp:{_ID}~{_ID}"
+    rf"|mcp:{_ID}(?:~{_ID})?:[^*?\[]+"
+    rf"|(?!toolset:)(?=[\s\S]*{_WILD})(?:{_PATTERN.regex})"
+    rf"|(?!toolset:|mcp:){_ID}:[^*?\[]+"
+    r"|[^:*?\[]*[^:*?\[\s][^:*?\[]*",
+    "write a tool's name, an id such as mcp:dev~github:create_issue, a pattern such as github:*, "
+    "toolset:dev, or mcp:dev~github for all of a server",
+)
+_PRINCIPAL: Final = Form(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters")
+_URL: Final = Form(
+    r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
+    "write a URL that begins with http:// or https://, or with a reference",
+)
+_STORE: Final = Form(
+    r"(?:sqlite(?:\+aiosqlite)?:/|postgres(?:ql)?(?:\+asyncpg)?://|\$\{)[\s\S]*",
+    "write a URL: sqlite:///pegboard.db for a file, or postgresql://user@host/database",
+)
+_VARIABLE: Final = Form(r"[^=\x00]+", "a variable's name is not empty and holds no '='")
+_HEADER: Final = Form(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "a header's name holds letters, digits and '-'")
+_HEADER_VALUE: Final = Form(r"[^\x00-\x08\x0a-\x1f\x7f]*", "a header's value is one line without control characters")
+_HOST: Final = Form(
+    r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
+    "write a host, with a port or without, as a client's Host header has it: example.org:8460, or example.org:*",
+)
+_ORIGIN: Final = Form(
+    r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
+    "write an origin without a path, as a browser sends it: https://example.org, or http://localhost:*",
+)
+
+_TOOL_NAMES: Final = ListOf(Text(_FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
+_TOOLS: Final = ListOf(Text(_TOOL, as_written=True), or_commas=True, nothing_is_empty=False)
+_TOOLSETS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
+
+COMMAND: Final = Key(
+    "command",
+    Text(_FILLED, holds_references=True),
+    "The program to start. A bare name is looked up on the PATH; a relative path with a slash is taken from the folder "
+    "of this file; ~/ is your home. References are allowed.",
+)
+ARGS: Final = Key(
+    "args",
+    ListOf(Text(holds_references=True, as_written=True, is_secret=True)),
+    "The program's arguments, each on its own. References are allowed.",
+)
+ENV: Final = Key(
+    "env",
+    MapOf(_VARIABLE, Text(holds_references=True, as_written=True, is_secret=True)),
+    "Environment variables for the program. Keep secrets out of the file by references: ${NAME} or ${file:path}.",
+)
+CWD: Final = Key(
+    "cwd",
+    Text(_FILLED, holds_references=True),
+    "The folder the program runs in, taken from the folder of this file, which is also the default. "
+    "References are allowed.",
+)
+URL: Final = Key(
+    "url", Text(_URL, holds_references=True, is_secret=True), "Where the server is. References are allowed."
+)
+TRANSPORT: Final = Key(
+    "transport",
+    Choice(
+        {
+            "http": Transport.STREAMABLE_HTTP,
+            "sse": Transport.SSE,
+            "streamable-http": Transport.STREAMABLE_HTTP,
+            "streamable_http": Transport.STREAMABLE_HTTP,
+            "streamableHttp": Transport.STREAMABLE_HTTP,
+        }
+    ),
+    "How the server at the URL speaks: http (streamable HTTP; the longer names mean the same) or sse (the older one).",
+    "http",
+)
+HEADERS: Final = Key(
+    "headers",
+    MapOf(_HEADER, Text(_HEADER_VALUE, holds_references=True, as_written=True, is_secret=True)),
+    "HTTP headers for every request to the server. Keep secrets out of the file by references: Bearer ${NAME}.",
+)
+TOOLSET: Final = Key("toolset", Text(_IDENTIFIER), "The toolset the server belongs to. By default one of its own id.")
+ENABLED: Final = Key(
+    "enabled", Truth(), "Whether the server is started. A switch that a person throws goes first.", True
+)
+ENABLED_TOOLS: Final = Key(
+    "enabled_tools",
+    _TOOL_NAMES,
+    "Only these tools of the server may ever be used: names, or patterns with *, ? and […]. Excludes disabled_tools.",
+)
+DISABLED_TOOLS: Final = Key(
+    "disabled_tools",
+    _TOOL_NAMES,
+    "These tools of the server may never be used: names, or patterns with *, ? and […]. Excludes enabled_tools.",
+)
+TRUST: Final = Key(
+    "trust",
+    Choice({trust.value: trust for trust in Trust}),
+    "When a tool waits for a person's approval: open (never), baseline (when it is new or changed after the server was "
+    "first seen), strict (always).",
+    Trust.BASELINE.value,
+)
+
+START: Final = Key("start", Seconds(), "Until the server has started and listed its tools.", Timeouts().start)
+CALL: Final = Key("call", Seconds(), "Until one call is answered.", Timeouts().call)
+STOP: Final = Key("stop", Seconds(), "Until a program that was asked to stop is killed.", Timeouts().stop)
+TIMEOUTS: Final = Key(
+    "timeouts",
+    Section("", (START, CALL, STOP)),
+    "How long to wait for the server: seconds, or a text such as 500ms, 30s or 2m.",
+)
+
+SERVER: Final = Section(
+    "One MCP server: a program to start (command) or an address (url), and what is allowed of it.",
+    (
+        *(COMMAND, ARGS, ENV, CWD),
+        *(URL, TRANSPORT, HEADERS),
+        *(TOOLSET, ENABLED, ENABLED_TOOLS, DISABLED_TOOLS, TRUST, TIMEOUTS),
+    ),
+    exactly_one=("command", "url"),
+    at_most_one=("enabled_tools", "disabled_tools"),
+    needs={"args": "command", "env": "command", "cwd": "command", "transport": "url", "headers": "url"},
+    advice={
+        "type": "For a url write transport: http or transport: sse; a command needs nothing.",
+        "disabled": "Write enabled: false.",
+        "serverUrl": "Write url.",
+        "httpUrl": "Write url.",
+        "envFile": "Write the variables under env, with references: NAME: ${NAME}.",
+        "timeout": "Write timeouts: {call: 30s}.",
+        "autoApprove": "Write trust: open to approve every tool.",
+        "alwaysAllow": "Write trust: open to approve every tool.",
+        "name": "The key of the map is the server's id; the name shown is that of its toolset.",
+        "tools": "Write enabled_tools or disabled_tools.",
+    },
+)
+
+SELECTED_TOOLSETS: Final = Key(
+    "toolsets",
+    _TOOLSETS,
+    "The toolsets to start from: a list of ids, or one text with commas; all for every one (the default), [] for none.",
+    "all",
+)
+SELECTED_TOOLS: Final = Key(
+    "enabled_tools", _TOOLS, "Tools to add: names, ids, patterns, toolset:id or mcp:toolset~server."
+)
+UNSELECTED_TOOLS: Final = Key(
+    "disabled_tools", _TOOLS, "Tools to take away, written the same way. They win over enabled_tools."
+)
+SELECTION: Final = Key(
+    "selection",
+    Section("", (SELECTED_TOOLSETS, SELECTED_TOOLS, UNSELECTED_TOOLS)),
+    "Which tools are on the board for everyone: the toolsets' tools, plus enabled_tools, minus disabled_tools. "
+    "A caller can narrow it and never widen it.",
+)
+
+TOOLSET_NAME: Final = Key("name", _TEXT, "The name people see. By default the id.")
+TOOLSET_DESCRIPTION: Final = Key("description", _TEXT, "What the toolset is for.")
+TOOLSET_ENABLED: Final = Key(
+    "enabled", Truth(), "Whether the toolset is on. Off, none of its servers is started.", True
+)
+TOOLSET_SECTION: Final = Section(
+    "What is said of one toolset.",
+    (TOOLSET_NAME, TOOLSET_DESCRIPTION, TOOLSET_ENABLED),
+    advice={"servers": "A server says which toolset it belongs to: servers.ID.toolset."},
+)
+
+KEEP_DAYS: Final = Key("keep_days", Whole(1), "Records older than this many days are removed.", 90)
+KEEP_ROWS: Final = Key("keep_rows", Whole(1), "Of more records than this, the oldest are removed.", 1_000_000)
+HOSTS: Final = Key(
+    "allowed_hosts",
+    ListOf(Text(_HOST)),
+    "Host headers to answer beside those of this machine: example.org, example.org:8460, or example.org:* for any.",
+)
+ORIGINS: Final = Key(
+    "allowed_origins",
+    ListOf(Text(_ORIGIN)),
+    "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
+)
+
+SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
+SERVERS: Final = Key("servers", MapOf(_IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
+TOOLSETS: Final = Key(
+    "toolsets", MapOf(_IDENTIFIER, TOOLSET_SECTION), "Names, descriptions and switches of toolsets, by id."
+)
+DENY: Final = Key(
+    "deny",
+    ListOf(Text(_PATTERN)),
+    "Tools nobody may use, on any server: patterns scope:name, where scope is a toolset, a server or toolset~server.",
+)
+GRANTS: Final = Key(
+    "grants",
+    MapOf(_PRINCIPAL, _TOOLSETS),
+    "Which toolsets a caller may use: a name and a list of toolset ids; all for every one. A caller who is not named "
+    "here is not limited.",
+)
+STORE: Final = Key(
+    "store",
+    Text(_STORE, holds_references=True, is_secret=True),
+    "Where decisions and the audit are kept: sqlite:///file (from the folder of this file) or postgresql://… "
+    "By default a file in the data directory. References are allowed.",
+)
+AUDIT: Final = Key("audit", Section("", (KEEP_DAYS, KEEP_ROWS)), "How much of the record of calls is kept.")
+GATEWAY: Final = Key("gateway", Section("", (HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
+
+PEGBOARD: Final = Section(
+    "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
+    "cwd, url, headers and store may hold references: ${NAME} and ${NAME:-default} for an environment variable, "
+    "${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
+    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, STORE, AUDIT, GATEWAY),
+    advice={
+        "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "
+        "or rename the key to servers.",
+        "inputs": "There is nobody here to ask for an input. Use references: ${NAME}.",
+        "enabled_tools": "Write it under selection.",
+        "disabled_tools": "Write it under selection.",
+    },
+    allows_own_keys=True,
+)

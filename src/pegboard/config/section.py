@@ -1,0 +1,140 @@
+"""A section of the settings: a map whose keys are known. Every key has its shape and says what it is for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar, cast
+
+from pegboard.core.reference import closest
+from pegboard.core.tool import Json, JsonObject
+
+from .shape import Placed, Shape, Telling, Wrong
+from .tree import Entry, Kind, Node, Scalar, Table, shown, under
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+OWN_PREFIX: Final = "x-"
+"""Keys that begin so are the writer's own: a place for anchors, where a section allows them."""
+
+
+@dataclass(frozen=True)
+class Key(Generic[T_co]):
+    name: str
+    shape: Shape[T_co]
+    description: str
+    default: Json = None
+    """Only shown; what an absent key means is decided where the value is used."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a section says. A key that was written wrongly is absent, and has been told."""
+
+    found: Mapping[str, Placed[object]]
+    wrong: frozenset[str]
+    line: int
+
+    def get(self, key: Key[T]) -> Placed[T] | None:
+        return cast("Placed[T] | None", self.found.get(key.name))
+
+    def value(self, key: Key[T], default: T) -> T:
+        placed = self.get(key)
+        return default if placed is None else placed.value
+
+    def says(self, name: str) -> bool:
+        return name in self.found or name in self.wrong
+
+
+@dataclass(frozen=True)
+class Section:
+    description: str
+    keys: tuple[Key[object], ...]
+    exactly_one: tuple[str, ...] = ()
+    at_most_one: tuple[str, ...] = ()
+    needs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """A key that makes sense only beside another."""
+    advice: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For keys that other programs know: what to write instead."""
+    allows_own_keys: bool = False
+
+    def read(self, node: Node, at: str, tell: Telling) -> Values | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.NOTHING:
+            node = Table((), node.line)
+        if not isinstance(node, Table):
+            names = ", ".join(key.name for key in self.keys[:3])
+            return tell.wrong(node.line, at, f"this must be a map with keys such as {names}; it is {shown(node)}.")
+        shapes: dict[str, Shape[object]] = {key.name: key.shape for key in self.keys}
+        found: dict[str, Placed[object]] = {}
+        wrong: set[str] = set()
+        meant: set[str] = set()
+        for entry in node.entries:
+            shape = shapes.get(entry.key)
+            if shape is None:
+                if not (self.allows_own_keys and entry.key.startswith(OWN_PREFIX)):
+                    meant.update(self._unknown(entry, at, tell))
+                continue
+            here = under(at, entry.key)
+            value = shape.read(entry.value, here, tell)
+            if isinstance(value, Wrong):
+                wrong.add(entry.key)
+            else:
+                found[entry.key] = Placed(value, here, entry.line)
+        values = Values(found, frozenset(wrong), node.line)
+        self._check_together(node, values, at, tell, meant)
+        return values
+
+    def schema(self) -> JsonObject:
+        schema: JsonObject = {
+            "type": ["object", "null"],
+            "description": self.description,
+            "properties": {key.name: _described(key) for key in self.keys},
+            "additionalProperties": False,
+        }
+        if self.allows_own_keys:
+            schema["patternProperties"] = {f"^{OWN_PREFIX}": {}}
+        if self.exactly_one:
+            schema["oneOf"] = [{"required": [name]} for name in self.exactly_one]
+        if self.at_most_one:
+            schema["not"] = {"required": [*self.at_most_one]}
+        if self.needs:
+            schema["dependentRequired"] = {name: [other] for name, other in self.needs.items()}
+        return schema
+
+    def _unknown(self, entry: Entry, at: str, tell: Telling) -> tuple[str, ...]:
+        """The keys that may have been meant."""
+        if tell.is_full:
+            tell.untold += 1
+            return ()
+        near = closest(entry.key, [key.name for key in self.keys])
+        if entry.key in self.advice:
+            hint = self.advice[entry.key]
+        else:
+            hint = f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else self._known()
+        tell.wrong(entry.line, under(at, entry.key), f"unknown key. {hint}")
+        return near
+
+    def _known(self) -> str:
+        return f"Known here: {', '.join(key.name for key in self.keys if not key.name.startswith('$'))}."
+
+    def _check_together(self, node: Table, values: Values, at: str, tell: Telling, meant: set[str]) -> None:
+        lines = {entry.key: entry.line for entry in node.entries}
+
+        def said(names: tuple[str, ...]) -> list[str]:
+            return [name for name in names if values.says(name)]
+
+        # A misspelt key has been told already: that it is missing as well would be no news.
+        if self.exactly_one and not said(self.exactly_one) and not meant & {*self.exactly_one}:
+            tell.wrong(node.line, at, f"this needs {' or '.join(self.exactly_one)}. Write one of them.")
+        for names in (self.exactly_one, self.at_most_one):
+            if len(both := said(names)) > 1:
+                tell.wrong(lines[both[-1]], at, f"{' and '.join(both)} exclude each other. Keep one of them.")
+        for name, other in self.needs.items():
+            if values.says(name) and not values.says(other) and said(self.exactly_one):
+                tell.wrong(lines[name], under(at, name), f"this goes only with {other}. Remove it, or write {other}.")
+
+
+def _described(key: Key[object]) -> JsonObject:
+    schema: JsonObject = {"description": key.description, **key.shape.schema()}
+    if isinstance(key.shape, Section):
+        schema["description"] = key.description
+    return schema if key.default is None else {**schema, "default": key.default}

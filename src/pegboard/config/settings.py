@@ -1,0 +1,161 @@
+"""The settings of one gateway, from pegboard.yaml: all of them, or everything that is wrong with the file."""
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pegboard.core.policy import Declared
+
+from . import keys
+from .declaring import Place, declared, warnings
+from .files import decoded, read_bytes
+from .json_text import parse_json
+from .problem import Problem
+from .references import unresolved
+from .section import Values
+from .shape import Telling, Wrong
+from .tree import Parsed, Table
+from .yaml_text import parse_yaml
+
+MAX_BYTES: Final = 5_000_000
+_SQLITE_FILE: Final = re.compile(r"(sqlite(?:\+aiosqlite)?:///)(?![/:]|file:)([^?]+)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How much of the audit is kept."""
+
+    keep_days: int = 90
+    keep_rows: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Who may reach the gateway over HTTP, beside this machine itself. `host:*` stands for any port."""
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    file: str
+    folder: Path
+    """What relative paths and `${file:…}` references of the file are taken from."""
+    digest: str
+    declared: Declared = field(default_factory=Declared)
+    store: str | None = None
+    """May hold references: they are read only when the store opens."""
+    audit: Retention = field(default_factory=Retention)
+    gateway: Callers = field(default_factory=Callers)
+    warnings: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A file that says nothing the gateway could use. What was loaded before it stays as it is."""
+
+    file: str
+    problems: tuple[Problem, ...]
+    digest: str | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+def load(path: Path | str, environ: Mapping[str, str] = os.environ) -> Settings | Broken:
+    """The path is shown as it was given; what is relative in the file is taken from where the path leads."""
+    file = str(path)
+    content = read_bytes(Path(path), MAX_BYTES)
+    if isinstance(content, Problem):
+        return Broken(file, (content,))
+    return load_text(content, file, Path(path).absolute().parent, environ)
+
+
+def load_text(
+    content: bytes | str, file: str, folder: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> Settings | Broken:
+    """`file` names the text in problems, tells its folder if none is given, and by .json says that it is JSON."""
+    folder = Path(file).absolute().parent if folder is None else folder
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    digest = hashlib.sha256(raw).hexdigest()
+    if len(raw) > MAX_BYTES:
+        what = f"larger than {MAX_BYTES // 1_000_000} MB, which is the limit. Is it the right file?"
+        return Broken(file, (Problem(file, 0, "", what),), digest)
+    text = decoded(raw, file)
+    if isinstance(text, Problem):
+        return Broken(file, (text,), digest)
+    parsed = parse(text, file)
+    tell = Telling(file, [*parsed.problems])
+    values = keys.PEGBOARD.read(parsed.root or Table((), 1), "", tell) if _readable(parsed) else Wrong()
+    if isinstance(values, Wrong):
+        return Broken(file, _told(tell), digest)
+    place = Place(file, folder, environ)
+    board = declared(values, place, tell)
+    store = _store(values, place, tell)
+    if tell.problems:
+        return Broken(file, _told(tell), digest)
+    return Settings(
+        file=file,
+        folder=folder,
+        digest=digest,
+        declared=board,
+        store=store,
+        audit=_retention(values),
+        gateway=_callers(values),
+        warnings=tuple(warnings(values, board, place)),
+    )
+
+
+def parse(text: str, file: str) -> Parsed:
+    return parse_json(text, file) if file.lower().endswith((".json", ".jsonc")) else parse_yaml(text, file)
+
+
+def _readable(parsed: Parsed) -> bool:
+    return parsed.root is not None or not parsed.problems
+
+
+def _told(tell: Telling) -> tuple[Problem, ...]:
+    """In the order of the file, as a person works through it."""
+    told = sorted(tell.problems, key=lambda problem: problem.line)
+    if tell.untold:
+        told.append(Problem(tell.file, 0, "", f"and {tell.untold} more problems. Mend these first."))
+    return tuple(told)
+
+
+def _retention(values: Values) -> Retention:
+    usual = Retention()
+    said = values.get(keys.AUDIT)
+    if said is None:
+        return usual
+    return Retention(
+        keep_days=said.value.value(keys.KEEP_DAYS, usual.keep_days),
+        keep_rows=said.value.value(keys.KEEP_ROWS, usual.keep_rows),
+    )
+
+
+def _callers(values: Values) -> Callers:
+    said = values.get(keys.GATEWAY)
+    if said is None:
+        return Callers()
+    return Callers(
+        hosts=tuple(host.value for host in said.value.value(keys.HOSTS, ())),
+        origins=tuple(origin.value for origin in said.value.value(keys.ORIGINS, ())),
+    )
+
+
+def _store(values: Values, place: Place, tell: Telling) -> str | None:
+    """A store that cannot be opened stops the gateway, so here a reference to nothing is an error."""
+    said = values.get(keys.STORE)
+    if said is None:
+        return None
+    for missing in unresolved(said.value, place.environ, place.folder):
+        tell.wrong(said.line, said.at, missing.why)
+    file = _SQLITE_FILE.fullmatch(said.value)
+    if file is None:
+        return said.value
+    return f"{file.group(1)}{place.path(file.group(2))}{file.group(3)}"

@@ -1,0 +1,263 @@
+"""What a value may look like. One description reads a node, tells what is wrong with it, and writes its JSON Schema."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Generic, Protocol, TypeVar
+
+from pegboard.core.tool import JsonObject
+
+from . import references
+from .problem import Problem
+from .tree import Items, Kind, Node, Scalar, Table, integer, number, shown, under
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+MAX_PROBLEMS: Final = 200
+_DURATION: Final = r"(?=.*[1-9])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?(ms|s|m|h)?"
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+_UNUSABLE: Final = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[T_co]):
+    """A value and where it was written."""
+
+    value: T_co
+    at: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What was written is not a value; why has been told."""
+
+
+@dataclass
+class Telling:
+    """Collects what is wrong with one file. The first two hundred problems are enough for any person."""
+
+    file: str
+    problems: list[Problem] = field(default_factory=list[Problem])
+    untold: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.problems) >= MAX_PROBLEMS
+
+    def wrong(self, line: int, at: str, what: str) -> Wrong:
+        if self.is_full:
+            self.untold += 1
+        else:
+            self.problems.append(Problem(self.file, line, at, what))
+        return Wrong()
+
+
+class Shape(Protocol[T_co]):
+    def read(self, node: Node, at: str, tell: Telling) -> T_co | Wrong: ...
+
+    def schema(self) -> JsonObject: ...
+
+
+@dataclass(frozen=True)
+class Form:
+    """A rule for a text: a regular expression in the dialect of JSON Schema, and the rule in words."""
+
+    regex: str
+    rule: str
+    reserved: tuple[str, ...] = ()
+
+    def misfit(self, text: str) -> str | None:
+        if re.fullmatch(self.regex, text) is None:
+            return self.rule
+        if text in self.reserved:
+            return f"{text!r} has a meaning of its own. Choose another name."
+        return None
+
+    def schema(self) -> JsonObject:
+        rule: JsonObject = {"pattern": f"^(?:{self.regex})$"}
+        return {**rule, "not": {"enum": [*self.reserved]}} if self.reserved else rule
+
+
+ANY_TEXT: Final = Form(r"[\s\S]*", "write a text")
+
+
+@dataclass(frozen=True)
+class Text:
+    """With `as_written`, numbers and booleans are texts too, exactly as they stand in the file."""
+
+    form: Form = ANY_TEXT
+    holds_references: bool = False
+    as_written: bool = False
+    is_secret: bool = False
+
+    def read(self, node: Node, at: str, tell: Telling) -> str | Wrong:
+        if not isinstance(node, Scalar) or (node.kind is not Kind.TEXT and not self.as_written):
+            return tell.wrong(node.line, at, f"this must be a text, and it is {shown(node)}. {_quoted(node)}")
+        if node.kind is Kind.NOTHING:
+            return tell.wrong(node.line, at, 'this has no value. Write "" for an empty text, or remove the key.')
+        if _UNUSABLE.search(node.text):
+            return tell.wrong(node.line, at, "this text holds a NUL character or half a character. Remove it.")
+        if self.holds_references and isinstance(split := references.parts(node.text), references.Malformed):
+            return tell.wrong(node.line, at, split.why)
+        if (misfit := self.form.misfit(node.text)) is not None:
+            named = "" if self.is_secret else f"{_short(node.text)} does not fit: "
+            return tell.wrong(node.line, at, f"{named}{misfit}.")
+        return node.text
+
+    def schema(self) -> JsonObject:
+        types: JsonObject = {"type": ["string", "number", "boolean"] if self.as_written else "string"}
+        rules = [] if self.form is ANY_TEXT else [self.form.schema()]
+        if self.holds_references:
+            rules.append({"pattern": f"^{references.FORM}$"})
+        return {**types, **rules[0]} if len(rules) == 1 else {**types, "allOf": [*rules]} if rules else types
+
+
+@dataclass(frozen=True)
+class Truth:
+    def read(self, node: Node, at: str, tell: Telling) -> bool | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.TRUTH:
+            return node.text.lower() == "true"
+        return tell.wrong(node.line, at, f"this must be true or false, without quotes, and it is {shown(node)}.")
+
+    def schema(self) -> JsonObject:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True)
+class Whole:
+    minimum: int
+
+    def read(self, node: Node, at: str, tell: Telling) -> int | Wrong:
+        value: float | None = None
+        if isinstance(node, Scalar) and node.kind in (Kind.INTEGER, Kind.NUMBER):
+            value = integer(node.text) if node.kind is Kind.INTEGER else number(node.text)
+        if value is None or not math.isfinite(value) or value != int(value) or value < self.minimum:
+            return tell.wrong(
+                node.line, at, f"this must be a whole number, {self.minimum} or more; it is {shown(node)}."
+            )
+        return int(value)
+
+    def schema(self) -> JsonObject:
+        return {"type": "integer", "minimum": self.minimum}
+
+
+@dataclass(frozen=True)
+class Choice(Generic[T]):
+    """One of some words. The words after the first for a value are other names people write for it."""
+
+    words: Mapping[str, T]
+
+    def read(self, node: Node, at: str, tell: Telling) -> T | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text in self.words:
+            return self.words[node.text]
+        written = _short(node.text) if isinstance(node, Scalar) and node.kind is Kind.TEXT else shown(node)
+        values = [*self.words.values()]
+        known = ", ".join(word for place, word in enumerate(self.words) if values.index(self.words[word]) == place)
+        return tell.wrong(node.line, at, f"this must be one of {known}; it is {written}.")
+
+    def schema(self) -> JsonObject:
+        return {"enum": [*self.words]}
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A number of seconds, or a number with its unit."""
+
+    def read(self, node: Node, at: str, tell: Telling) -> float | Wrong:
+        match node:
+            case Scalar(Kind.INTEGER, text):
+                seconds = float(integer(text))
+            case Scalar(Kind.NUMBER, text):
+                seconds = number(text)
+            case Scalar(Kind.TEXT, text) if (written := re.fullmatch(_DURATION, text)) is not None:
+                seconds = float(written.group(1)) * _UNITS[written.group(2) or ""]
+            case _:
+                return tell.wrong(node.line, at, "this must be seconds: a number, or a text such as 500ms, 30s or 2m.")
+        if not (seconds > 0 and math.isfinite(seconds)):
+            return tell.wrong(node.line, at, "this must be more than 0 seconds: every wait has an end.")
+        return seconds
+
+    def schema(self) -> JsonObject:
+        return {
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": f"^{_DURATION}$"},
+            ]
+        }
+
+
+@dataclass(frozen=True)
+class ListOf(Generic[T]):
+    """With `or_commas`, one text with commas does too. What can be read of a list is, so that all problems are told."""
+
+    item: Shape[T]
+    or_commas: bool = False
+    nothing_is_empty: bool = True
+
+    def read(self, node: Node, at: str, tell: Telling) -> tuple[Placed[T], ...] | Wrong:
+        match node:
+            case Items(nodes):
+                items = [(item, f"{at}[{place}]") for place, item in enumerate(nodes)]
+            case Scalar(Kind.NOTHING) if self.nothing_is_empty:
+                items = []
+            case Scalar(Kind.NOTHING):
+                return tell.wrong(node.line, at, "this has no value. Write [] for none of them, or remove the key.")
+            case Scalar(_, text, line) if self.or_commas:
+                words = [word.strip() for word in text.split(",") if word.strip()]
+                items = [(Scalar(Kind.TEXT, word, line), at) for word in words]
+            case _:
+                also = " or one text with commas" if self.or_commas else ""
+                return tell.wrong(node.line, at, f"this must be a list{also}, and it is {shown(node)}.")
+        read = [Placed(self.item.read(item, here, tell), here, item.line) for item, here in items]
+        return tuple(Placed(one.value, one.at, one.line) for one in read if not isinstance(one.value, Wrong))
+
+    def schema(self) -> JsonObject:
+        several: JsonObject = {"type": "array", "items": self.item.schema()}
+        others: list[JsonObject] = [{"type": ["string", "number", "boolean"]}] if self.or_commas else []
+        if self.nothing_is_empty:
+            others.append({"type": "null"})
+        return {"anyOf": [several, *others]} if others else several
+
+
+@dataclass(frozen=True)
+class MapOf(Generic[T]):
+    """Names that people choose, each with a value. What can be read is, so that all problems are told."""
+
+    name: Form
+    item: Shape[T]
+
+    def read(self, node: Node, at: str, tell: Telling) -> Mapping[str, Placed[T]] | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.NOTHING:
+            return {}
+        if not isinstance(node, Table):
+            return tell.wrong(node.line, at, f"this must be a map, name: value, and it is {shown(node)}.")
+        good: dict[str, Placed[T]] = {}
+        for entry in node.entries:
+            here = under(at, entry.key)
+            misfit = self.name.misfit(entry.key)
+            if misfit is not None:
+                tell.wrong(entry.line, here, f"{_short(entry.key)} cannot be a name here: {misfit}.")
+            value = self.item.read(entry.value, here, tell)
+            if not isinstance(value, Wrong) and misfit is None:
+                good[entry.key] = Placed(value, here, entry.line)
+        return good
+
+    def schema(self) -> JsonObject:
+        return {
+            "type": ["object", "null"],
+            "propertyNames": self.name.schema(),
+            "additionalProperties": self.item.schema(),
+        }
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 64 else f"{text[:61]}...")
+
+
+def _quoted(node: Node) -> str:
+    if isinstance(node, Scalar) and node.kind is not Kind.NOTHING:
+        return "Put it in quotes."
+    return "Write one text."

@@ -1,0 +1,223 @@
+"""YAML, read into a tree. Anchors, aliases and merges are understood; tags that would build objects are not."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import yaml
+
+from .problem import Problem
+from .tree import MAX_DEPTH, MAX_VALUES, Entry, Items, Kind, Node, Parsed, Scalar, Table, Unreadable, kind_of, under
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CORE: Final = "tag:yaml.org,2002:"
+_KINDS: Final = {
+    f"{_CORE}str": Kind.TEXT,
+    f"{_CORE}int": Kind.INTEGER,
+    f"{_CORE}float": Kind.NUMBER,
+    f"{_CORE}bool": Kind.TRUTH,
+    f"{_CORE}null": Kind.NOTHING,
+}
+_MERGE: Final = "<<"
+
+_ADVICE: Final = {
+    "mapping values are not allowed": "There is a ': ' where none can stand. Put a text that holds one in quotes.",
+    "could not find expected ':'": "A key has no ':' after it. Write key: value.",
+    "did not find expected key": "This line is not a key of the map above it. Check its indentation and quotes.",
+    "did not find expected '-'": "This line is not an item of the list above it. Begin it with '- '.",
+    "expected <block end>": "This line does not fit what is above it. Check its indentation and quotes.",
+    "found unexpected end of stream": "A quote or bracket that was opened is never closed.",
+    "did not find expected ',' or": "A bracket that was opened is not closed, or a comma is missing.",
+    "expected ',' or": "A bracket that was opened is not closed, or a comma is missing.",
+    "found unknown escape character": "Within double quotes a backslash begins an escape. Use single quotes.",
+    "found undefined tag handle": "Tags are not read here. Remove the '!', or put the text in quotes.",
+    "cannot start any token": "A text cannot begin with this character. Put it in quotes.",
+}
+
+
+def parse_yaml(text: str, file: str) -> Parsed:
+    """Everything that is wrong with the text, up to the first place after which nothing can be read."""
+    if (control := _CONTROL.search(text)) is not None:
+        line = text.count("\n", 0, control.start()) + 1
+        what = f"the character U+{ord(control.group()):04X} cannot stand in YAML. Remove it, or write it as an escape."
+        return Parsed(None, (Problem(file, line, "", what),))
+    composer = _Composer(file, iter(yaml.parse(text, Loader=_LOADER)))
+    try:
+        root = composer.document()
+    except yaml.MarkedYAMLError as error:
+        return Parsed(None, (*composer.problems, _syntax(error, text, file)))
+    except Unreadable as stop:
+        return Parsed(None, (*composer.problems, stop.problem))
+    return Parsed(root, tuple(composer.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    node: Node
+    values: int
+    height: int
+
+
+class _Composer:
+    """One reading of one document. Recursion is safe because the depth is bounded before it is entered."""
+
+    def __init__(self, file: str, events: Iterator[yaml.Event]) -> None:
+        self.file = file
+        self.events = events
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, _Anchored | None] = {}
+        self.values = 0
+        self.height = 0
+
+    def document(self) -> Node | None:
+        root: Node | None = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    raise self.stop(event, "", "a second document begins here. Keep one document in a file.")
+                root = self.node(next(self.events), "", 1)
+        return root
+
+    def node(self, event: yaml.Event, at: str, depth: int) -> Node:
+        line = _line(event)
+        if isinstance(event, yaml.AliasEvent):
+            return self.alias(event, at, depth)
+        self.count(1, event, at)
+        if depth > MAX_DEPTH:
+            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep. Nothing in the settings is; flatten it.")
+        before, anchor = self.values, getattr(event, "anchor", None)
+        if anchor is not None:
+            self.anchors[anchor] = None
+        outer, self.height = self.height, 0
+        match event:
+            case yaml.ScalarEvent():
+                node: Node = self.scalar(event, at)
+            case yaml.SequenceStartEvent():
+                self.check_tag(event, "seq", at)
+                node = Items(tuple(self.items(at, depth)), line)
+            case yaml.MappingStartEvent():
+                self.check_tag(event, "map", at)
+                node = self.table(at, depth, line)
+            case _:
+                raise self.stop(event, at, "this is not YAML.")
+        height = self.height + 1
+        self.height = max(outer, height)
+        if anchor is not None:
+            self.anchors[anchor] = _Anchored(node, self.values - before + 1, height)
+        return node
+
+    def items(self, at: str, depth: int) -> Iterator[Node]:
+        place = 0
+        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
+            yield self.node(event, f"{at}[{place}]", depth + 1)
+            place += 1
+
+    def table(self, at: str, depth: int, line: int) -> Table:
+        own: dict[str, Entry] = {}
+        merged: list[Entry] = []
+        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+            key_line = _line(event)
+            key = self.key(event, at, depth)
+            here = at if key is None else under(at, key)
+            value = self.node(next(self.events), here, depth + 1)
+            if key is None:
+                continue
+            if key == _MERGE:
+                merged += self.merged(value, at, key_line)
+            elif (first := own.get(key)) is not None:
+                what = f"written twice: here and on line {first.line}. Keep one of them."
+                self.problems.append(Problem(self.file, key_line, here, what))
+            else:
+                own[key] = Entry(key, key_line, value)
+        entries = dict(own)
+        for entry in merged:
+            entries.setdefault(entry.key, entry)
+        return Table(tuple(entries.values()), line)
+
+    def key(self, event: yaml.Event, at: str, depth: int) -> str | None:
+        node = self.node(event, at, depth + 1)
+        if isinstance(node, Scalar) and node.kind is not Kind.NOTHING:
+            return node.text
+        self.problems.append(Problem(self.file, node.line, at, "a key must be a word. Write key: value."))
+        return None
+
+    def merged(self, value: Node, at: str, line: int) -> list[Entry]:
+        tables = value.nodes if isinstance(value, Items) else (value,)
+        entries: list[Entry] = []
+        for table in tables:
+            if isinstance(table, Table):
+                entries += table.entries
+            else:
+                what = "only a map, or a list of maps, can be merged. Write <<: *name of an anchor on a map."
+                self.problems.append(Problem(self.file, line, under(at, _MERGE), what))
+        return entries
+
+    def alias(self, event: yaml.AliasEvent, at: str, depth: int) -> Node:
+        name = str(event.anchor)
+        if name not in self.anchors:
+            raise self.stop(event, at, f"there is no anchor &{name} above this line for the alias *{name}.")
+        meant = self.anchors[name]
+        if meant is None:
+            raise self.stop(event, at, f"the alias *{name} stands inside what it stands for. Remove it.")
+        self.count(meant.values, event, at)
+        if depth + meant.height - 1 > MAX_DEPTH:
+            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep, by the alias *{name}. Flatten it.")
+        self.height = max(self.height, meant.height)
+        return meant.node
+
+    def scalar(self, event: yaml.ScalarEvent, at: str) -> Scalar:
+        line, text, tag = _line(event), event.value, event.tag
+        if tag is None:
+            return Scalar(kind_of(text) if event.implicit[0] else Kind.TEXT, text, line)
+        kind = _KINDS.get(tag)
+        if kind is None:
+            self.check_tag(event, "str", at)
+            return Scalar(Kind.TEXT, text, line)
+        means = kind_of(text)
+        if kind in (Kind.TEXT, means) or (kind, means) == (Kind.NUMBER, Kind.INTEGER):
+            return Scalar(kind, text, line)
+        self.problems.append(
+            Problem(self.file, line, at, f"this is not {kind.value}, as its tag says. Remove the tag.")
+        )
+        return Scalar(Kind.TEXT, text, line)
+
+    def check_tag(self, event: yaml.NodeEvent, core: str, at: str) -> None:
+        tag: str | None = getattr(event, "tag", None)
+        if tag is not None and tag not in ("!", f"{_CORE}{core}"):
+            self.problems.append(Problem(self.file, _line(event), at, _no_tag(tag)))
+
+    def count(self, values: int, event: yaml.Event, at: str) -> None:
+        self.values += values
+        if self.values > MAX_VALUES:
+            what = f"more than {MAX_VALUES} values, counting each alias as what it stands for. Use fewer."
+            raise self.stop(event, at, what)
+
+    def stop(self, event: yaml.Event, at: str, what: str) -> Unreadable:
+        return Unreadable(Problem(self.file, _line(event), at, what))
+
+
+def _line(event: yaml.Event) -> int:
+    return 0 if event.start_mark is None else event.start_mark.line + 1
+
+
+def _no_tag(tag: str) -> str:
+    written = f"!!{tag.removeprefix(_CORE)}" if tag.startswith(_CORE) else tag
+    return f"the tag {written[:64]!r} is not read here. Remove it, or put the text in quotes."
+
+
+def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    said = error.problem or "it cannot be read"
+    line = 0 if mark is None else mark.line + 1
+    lines = text.splitlines()
+    written = lines[line - 1] if 0 < line <= len(lines) else ""
+    if "\t" in written[: len(written) - len(written.lstrip())]:
+        return Problem(file, line, "", "a tab indents this line, and YAML allows only spaces. Replace it with spaces.")
+    if "${" in written and "expected ','" in said:
+        return Problem(
+            file, line, "", "within [ ] and { } a text that holds ${ must stand in quotes. Put it in quotes."
+        )
+    advice = next((advice for part, advice in _ADVICE.items() if part in said), "")
+    return Problem(file, line, "", f"this is not YAML: {said}. {advice or 'Check the indentation and quotes here.'}")
