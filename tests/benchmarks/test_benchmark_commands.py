@@ -1,0 +1,47 @@
+"""Every benchmark is a command of its own and answers in JSON."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SMALL = {
+    "gateway": ["--only", "floor", "--upstream", "http", "--tools", "3", "--seconds", "0.05", "--windows", "1"],
+    "resolve": ["--tools", "3", "--rounds", "1"],
+}
+"""Each benchmark with the least it can do."""
+
+
+def commands() -> set[str]:
+    """What `python -m benchmarks.NAME` can run."""
+    packages = {path.parent.name for path in (ROOT / "benchmarks").glob("*/__main__.py")}
+    runnable = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text("utf-8")}
+    return packages | runnable
+
+
+@pytest.mark.behaviour("benchmarks.run_as_modules")
+def test_every_benchmark_is_tried_here() -> None:
+    assert commands() == set(SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("benchmarks.run_as_modules")
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_a_benchmark_runs_as_a_module_and_prints_json(name: str) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{name}", "--json", *SMALL[name]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["benchmark"] == name
+    assert "measuring" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_without_json_a_benchmark_prints_a_table_with_the_floor(name: str) -> None:
+    command = [sys.executable, "-m", f"benchmarks.{name}", *SMALL[name]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "of floor" in done.stdout
