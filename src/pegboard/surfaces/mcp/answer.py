@@ -1,0 +1,81 @@
+"""How a call ended, as the protocol's result: a tool's own answer unchanged, all else as text a model can act on."""
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias, assert_never
+
+from mcp import MCPError
+from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
+
+from pegboard.core.call import (
+    BadArguments,
+    Cancelled,
+    Outcome,
+    ProviderFailed,
+    Refusal,
+    Returned,
+    ToolFailed,
+    ToolIsLocked,
+    UnknownTool,
+    refusal_text,
+)
+from pegboard.core.tool import Json, JsonObject
+
+from .wire import Unreadable, result_object, sound_text
+
+REQUEST_CANCELLED: Final = -32800
+"""Not of the protocol, but what peers of the handshake era are told of a request that was given up."""
+
+Ended: TypeAlias = Outcome | Refusal
+
+
+def result_of(name: str, ended: Ended) -> JsonObject:
+    """Raises the protocol's error where the protocol asks for one; everything else is a result."""
+    match ended:
+        case Returned(body):
+            return _passed_on(name, body, failed=False)
+        case ToolFailed(body):
+            return _passed_on(name, body, failed=True)
+        case ProviderFailed(why, may_have_run):
+            return error_result(provider_text(name, why, may_have_run))
+        case ToolIsLocked() | BadArguments():
+            return error_result(refusal_text(ended))
+        case UnknownTool():
+            raise MCPError(INVALID_PARAMS, sound_text(refusal_text(ended)))
+        case Cancelled():
+            raise MCPError(REQUEST_CANCELLED, f"The call of {name!r} was given up before there was an answer.")
+        case _:
+            assert_never(ended)
+
+
+def provider_text(name: str, why: str, may_have_run: bool) -> str:
+    what = f"The call of {name!r} failed: {why.strip().rstrip('.')}."
+    if may_have_run:
+        return f"{what} It may have run all the same: check what it did before you call it again."
+    return f"{what} It did not run, so you can call it again."
+
+
+def error_result(text: str) -> JsonObject:
+    return {"content": [{"type": "text", "text": sound_text(text)}], "isError": True}
+
+
+def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
+    """The result under the SDK's envelope for the client's era: it says who answered, and of which kind it is.
+
+    Everything else of the result stays as it came, members that no version of the protocol knows included.
+    """
+    kind = envelope.get("resultType")
+    if kind is None:
+        return {key: value for key, value in result.items() if key != "resultType"}
+    answer = {**result, "resultType": result.get("resultType", kind)}
+    stamp, own = envelope.get("_meta"), result.get("_meta")
+    if isinstance(stamp, dict):
+        server = {SERVER_INFO_META_KEY: stamp[SERVER_INFO_META_KEY]}
+        answer["_meta"] = {**own, **server} if isinstance(own, dict) else server
+    return answer
+
+
+def _passed_on(name: str, body: bytes, *, failed: bool) -> JsonObject:
+    result = result_object(body)
+    if isinstance(result, Unreadable):
+        return error_result(provider_text(name, f"its answer cannot be passed on: {result.why}", may_have_run=True))
+    return {**result, "isError": True} if failed else result

@@ -1,0 +1,169 @@
+"""The direct presentation: every open tool of a resolution as itself, in the order of the board."""
+
+import base64
+import binascii
+import hashlib
+import logging
+from array import array
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
+
+from pegboard.core.ids import ToolId, WireName
+from pegboard.core.resolve import Open, Resolution
+from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+
+from .wire import DEEPEST, is_deeper, sound_object
+
+PAGE: Final = 1000
+REMEMBERED_LISTS: Final = 256
+REMEMBERED_TOOLS: Final = 50_000
+_CURSOR: Final = "after:"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What one caller is shown. Equal marks mean equal lists, so a change is noticed without comparing the tools."""
+
+    resolution: Resolution
+    tools: tuple[JsonObject, ...]
+    mark: bytes
+    places: Mapping[WireName, int]
+    """How many of the tools come up to each name that this caller may know of, itself included."""
+
+
+@dataclass(frozen=True)
+class Page:
+    tools: tuple[JsonObject, ...]
+    next: str | None
+
+
+@dataclass(frozen=True)
+class BadCursor:
+    why: str
+
+
+@dataclass(frozen=True)
+class _Document:
+    tool: Tool
+    title: str | None
+    description: str | None
+    body: JsonObject
+    number: int
+
+
+class Direct:
+    """Works a list out once for each resolution, and each tool's document once for as long as it stays the same."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._lists: OrderedDict[View, Shown] = OrderedDict()
+        self._documents: OrderedDict[tuple[ToolId, WireName], _Document] = OrderedDict()
+        self._numbers = count()
+
+    def shown(self, view: View) -> Shown:
+        resolution = self._board.resolution(view)
+        known = self._lists.get(view)
+        if known is not None and known.resolution is resolution:
+            self._lists.move_to_end(view)
+            return known
+        fresh = self._work_out(resolution)
+        self._lists[view] = fresh
+        self._lists.move_to_end(view)
+        while len(self._lists) > REMEMBERED_LISTS:
+            self._lists.popitem(last=False)
+        return fresh
+
+    def page(self, view: View, cursor: str | None) -> Page | BadCursor:
+        """A cursor names the tool it comes after, so a page still fits when the board changed before it."""
+        shown = self.shown(view)
+        start = 0
+        if cursor is not None:
+            name = _named(cursor)
+            if name is None:
+                return BadCursor("this is no cursor of this server")
+            if name not in shown.places:
+                return BadCursor("the list changed, and the tool it points at is gone")
+            start = shown.places[name]
+        tools = shown.tools[start : start + PAGE]
+        more = start + PAGE < len(shown.tools)
+        return Page(tools, _cursor(str(tools[-1]["name"])) if more else None)
+
+    def input_schema(self, view: View, name: str) -> JsonSchema | None:
+        """Of an open tool only: the schema of a locked one is withheld."""
+        resolution = self._board.resolution(view)
+        id = resolution.by_name.get(WireName(name))
+        verdict = None if id is None else resolution.verdicts[id]
+        return verdict.tool.spec.input_schema if isinstance(verdict, Open) else None
+
+    def _work_out(self, resolution: Resolution) -> Shown:
+        bodies: list[JsonObject] = []
+        numbers = array("Q")
+        places: dict[WireName, int] = {}
+        for id, name in resolution.names.items():
+            verdict = resolution.verdicts[id]
+            if isinstance(verdict, Open):
+                document = self._document(verdict.tool, name)
+                bodies.append(document.body)
+                numbers.append(document.number)
+            places[name] = len(bodies)
+        mark = hashlib.sha256(numbers.tobytes()).digest()
+        return Shown(resolution, tuple(bodies), mark, places)
+
+    def _document(self, tool: Tool, name: WireName) -> _Document:
+        look = self._board.policy.overrides.for_tool(tool.id)
+        key = tool.id, name
+        known = self._documents.get(key)
+        said = look.name_override, look.description_override
+        if known is not None and known.tool is tool and (known.title, known.description) == said:
+            return known
+        body = tool_document(tool, name, *said)
+        # A server that came back with the same tools has changed nothing that a client sees.
+        number = known.number if known is not None and known.body == body else next(self._numbers)
+        fresh = self._documents[key] = _Document(tool, *said, body, number)
+        self._documents.move_to_end(key)
+        while len(self._documents) > REMEMBERED_TOOLS:
+            self._documents.popitem(last=False)
+        return fresh
+
+
+def tool_document(tool: Tool, name: WireName, title: str | None = None, description: str | None = None) -> JsonObject:
+    """A tool as the protocol writes it; the title and description that people gave it stand before its own."""
+    spec = tool.spec
+    told: dict[str, Json | JsonSchema] = {
+        "title": spec.title if title is None else title,
+        "description": spec.description if description is None else description,
+        "inputSchema": spec.input_schema,
+        "outputSchema": spec.output_schema,
+        "annotations": spec.annotations,
+    }
+    members: dict[str, Json | JsonSchema] = {key: value for key, value in told.items() if value not in (None, "")}
+    members |= {key: value for key, value in tool.extra.items() if key not in told and key != "name"}
+    body: JsonObject = {"name": name}
+    for key, value in members.items():
+        plain: Json = dict(value) if isinstance(value, Mapping) else value
+        if not is_deeper(plain, DEEPEST):
+            body[key] = plain
+            continue
+        log.warning("%s: its %s is nested too deep to be sent, so clients are not shown it", tool.id, key)
+        if key == "inputSchema":
+            body[key] = {"type": "object"}
+    return sound_object(body)
+
+
+def _cursor(name: str) -> str:
+    return base64.urlsafe_b64encode(f"{_CURSOR}{name}".encode()).decode()
+
+
+def _named(cursor: str) -> WireName | None:
+    try:
+        text = base64.b64decode(cursor.encode(), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeError):
+        return None
+    return WireName(text.removeprefix(_CURSOR)) if text.startswith(_CURSOR) else None

@@ -1,0 +1,22 @@
+"""The request being served: through which view it asks, and when its client has gone."""
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from pegboard.core.view import View
+
+
+@dataclass(frozen=True)
+class Exchange:
+    view: View = field(default_factory=View)
+    gone: anyio.Event | None = None
+    """Set when the client hung up before it had its answer; `None` where the connection itself tells."""
+    session: str | None = None
+    """The HTTP session of a client of the handshake era."""
+
+
+CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")
+"""Set where a request comes in. The SDK runs what serves it in the same context, in every era and transport."""

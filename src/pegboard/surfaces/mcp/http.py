@@ -1,0 +1,176 @@
+"""The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import INVALID_PARAMS, PARSE_ERROR
+
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+
+from .door import CLOSE, Door, Refused, is_modern
+from .exchange import CURRENT, Exchange
+from .server import McpServer
+from .standing import standing_stream
+from .view import BadOption, refusal, view_of
+from .wire import Unreadable, read, sound_text
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+SESSION: Final = b"mcp-session-id"
+VERSION: Final = b"mcp-protocol-version"
+RESUME: Final = b"last-event-id"
+"""Streams are not kept for replay, and the SDK answers a request to resume one with nothing at all."""
+
+
+class SlowReaderError(Exception):
+    """A client did not read its answer in time. Its connection is closed, so that it holds nothing here."""
+
+
+class McpHttp:
+    """An ASGI application for one path. Serve it inside `running()`."""
+
+    def __init__(self, gateway: Gateway, door: Door | None = None) -> None:
+        self._gateway = gateway
+        self._door = Door() if door is None else door
+        self._mcp = McpServer(gateway)
+        self._sessions = StreamableHTTPSessionManager(
+            self._mcp.server,
+            session_idle_timeout=self._door.idle,
+            max_sessions=self._door.sessions,
+            max_request_body_size=self._door.largest_body,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._sessions.run():
+            try:
+                yield
+            finally:
+                self.end_streams()
+
+    def end_streams(self) -> None:
+        """Ends what clients keep open to hear of changes. A web server that is to stop would wait for them."""
+        self._mcp.ending.set()
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
+        gone = anyio.Event()
+        try:
+            await self._serve(scope, receive, self._patient(send, gone), gone)
+        except* SlowReaderError:
+            pass
+
+    async def _serve(self, scope: "Scope", receive: "Receive", send: "Send", gone: anyio.Event) -> None:
+        method: str = scope["method"]
+        # White space around a value is no part of it, and the SDK compares values to the letter.
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != RESUME]
+        known = dict(headers)
+        refused = self._door.refusal(method, headers)
+        view = view_of(headers, scope["query_string"]) if refused is None else None
+        if isinstance(view, BadOption):
+            refused = Refused(400, view.why, INVALID_PARAMS)
+        if refused is not None or not isinstance(view, View):
+            assert refused is not None
+            return await _refuse(send, refused)
+        body = await self._body(receive) if method == "POST" else b""
+        if body is None:
+            return None
+        if isinstance(body, Refused):
+            return await _refuse(send, body)
+        if (why := await self._unknown(view)) is not None:
+            return await _refuse(send, Refused(400, why, INVALID_PARAMS))
+        session = known[SESSION].decode("latin-1") if SESSION in known else None
+        version = known[VERSION].decode("latin-1") if VERSION in known else None
+        exchange = Exchange(view, gone, session)
+        scope = {**scope, "headers": headers}
+        token = CURRENT.set(exchange)
+        try:
+            if method == "GET" and not is_modern(version):
+                with self._mcp.watching(exchange) as watch:
+                    serve = self._sessions.handle_request
+                    await standing_stream(serve, scope, _replay(body, receive, gone), send, watch, self._mcp.ending)
+            else:
+                await self._sessions.handle_request(scope, _replay(body, receive, gone), send)
+        finally:
+            CURRENT.reset(token)
+            if method == "DELETE" and session is not None:
+                self._mcp.forget(session)
+
+    async def _body(self, receive: "Receive") -> bytes | Refused | None:
+        """The body, when it is one readable message; `None` when the client left before it had sent all of it."""
+        parts: list[bytes] = []
+        size = 0
+        with anyio.move_on_after(self._door.patience) as waiting:
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                parts.append(message.get("body", b""))
+                more = message.get("more_body", False)
+                size += len(parts[-1])
+                if size > self._door.largest_body:
+                    return self._door.too_large()
+        if waiting.cancelled_caught:
+            return Refused(
+                408, f"No body within {self._door.patience:g} seconds. Send the request again.", headers=CLOSE
+            )
+        body = b"".join(parts)
+        value = read(body)
+        if isinstance(value, Unreadable):
+            return Refused(400, f"The body cannot be read as JSON: {value.why}. Correct it.", PARSE_ERROR)
+        if not isinstance(value, dict):
+            return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")
+        return body
+
+    async def _unknown(self, view: View) -> str | None:
+        """What the request names in vain. While servers are starting, a name may yet become known."""
+        board = self._gateway.board
+        if refusal(board.resolution(view)) is None:
+            return None
+        await self._gateway.settled(self._door.settle)
+        return refusal(board.resolution(view))
+
+    def _patient(self, send: "Send", gone: anyio.Event) -> "Send":
+        async def sending(message: "Message") -> None:
+            with anyio.move_on_after(self._door.patience) as waiting:
+                await send(message)
+            if waiting.cancelled_caught:
+                gone.set()
+                raise SlowReaderError
+
+        return sending
+
+
+def _replay(body: bytes, receive: "Receive", gone: anyio.Event) -> "Receive":
+    """What a request still has to say: the body that was read already, then whether its client goes."""
+    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def hearing() -> "Message":
+        if pending:
+            return pending.pop()
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            gone.set()
+        return message
+
+    return hearing
+
+
+async def _refuse(send: "Send", refused: Refused) -> None:
+    error = {"code": refused.code, "message": sound_text(refused.message)}
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        *refused.headers,
+    ]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,235 @@
+"""The gateway as the SDK's server: what it says of itself, and what it does when a client lists, calls or listens."""
+
+import logging
+from collections import OrderedDict
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+import anyio
+from mcp import MCPError
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ToolsListChanged, event_to_notification
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+)
+from pydantic import ValidationError
+
+from pegboard import __version__
+from pegboard.core.call import Call, Cancelled
+from pegboard.core.ids import CallId, WireName
+from pegboard.core.tool import JsonObject, JsonSchema
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.ports import Progress
+
+from .answer import Ended, enveloped, result_of
+from .direct import BadCursor, Direct
+from .exchange import CURRENT, Exchange
+from .progress import progress_to
+from .watch import Watch, cancel_when, watching
+
+NAME: Final = "pegboard"
+INSTRUCTIONS: Final = (
+    "These tools come from several servers behind one gateway. A call that is refused says why and what to do; "
+    "when it tells you to ask the user, ask, and do not look for a way around it. "
+    "Tools come and go: list them again when you are told that the list changed."
+)
+MOST_LISTENERS: Final = 1024
+MOST_SESSIONS: Final = 10_000
+LONGEST_CLIENT: Final = 128
+
+log = logging.getLogger(__name__)
+
+Context = ServerRequestContext[Any, Any]
+
+
+@dataclass
+class _Answer:
+    """What a request is answered with, past the SDK's models: they would drop what they do not know."""
+
+    result: JsonObject | None = None
+
+
+_ANSWER: Final[ContextVar[_Answer]] = ContextVar("answer")
+
+
+class _Announced(Server[Any]):
+    """Says in every handshake that its list of tools can change; the SDK's HTTP sessions leave no other place."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+class McpServer:
+    """One gateway for any number of clients. It translates: which tools there are and which calls run is asked."""
+
+    def __init__(self, gateway: Gateway, view: View | None = None, ready: anyio.Event | None = None) -> None:
+        """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits."""
+        self.direct: Final = Direct(gateway.board)
+        self._gateway = gateway
+        self._exchange = Exchange(View() if view is None else view)
+        self._ready = ready
+        self._listeners = 0
+        self.ending: Final = anyio.Event()
+        """Set when the server is going away: whoever keeps a stream open to hear of changes ends it."""
+        self._last_shown: OrderedDict[str, tuple[View, bytes]] = OrderedDict()
+        self.server: Final = _Announced(
+            NAME,
+            version=__version__,
+            instructions=INSTRUCTIONS,
+            # A tool that a person has just locked must not live on in a client's cache.
+            cache_hints={"tools/list": CacheHint(0, "private"), "server/discover": CacheHint(300_000, "public")},
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=self._listen,
+        )
+        self.server.add_notification_handler("notifications/initialized", NotificationParams, self._tell_changes)
+        self.server.middleware.append(self._answered)
+
+    def watching(self, exchange: Exchange) -> AbstractContextManager[Watch]:
+        """Begins with what this session last listed, so that no change between its list and its stream is lost."""
+        view, mark = self._last_shown.get(exchange.session or "", (None, None))
+        told = mark if view == exchange.view else None
+        return watching(self._gateway.board, self.direct, exchange.view, told)
+
+    def forget(self, session: str) -> None:
+        self._last_shown.pop(session, None)
+
+    async def _answered(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Puts the real answer in the place of the empty one that went through the SDK for its checks and envelope."""
+        answer = _Answer()
+        token = _ANSWER.set(answer)
+        try:
+            envelope = await call_next(ctx)
+        except (MCPError, ValidationError):
+            raise
+        except Exception:  # what serves a request is supervised here: its failure must not end the connection
+            log.exception("Serving %s failed", ctx.method)
+            raise MCPError(INTERNAL_ERROR, "The gateway failed on this request. Its log says why.") from None
+        finally:
+            _ANSWER.reset(token)
+        if answer.result is None or not isinstance(envelope, dict):
+            return envelope
+        return {**envelope, **answer.result} if ctx.method == "tools/list" else enveloped(answer.result, envelope)
+
+    def _current(self) -> Exchange:
+        return CURRENT.get(self._exchange)
+
+    def _input_schema(self, name: str) -> JsonSchema | None:
+        return self.direct.input_schema(self._current().view, name)
+
+    async def _list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        if self._ready is not None:
+            await self._ready.wait()
+        exchange = self._current()
+        page = self.direct.page(exchange.view, None if params is None else params.cursor)
+        if isinstance(page, BadCursor):
+            raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
+        if exchange.session is not None:
+            self._last_shown[exchange.session] = exchange.view, self.direct.shown(exchange.view).mark
+            self._last_shown.move_to_end(exchange.session)
+            while len(self._last_shown) > MOST_SESSIONS:
+                self._last_shown.popitem(last=False)
+        _ANSWER.get().result = {"tools": list(page.tools)}
+        return ListToolsResult(tools=[], next_cursor=page.next)
+
+    async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        exchange = self._current()
+        call = Call(
+            id=CallId(uuid4().hex),
+            name=WireName(params.name),
+            arguments=params.arguments or {},
+            principal=exchange.view.principal,
+            at=self._gateway.clock(),
+            client=_client(ctx),
+        )
+        if ctx.meta is None or "progress_token" not in ctx.meta:
+            ended = await self._carried(call, exchange)
+        else:
+            async with progress_to(ctx.session.report_progress) as progress:
+                ended = await self._carried(call, exchange, progress)
+        _ANSWER.get().result = result_of(params.name, ended)
+        return CallToolResult(content=[])
+
+    async def _carried(self, call: Call, exchange: Exchange, progress: Progress | None = None) -> Ended:
+        """A client that hung up has given up its call: no later request can ask for the answer."""
+        if exchange.gone is None:
+            return await self._gateway.caller.call(call, exchange.view, progress)
+        ended: Ended = Cancelled()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
+            ended = await self._gateway.caller.call(call, exchange.view, progress)
+            tasks.cancel_scope.cancel()
+        return ended
+
+    async def _listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """One stream of the 2026-07-28 era: the answer comes when it ends."""
+        if ctx.request_id is None:
+            raise MCPError(INVALID_PARAMS, "subscriptions/listen needs a request id.")
+        if self._listeners >= MOST_LISTENERS:
+            raise MCPError(INTERNAL_ERROR, f"{MOST_LISTENERS} clients listen already. Try again later.")
+        stamp = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+        wanted = True if params.notifications.tools_list_changed else None
+        acknowledged = SubscriptionsAcknowledgedNotification(
+            params=SubscriptionsAcknowledgedNotificationParams(
+                notifications=SubscriptionFilter(tools_list_changed=wanted), _meta=stamp
+            )
+        )
+        self._listeners += 1
+        try:
+            with self.watching(self._current()) as watch:
+                await ctx.session.send_notification(acknowledged, related_request_id=ctx.request_id)
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(cancel_when, self.ending, tasks.cancel_scope, name="ending")
+                    while wanted:
+                        await watch.changed()
+                        changed = event_to_notification(ToolsListChanged(), stamp)
+                        await ctx.session.send_notification(changed, related_request_id=ctx.request_id)
+        finally:
+            self._listeners -= 1
+        return SubscriptionsListenResult(_meta=stamp)
+
+    async def _tell_changes(self, ctx: Context, params: NotificationParams) -> None:
+        """A client of the handshake era on one lasting connection is told on it, for as long as it lasts.
+
+        Over HTTP it is told on the stream that it opens for that, if it does.
+        """
+        if ctx.request is not None:
+            return
+        with self.watching(self._current()) as watch:
+            while True:
+                await watch.changed()
+                await ctx.session.send_tool_list_changed()
+
+
+def _client(ctx: Context) -> str:
+    """The name and version a client gives itself, for the audit: a claim, and cut to a decent length."""
+    told = ctx.session.client_params
+    if told is None:
+        return ""
+    text = " ".join(f"{told.client_info.name} {told.client_info.version}".split())
+    return "".join(letter for letter in text if letter.isprintable())[:LONGEST_CLIENT]

@@ -1,0 +1,161 @@
+"""The gateway over its own standard input and output: one client, and nothing but the protocol on the wire."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCRequest, JSONRPCResponse
+
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+
+from .lines import BadLine, Lines, message_of
+from .server import McpServer
+from .unanswered import Unanswered
+
+SETTLE: Final = 3.0
+LINGER: Final = 1.0
+"""Seconds in which requests sent just before the input ended are still answered, and answers still written."""
+CHUNK: Final = 65_536
+
+log = logging.getLogger(__name__)
+
+
+async def serve_stdio(gateway: Gateway, *, view: View | None = None, settle: float = SETTLE) -> None:
+    """Serves until the input ends. The first list of tools waits for the servers, but not longer than `settle`."""
+    with _private_pipes() as (source, sink):
+        await serve_pipes(gateway, source, sink, view=view, settle=settle)
+
+
+async def serve_pipes(
+    gateway: Gateway, source: int, sink: int, *, view: View | None = None, settle: float = SETTLE
+) -> None:
+    ready = anyio.Event()
+    server = McpServer(gateway, view, ready).server
+    unanswered = Unanswered()
+    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def wait_for_servers() -> None:
+        await gateway.settled(settle)
+        ready.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait_for_servers, name="settling")
+        tasks.start_soon(_read, source, to_server, to_client.clone(), unanswered, name="input")
+        async with anyio.create_task_group() as writing:
+            writing.start_soon(_write, sink, from_server, unanswered, tasks.cancel_scope, name="output")
+            await server.run(from_client, to_client, server.create_initialization_options())
+            writing.cancel_scope.deadline = anyio.current_time() + LINGER
+        tasks.cancel_scope.cancel()
+
+
+async def _read(
+    source: int,
+    to_server: MemoryObjectSendStream[SessionMessage | Exception],
+    to_client: MemoryObjectSendStream[SessionMessage],
+    unanswered: Unanswered,
+) -> None:
+    send, chunks = anyio.create_memory_object_stream[bytes](0)
+    # A read from a pipe cannot be cancelled, so the thread is left behind when the gateway ends first.
+    threading.Thread(target=_pump, args=(source, send, anyio.lowlevel.current_token()), daemon=True).start()
+    lines = Lines()
+    async with to_server, to_client, chunks:
+        async for chunk in chunks:
+            for line in lines.feed(chunk):
+                await _take(line, to_server, to_client, unanswered)
+        for line in lines.rest():
+            await _take(line, to_server, to_client, unanswered)
+        with anyio.move_on_after(LINGER):
+            await unanswered.none()
+
+
+async def _take(
+    line: bytes | BadLine,
+    to_server: MemoryObjectSendStream[SessionMessage | Exception],
+    to_client: MemoryObjectSendStream[SessionMessage],
+    unanswered: Unanswered,
+) -> None:
+    message = message_of(line)
+    match message:
+        case None:
+            return
+        case BadLine(error):
+            await to_client.send(SessionMessage(error))
+        case JSONRPCRequest():
+            await unanswered.add(message)
+            given_up = ServerMessageMetadata(on_request_unanswered=partial(unanswered.given_up, message.id))
+            await to_server.send(SessionMessage(message, given_up))
+        case _:
+            await to_server.send(SessionMessage(message))
+
+
+async def _write(
+    sink: int,
+    from_server: MemoryObjectReceiveStream[SessionMessage],
+    unanswered: Unanswered,
+    everything: anyio.CancelScope,
+) -> None:
+    async with from_server:
+        async for item in from_server:
+            message = item.message
+            try:
+                await anyio.to_thread.run_sync(_write_all, sink, _encoded(message) + b"\n", abandon_on_cancel=True)
+            except OSError:
+                log.info("The client has closed its end")
+                everything.cancel()
+                return
+            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+                unanswered.answered(message.id)
+
+
+def _encoded(message: JSONRPCMessage) -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    except ValueError:  # one message that cannot be written must not end the connection
+        log.exception("A message cannot be written")
+        id = message.id if isinstance(message, JSONRPCResponse) else None
+        error = ErrorData(code=INTERNAL_ERROR, message="The answer cannot be written. The gateway's log says why.")
+        return JSONRPCError(jsonrpc="2.0", id=id, error=error).model_dump_json(exclude_unset=True).encode()
+
+
+def _write_all(sink: int, text: bytes) -> None:
+    rest = memoryview(text)
+    while rest:
+        rest = rest[os.write(sink, rest) :]
+
+
+def _pump(source: int, send: MemoryObjectSendStream[bytes], token: anyio.lowlevel.EventLoopToken) -> None:
+    # Whoever would have taken the chunk is gone in each of these cases: there is nobody left to read for.
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.RunFinishedError):
+        while chunk := os.read(source, CHUNK):
+            anyio.from_thread.run(send.send, chunk, token=token)
+    with suppress(anyio.RunFinishedError):
+        anyio.from_thread.run_sync(send.close, token=token)
+
+
+@contextmanager
+def _private_pipes() -> Iterator[tuple[int, int]]:
+    """The two pipes under other numbers: whatever prints in this process, or in a child of it, goes to stderr."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    try:
+        yield source, sink
+    finally:
+        sys.stdout.flush()
+        os.dup2(source, 0)
+        os.dup2(sink, 1)

@@ -1,0 +1,163 @@
+"""How far one HTTP request narrows what it sees: headers and query parameters, read into a `View`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final
+from urllib.parse import parse_qsl
+
+from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.resolve import Resolution
+from pegboard.core.selection import Everything, Selection, toolsets
+from pegboard.core.view import View
+
+LONGEST: Final = 16_384
+MOST_NAMES: Final = 1_000
+MOST_LISTED: Final = 200
+MOST_PARAMETERS: Final = 100
+
+TOOLSETS: Final = "toolsets"
+ENABLED_TOOLS: Final = "enabled_tools"
+DISABLED_TOOLS: Final = "disabled_tools"
+DYNAMIC: Final = "dynamic"
+HEADERS: Final = {
+    "x-mcp-toolsets": TOOLSETS,
+    "x-mcp-enabled-tools": ENABLED_TOOLS,
+    "x-mcp-disabled-tools": DISABLED_TOOLS,
+    "x-mcp-dynamic": DYNAMIC,
+}
+OPTIONS: Final = tuple(HEADERS.values())
+YES: Final = frozenset({"yes", "y", "true", "1"})
+NO: Final = frozenset({"no", "n", "false", "0", ""})
+
+
+@dataclass(frozen=True)
+class BadOption:
+    """A request that cannot be understood: what was wrong with which option, and what to do."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class _Given:
+    """One option as it came, and where, in the words of an error message."""
+
+    text: str
+    where: str
+
+
+def view_of(headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: PrincipalId = LOCAL) -> View | BadOption:
+    """Without options the view is everything. What the names mean is asked of the board, not here."""
+    in_header = _header_options(headers)
+    in_query = _query_options(query)
+    for read in (in_header, in_query):
+        if isinstance(read, BadOption):
+            return read
+    assert not isinstance(in_header, BadOption)
+    assert not isinstance(in_query, BadOption)
+    if both := sorted(in_header.keys() & in_query.keys()):
+        return BadOption(
+            f"Both {in_header[both[0]].where} and {in_query[both[0]].where} are given, "
+            "and neither goes before the other. Leave one out."
+        )
+    given = {**in_header, **in_query}
+    if (problem := _dynamic(given.pop(DYNAMIC, None))) is not None:
+        return problem
+    return _narrowed(View(principal), given)
+
+
+def refusal(resolution: Resolution) -> str | None:
+    """What the request names in vain, what is near it, and what there is; `None` when every name means something."""
+    if not resolution.refused:
+        return None
+    sets = sorted({id.toolset for id in resolution.offered})
+    tools = sorted(str(id) for id in resolution.offered)
+    return "\n".join(
+        (
+            *(str(unknown) for unknown in resolution.refused[:MOST_LISTED]),
+            f"Toolsets to choose from: {_listed(sets)}.",
+            f"Tools to choose from: {_listed(tools)}.",
+        )
+    )
+
+
+def _narrowed(view: View, given: Mapping[str, _Given]) -> View | BadOption:
+    if not given:
+        return view
+    names: dict[str, tuple[str, ...]] = {}
+    for option, read in given.items():
+        listed = tuple(dict.fromkeys(name for part in read.text.split(",") if (name := part.strip())))
+        if len(listed) > MOST_NAMES:
+            return BadOption(f"{read.where} lists {len(listed)} names; at most {MOST_NAMES} are taken. Use patterns.")
+        names[option] = listed
+    named = names.get(TOOLSETS)
+    return view.narrowed(
+        Selection(
+            toolsets=Everything() if named is None else toolsets(name.lower() for name in named),
+            enabled=names.get(ENABLED_TOOLS, ()),
+            disabled=names.get(DISABLED_TOOLS, ()),
+        )
+    )
+
+
+def _dynamic(read: _Given | None) -> BadOption | None:
+    word = "" if read is None else read.text.strip().lower()
+    if read is None or word in NO:
+        return None
+    if word in YES:
+        return BadOption(
+            f"{read.where} asks for meta tools, which are not available yet. Leave it out to get the tools themselves."
+        )
+    return BadOption(f"{read.where} is {read.text[:80]!r}. Write yes, y, true or 1; or no, n, false or 0.")
+
+
+def _header_options(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, _Given] | BadOption:
+    pairs = [(name.decode("latin-1").lower(), value) for name, value in headers if name[:6].lower() == b"x-mcp-"]
+    return _options(pairs, HEADERS, lambda name: f"The header {name.title()}")
+
+
+def _query_options(query: bytes) -> dict[str, _Given] | BadOption:
+    if not query:
+        return {}
+    try:
+        # Kept as the bytes they stand for, so that text which is no UTF-8 is told apart by name below.
+        pairs = parse_qsl(query.decode("latin-1"), True, encoding="latin-1", max_num_fields=MOST_PARAMETERS)
+    except ValueError:
+        return BadOption(f"The address has more than {MOST_PARAMETERS} query parameters. Leave out what is not needed.")
+    known = {option: option for option in OPTIONS}
+    return _options(
+        [(name, value.encode("latin-1")) for name, value in pairs], known, lambda name: f"The query parameter {name}"
+    )
+
+
+def _options(
+    pairs: Sequence[tuple[str, bytes]], known: Mapping[str, str], where: Callable[[str], str]
+) -> dict[str, _Given] | BadOption:
+    found: dict[str, _Given] = {}
+    for name, value in pairs:
+        option = known.get(name)
+        if option is None:
+            # A misspelt option that is passed over would show more tools than were asked for.
+            if near := get_close_matches(name.lower().replace("-", "_"), _plain(known), n=1, cutoff=0.85):
+                return BadOption(f"{where(name[:80])} is unknown. Did you mean {_plain(known)[near[0]]}?")
+            continue
+        if option in found:
+            return BadOption(f"{where(name)} is given more than once. Join its values with commas.")
+        if len(value) > LONGEST:
+            return BadOption(f"{where(name)} is longer than {LONGEST} bytes. Use patterns or toolsets.")
+        try:
+            found[option] = _Given(value.decode("utf-8"), where(name))
+        except UnicodeDecodeError:
+            return BadOption(f"{where(name)} is not UTF-8 text. Encode it as UTF-8.")
+    return found
+
+
+def _plain(known: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.replace("-", "_"): name for name in known}
+
+
+def _listed(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    more = len(names) - MOST_LISTED
+    return ", ".join(names[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,119 @@
+"""What may cross the wire: JSON that every peer can read back, whatever a server or a client put into it."""
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pydantic_core
+
+from pegboard.core.tool import Json, JsonObject
+
+DEEPEST: Final = 150
+"""Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""
+
+_MAYBE_INFINITE: Final = re.compile(rb"[0-9]{309}|[eE]\+?[0-9]{3}")
+_MAYBE_UNSOUND: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|NaN|Infinity|[0-9]{309}|[eE]\+?[0-9]{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    why: str
+
+
+def read(text: bytes) -> Json | Unreadable:
+    """Strict JSON: no NaN, no half of a surrogate pair, no number or nesting that the next reader cannot hold."""
+    try:
+        value: Json = pydantic_core.from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        return Unreadable(str(error))
+    if _MAYBE_INFINITE.search(text) and not _is_finite(value):
+        return Unreadable("a number is too large")
+    return value
+
+
+def result_object(body: bytes) -> JsonObject | Unreadable:
+    """A server's answer, read generously: what a careless server wrote is mended as long as it can be understood."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        return Unreadable(str(error))
+    if not isinstance(value, dict):
+        return Unreadable("it is not a JSON object")
+    if body.count(b"{") + body.count(b"[") > DEEPEST and is_deeper(value, DEEPEST):
+        return Unreadable(f"it is nested more than {DEEPEST} levels deep")
+    return sound_object(value) if _MAYBE_UNSOUND.search(body) else value
+
+
+def sound_object(value: JsonObject) -> JsonObject:
+    """The same object; only if some text or number in it cannot be encoded, a copy in which that is mended."""
+    if _is_encodable(value):
+        return value
+    return {sound_text(key): _mended(member) for key, member in value.items()}
+
+
+def sound_text(text: str) -> str:
+    """Half a surrogate pair is no character and cannot be sent: it becomes the replacement character."""
+    return text if _is_text(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def is_deeper(value: Json, levels: int) -> bool:
+    """Whether the value is nested deeper than this. Without recursion, which deep values would exhaust."""
+    row = _containers([value])
+    for _ in range(levels):
+        if not row:
+            return False
+        row = [inner for outer in row for inner in _containers(_members(outer))]
+    return bool(row)
+
+
+Container: TypeAlias = "dict[str, Json] | list[Json]"
+
+
+def _containers(values: Iterable[Json]) -> list[Container]:
+    return [value for value in values if isinstance(value, dict | list)]
+
+
+def _members(container: Container) -> Iterable[Json]:
+    return container.values() if isinstance(container, dict) else container
+
+
+def _is_encodable(value: JsonObject) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
+
+
+def _mended(value: Json) -> Json:
+    match value:
+        case str():
+            return sound_text(value)
+        case float() if not math.isfinite(value):
+            return None
+        case list():
+            return [_mended(member) for member in value]
+        case dict():
+            return {sound_text(key): _mended(member) for key, member in value.items()}
+        case _:
+            return value
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_finite(value: Json) -> bool:
+    row: list[Json] = [value]
+    while row:
+        if any(isinstance(member, float) and not math.isfinite(member) for member in row):
+            return False
+        row = [member for container in _containers(row) for member in _members(container)]
+    return True
