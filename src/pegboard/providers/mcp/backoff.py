@@ -1,0 +1,23 @@
+"""How long to leave a server alone after it failed."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+Chance: TypeAlias = Callable[[], float]
+"""A number from 0 to 1, evenly spread."""
+
+SHORTEST: Final = 1.0
+LONGEST: Final = 60.0
+STEADY: Final = timedelta(seconds=60)
+"""Up for as long as this, a server has recovered: its next failure counts as the first."""
+
+
+def pause(failures: int, chance: Chance) -> float:
+    """Seconds until the next attempt: anywhere below a ceiling that doubles with each failure in a row.
+
+    The whole range is drawn from, so that servers that fell together do not come back together.
+    """
+    # The exponent is capped because a float has no room for 2 ** 1024, and a server may fail for a year.
+    ceiling = min(LONGEST, SHORTEST * 2.0 ** min(failures - 1, 32))
+    return chance() * ceiling

@@ -1,0 +1,99 @@
+"""Opening a connection: a transport, a session on it, and the protocol era that both sides know."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final, assert_never
+
+import anyio
+from mcp import ClientSession, MCPError
+from mcp.client import IncomingMessage
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
+from pydantic import ValidationError
+
+from pegboard.core.server import Connection as Reached
+from pegboard.core.server import Http, Stdio, Timeouts, Transport
+
+from .connection import OURSELVES, Bell, Connection
+from .sse import sse
+from .stdio import stdio
+from .streamable import streamable
+from .transport import Streams
+from .trouble import BROKEN_OFF, STATUS, UNSENT, Loss, Trouble
+
+_PROBE: Final = 10.0
+_FINAL: Final = frozenset({CONNECTION_CLOSED, UNSENT, BROKEN_OFF, STATUS - 401, STATUS - 403})
+"""Errors after which asking in the older way cannot help."""
+
+
+@asynccontextmanager
+async def connected(
+    reached: Reached,
+    timeouts: Timeouts,
+    *,
+    changed: Bell,
+    loss: Loss,
+    hear: Callable[[bytes], None],
+    probe: bool = True,
+) -> AsyncIterator[Connection]:
+    """Open for as long as the block runs. Raises what `trouble.sentence` has words for.
+
+    `changed` rings when the tools may differ, and when something failed that only a new list can clear up.
+    """
+
+    async def hear_message(message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            changed.ring()
+
+    async with _transport(reached, timeouts, changed, loss, hear) as (read, write):
+        dispatcher = JSONRPCDispatcher(read, write)
+        async with ClientSession(
+            dispatcher=dispatcher,
+            client_info=OURSELVES,
+            message_handler=hear_message,
+            read_timeout_seconds=timeouts.start,
+        ) as session:
+            await _negotiate(session, min(_PROBE, timeouts.start * 0.4) if probe else 0.0)
+            yield Connection(session, dispatcher, loss)
+
+
+def _transport(
+    reached: Reached, timeouts: Timeouts, changed: Bell, loss: Loss, hear: Callable[[bytes], None]
+) -> AbstractAsyncContextManager[Streams]:
+    match reached:
+        case Stdio():
+            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss)
+        case Http() if reached.transport is Transport.SSE:
+            return sse(reached, doubt=changed.ring, loss=loss)
+        case Http():
+            return streamable(reached, stop=timeouts.stop, doubt=changed.ring)
+        case _:
+            assert_never(reached)
+
+
+async def _negotiate(session: ClientSession, probe: float) -> None:
+    """Ask for the newest era, and shake hands in the older way with whoever does not know it."""
+    if probe and await _discovered(session, probe):
+        return
+    try:
+        await session.initialize()
+    except MCPError as error:
+        # A server that was slow to answer the probe may have settled on the new era meanwhile.
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION or not await _discovered(session, _PROBE):
+            raise
+    except (ValidationError, RuntimeError) as error:
+        raise Trouble(f"does not speak MCP as we know it: {str(error).splitlines()[0][:200]}") from error
+
+
+async def _discovered(session: ClientSession, within: float) -> bool:
+    with anyio.move_on_after(within):
+        try:
+            await session.discover()
+        except MCPError as error:
+            if error.code in _FINAL:
+                raise
+            return False
+        except (ValidationError, RuntimeError):
+            return False  # an answer of no era we share: it may still know the handshake
+        return True
+    return False

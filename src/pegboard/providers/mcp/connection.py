@@ -1,0 +1,134 @@
+"""An open connection to a server: what can be asked of it, as plain JSON in and out.
+
+Requests go through the SDK's dispatcher and not through its models: those drop members they do not know, and one bad
+tool would cost the whole list. A path for raw bytes belongs beside `call_tool`, with the same arguments and answer.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import anyio
+from mcp import ClientSession, MCPError
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+    mcp_param_headers,
+)
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_META_KEY,
+    Implementation,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard import __version__
+from pegboard.core.tool import JsonObject
+from pegboard.ports import Progress
+
+from .trouble import Loss
+
+OURSELVES: Final = Implementation(name="pegboard", version=__version__)
+
+HeaderMap = Mapping[tuple[str, ...], str]
+"""Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
+
+
+class Connection:
+    def __init__(self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss) -> None:
+        assert session.protocol_version is not None
+        self._session = session
+        self._dispatcher = dispatcher
+        self.loss = loss
+        self.protocol_version = session.protocol_version
+        self.header_maps: Mapping[str, HeaderMap] = {}
+
+    @property
+    def modern(self) -> bool:
+        """Of the era without handshake and sessions, from 2026-07-28 on."""
+        return self.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def offers_tools(self) -> bool:
+        capabilities = self._session.server_capabilities
+        return capabilities is not None and capabilities.tools is not None
+
+    @property
+    def offers_subscriptions(self) -> bool:
+        capabilities = self._session.server_capabilities
+        tools = None if capabilities is None else capabilities.tools
+        return self.modern and tools is not None and bool(tools.list_changed)
+
+    async def list_page(self, cursor: str | None) -> JsonObject:
+        return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
+
+    async def call_tool(self, name: str, arguments: JsonObject, progress: Progress | None = None) -> JsonObject:
+        """Raises `MCPError` for an error answer. Cancelled, it tells the server to stop."""
+        headers = {MCP_NAME_HEADER: encode_header_value(name)} if self.modern else {}
+        if self.modern and (wanted := self.header_maps.get(name)):
+            headers |= mcp_param_headers(wanted, arguments)
+        return await self._ask("tools/call", {"name": name, "arguments": arguments}, headers, progress)
+
+    async def hear_changes(self, opened: Callable[[], None]) -> bool:
+        """Keep a subscription open until it ends. False when the server has none to give."""
+        try:
+            async with listen(self._session, tools_list_changed=True) as subscription:
+                if not subscription.honored.tools_list_changed:
+                    return False
+                opened()
+                # Each change is told to the session's own bell as well: here it only matters when the stream ends.
+                async for _ in subscription:
+                    pass
+        except MCPError as error:
+            return error.code != METHOD_NOT_FOUND
+        except TimeoutError:
+            return False
+        except SubscriptionLost:
+            pass
+        return True
+
+    async def _ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        headers: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        options: CallOptions = {"headers": {MCP_PROTOCOL_VERSION_HEADER: self.protocol_version, **(headers or {})}}
+        if self.modern:
+            options["headers"][MCP_METHOD_HEADER] = method
+            params["_meta"] = {
+                PROTOCOL_VERSION_META_KEY: self.protocol_version,
+                CLIENT_INFO_META_KEY: {"name": OURSELVES.name, "version": OURSELVES.version},
+                CLIENT_CAPABILITIES_META_KEY: {},
+            }
+        if progress is not None:
+            options["on_progress"] = _as_asked(progress)
+        return await self._dispatcher.send_raw_request(method, params, options)
+
+
+def _as_asked(told: Progress) -> ProgressFnT:
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told(progress, total, message)
+
+    return tell
+
+
+class Bell:
+    """Rung as often as one likes; whoever waits hears it once, and again only for what came after."""
+
+    def __init__(self) -> None:
+        self._rung = anyio.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    async def heard(self) -> None:
+        await self._rung.wait()
+        self._rung = anyio.Event()

@@ -1,0 +1,38 @@
+"""What a child process inherits of our environment: enough to run, and nothing that was meant for us alone."""
+
+import os
+import sys
+from typing import Final
+
+_NAMES: Final = (
+    frozenset(
+        {
+            "APPDATA",
+            "COMSPEC",
+            "HOMEDRIVE",
+            "HOMEPATH",
+            "LOCALAPPDATA",
+            "PATH",
+            "PATHEXT",
+            "PROCESSOR_ARCHITECTURE",
+            "SYSTEMDRIVE",
+            "SYSTEMROOT",
+            "TEMP",
+            "TMP",
+            "USERNAME",
+            "USERPROFILE",
+            "WINDIR",
+        }
+    )
+    if sys.platform == "win32"
+    else frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
+)
+
+
+def inherited() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        # A value that begins so is a shell function of old bash, and runs when a shell starts.
+        if (name in _NAMES or name.startswith("LC_")) and not value.startswith("()")
+    }

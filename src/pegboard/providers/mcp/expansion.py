@@ -1,0 +1,94 @@
+"""A connection with its `${…}` references replaced, and the eraser that keeps their values out of every message."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+from urllib.parse import quote
+
+from pegboard.core.server import Connection, Http, Stdio
+from pegboard.ports import Expand, Unresolved
+
+from .environment import inherited
+
+ERASED: Final = "•••"
+_SHORTEST_SECRET: Final = 4
+"""Shorter values are no secrets, and erasing them would riddle every message with holes."""
+
+_REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
+_SECRET_NAME: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie|bearer", re.IGNORECASE)
+
+
+class Eraser:
+    """Takes secrets out of texts that people or models will read."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+        known |= {quote(secret, safe="") for secret in known}
+        # Longest first, or a secret that begins with another would leave its rest behind.
+        ordered = sorted(known, key=lambda secret: (-len(secret), secret))
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def __call__(self, text: str) -> str:
+        return text if self._pattern is None else self._pattern.sub(ERASED, text)
+
+
+@dataclass(frozen=True)
+class Expanded:
+    connection: Connection
+    erase: Eraser
+
+
+def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
+    """Read every reference now. The first that stands for nothing is the answer."""
+    texts: dict[str, str] = {}
+    for text in _texts(connection):
+        value = expand(text)
+        if isinstance(value, Unresolved):
+            return value
+        texts[text] = value
+    secrets = {part for text, value in texts.items() for part in _inserted(text, value)}
+    match connection:
+        case Stdio(command, args, env, cwd):
+            granted = {name: texts[value] for name, value in env.items()}
+            filled: Connection = Stdio(
+                texts[command],
+                tuple(texts[arg] for arg in args),
+                granted,
+                None if cwd is None else texts[cwd],
+            )
+            secrets |= {value for name, value in granted.items() if _SECRET_NAME.search(name)}
+        case Http(url, _, headers):
+            sent = {name: texts[value] for name, value in headers.items()}
+            filled = replace(connection, url=texts[url], headers=sent)
+            secrets |= _of_headers(sent)
+        case _:
+            assert_never(connection)
+    # What every child is told anyway is no secret: a home directory must stay readable in a path.
+    return Expanded(filled, Eraser(secrets - set(inherited().values())))
+
+
+def _texts(connection: Connection) -> Iterator[str]:
+    match connection:
+        case Stdio(command, args, env, cwd):
+            yield from (command, *args, *env.values())
+            if cwd is not None:
+                yield cwd
+        case Http(url, _, headers):
+            yield from (url, *headers.values())
+        case _:
+            assert_never(connection)
+
+
+def _inserted(text: str, value: str) -> Iterable[str]:
+    """The parts of the value that the references of the text stood for."""
+    if text == value:
+        return ()
+    literals = _REFERENCE.split(text)
+    between = re.fullmatch("(.*)".join(map(re.escape, literals)), value, re.DOTALL)
+    return between.groups() if between is not None else (value,)
+
+
+def _of_headers(headers: Mapping[str, str]) -> set[str]:
+    """Each whole value, and its words: of `Bearer abc` the server may repeat `abc` alone."""
+    return {part for value in headers.values() for part in (value, *value.split()[1:])}

@@ -1,0 +1,191 @@
+"""The HTTP client of one server: kept open, on the one TLS context of the process, and in words about what failed.
+
+A failed request becomes an answer that tells how it failed. The SDK's transport gives up the whole connection, and with
+it every other call, when a request raises.
+"""
+
+import json
+import logging
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Any, Final
+
+import anyio
+import httpx2
+
+from pegboard import __version__
+
+from .messages import LONGEST
+from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
+
+_CONNECT: Final = 15.0
+_NOTICE: Final = 5.0
+_MOST_ERROR_TEXT: Final = 65_536
+_NOTIFICATION: Final = b'{"jsonrpc":"2.0","method":"notifications/'
+_UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NEVER_LEFT: Final = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
+
+# Its lines name whole addresses, which may hold a key.
+if (_chatter := logging.getLogger("httpx2")).level == logging.NOTSET:
+    _chatter.setLevel(logging.WARNING)
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Building one costs more than a hundred calls, so there is one."""
+    return httpx2.create_ssl_context()
+
+
+class HttpClient(httpx2.AsyncClient):
+    """`doubt` is called when something failed that may mean the server is gone."""
+
+    def __init__(self, headers: Mapping[str, str], doubt: Callable[[], None]) -> None:
+        super().__init__(
+            headers={"user-agent": f"pegboard/{__version__}", **_checked(headers)},
+            verify=tls(),
+            # Every wait on an answer has a deadline of its own, and a stream of changes may be silent for days.
+            timeout=httpx2.Timeout(None, connect=_CONNECT),
+            # Servers close idle connections after five seconds by widespread default: use none that old.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=4.0),
+        )
+        self._doubt = doubt
+        self.session_id: str | None = None
+        self.protocol_version: str | None = None
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **how: Any) -> httpx2.Response:
+        self.protocol_version = request.headers.get("mcp-protocol-version", self.protocol_version)
+        try:
+            if request.method == "POST" and request.content.startswith(_NOTIFICATION):
+                return await self._noticed(request, **how)
+            response = await super().send(request, stream=True, **how)
+        except httpx2.TransportError as error:
+            self._doubt()
+            code = UNSENT if isinstance(error, _NEVER_LEFT) else BROKEN_OFF
+            return _told(request, HTTPStatus.SERVICE_UNAVAILABLE, code, unreachable(error))
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            return await self._refused(request, response)
+        self.session_id = response.headers.get("mcp-session-id", self.session_id)
+        response.stream = _Watched(response)
+        if not stream:
+            await response.aread()
+        return response
+
+    async def _noticed(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        """The SDK sends nothing else while a notification is under way, so this one wait is short."""
+        with anyio.move_on_after(_NOTICE):
+            response = await super().send(request, stream=True, **how)
+            if response.is_redirect:
+                return response
+            await response.aclose()
+        return httpx2.Response(HTTPStatus.ACCEPTED, request=request)
+
+    async def _refused(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """The server's own JSON-RPC error when it sent one, else its status in words."""
+        body = await _beginning(response)
+        status = response.status_code
+        if _is_error(body):
+            return httpx2.Response(status, content=body, headers={"content-type": "application/json"}, request=request)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in (401, 403, 404):
+            self._doubt()
+        return _told(request, status, STATUS - status, in_words(status, in_session=self.session_id is not None))
+
+
+class _Watched(httpx2.AsyncByteStream):
+    """A body that may not be endless, and whose breaking off costs one request only."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        self._events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > LONGEST and not self._events:
+                    raise _Unreadable(f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
+                yield chunk
+        except httpx2.TransportError as error:
+            if self._events:
+                raise
+            raise _Unreadable(unreachable(error)) from error
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Unreadable(httpx2.StreamError):
+    """The kind of error that the SDK's transport answers for one request instead of falling over."""
+
+
+def in_words(status: int, *, in_session: bool = False) -> str:
+    match status:
+        case 401:
+            return "answered HTTP 401: needs sign-in. Check the credentials in its headers"
+        case 403:
+            return "answered HTTP 403: the credentials in its headers do not suffice"
+        case 404 if in_session:
+            return "answered HTTP 404: it has forgotten our session"
+        case 404:
+            return "answered HTTP 404: there is no MCP server at this address. Check the url"
+        case 405:
+            return "answered HTTP 405: it takes no messages at this address. An older server may need transport: sse"
+        case 429:
+            return "answered HTTP 429: too many requests"
+        case _:
+            try:
+                return f"answered HTTP {status}: {HTTPStatus(status).phrase}"
+            except ValueError:
+                return f"answered HTTP {status}"
+
+
+def _checked(headers: Mapping[str, str]) -> dict[str, str]:
+    """Raises `Trouble` that names the header but never its value."""
+    for name, value in headers.items():
+        if not name.isascii() or not name.isprintable() or not name or any(mark in name for mark in " :()<>@,;"):
+            raise Trouble(f"cannot be asked: {name!r} cannot be the name of an HTTP header")
+        if not value.isascii() or _UNSENDABLE.search(value):
+            raise Trouble(f"cannot be asked: the value of its header {name!r} has a line break or is not ASCII")
+    return dict(headers)
+
+
+def _told(request: httpx2.Request, status: int, code: int, why: str) -> httpx2.Response:
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": why}}
+    return httpx2.Response(status, json=error, request=request)
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    body = b""
+    with anyio.move_on_after(_NOTICE):
+        try:
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _MOST_ERROR_TEXT:
+                    break
+        except (httpx2.TransportError, httpx2.DecodingError):
+            pass  # the status is all we need of it
+    await response.aclose()
+    return body
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    match content:
+        case {"jsonrpc": "2.0", "error": {"code": int(), "message": str()}}:
+            return True
+        case _:
+            return False

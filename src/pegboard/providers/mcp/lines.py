@@ -1,0 +1,60 @@
+"""The last lines a server wrote to its error stream, fit for a terminal: bounded, decoded, cleaned."""
+
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+KEPT: Final = 200
+WIDTH: Final = 2_000
+_MOST_BYTES: Final = 4 * WIDTH
+"""The longest that `WIDTH` characters can be in UTF-8: more of an unfinished line is never needed."""
+
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+# Besides the control characters: what turns the direction of text or breaks lines in some viewers.
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+class LastLines:
+    """A ring of lines. It is fed bytes as they come, and takes the same room whatever comes."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str] = deque(maxlen=KEPT)
+        self._unfinished = b""
+        self._written = 0
+
+    @property
+    def written(self) -> int:
+        """How many lines came so far: a mark for `since`."""
+        return self._written
+
+    def feed(self, chunk: bytes, redact: Callable[[str], str]) -> None:
+        first, *rest = chunk.split(b"\n")
+        self._unfinished = (self._unfinished + first)[:_MOST_BYTES]
+        if not rest:
+            return
+        *whole, last = (self._unfinished, *rest)
+        self._written += len(whole)
+        # Of a flood only the lines that stay are worth decoding.
+        self._lines.extend(cleaned(line, redact) for line in whole[-KEPT:])
+        self._unfinished = last[:_MOST_BYTES]
+
+    def end(self, redact: Callable[[str], str]) -> None:
+        """The stream is over, so what came last is a line, finished or not."""
+        if self._unfinished:
+            self.feed(b"\n", redact)
+
+    def all(self) -> tuple[str, ...]:
+        return tuple(self._lines)
+
+    def since(self, mark: int, most: int) -> tuple[str, ...]:
+        """The last lines written after the mark, at most so many."""
+        fresh = min(self._written - mark, most, len(self._lines))
+        return self.all()[-fresh:] if fresh else ()
+
+
+def cleaned(line: bytes, redact: Callable[[str], str]) -> str:
+    """One line as a person would have seen it: what a carriage return overwrote is gone."""
+    text = line[:_MOST_BYTES].decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
+    text = redact(_ESCAPES.sub("", text))
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)[:WIDTH]

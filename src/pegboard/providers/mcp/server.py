@@ -1,0 +1,170 @@
+"""An MCP server as a source of tools: kept alive, and called."""
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+import anyio
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED
+
+from pegboard.core.call import Admitted, Outcome, ProviderFailed
+from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
+from pegboard.core.ids import ServerKey
+from pegboard.core.server import Server, Stdio
+from pegboard.core.status import Unavailable, sentence
+from pegboard.ports import Clock, Expand, Progress, Ring, Unresolved
+
+from . import backoff
+from .answers import failure, outcome, problem_with
+from .expansion import Eraser, expanded
+from .life import Life
+from .lines import LastLines
+from .listing import Listed
+from .trouble import seconds
+
+_LAST_LINES: Final = 10
+
+
+class McpServer:
+    """One server's provider. `run` owns the connection; everything else only looks at it."""
+
+    def __init__(
+        self,
+        server: Server,
+        expand: Expand,
+        clock: Clock,
+        chance: backoff.Chance = random.random,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
+        self._server = server
+        self._expand = expand
+        self._clock = clock
+        self._chance = chance
+        self._sleep = sleep
+        self._ring: Ring = _unheard
+        self._lines = LastLines()
+        self._mark = 0
+        self._erase = Eraser()
+        self._life: Life | None = None
+        self._round: anyio.CancelScope | None = None
+        self._up_since: datetime | None = None
+        self._probe = True
+        self._listing = Listing(server.key, Starting(1, clock()))
+
+    @property
+    def source(self) -> ServerKey:
+        return self._server.key
+
+    def listing(self) -> Listing:
+        return self._listing
+
+    def log(self) -> Sequence[str]:
+        return self._lines.all()
+
+    def restart(self) -> None:
+        if self._round is None:
+            return
+        if self._life is not None:
+            self._life.end("was restarted")
+        self._become(Starting(1, self._clock()))
+        self._round.cancel()
+
+    async def run(self, ring: Ring) -> None:
+        self._ring = ring
+        attempt = failures = 0
+        try:
+            while True:
+                attempt += 1
+                with anyio.CancelScope() as self._round:
+                    self._become(Starting(attempt, self._clock()))
+                    why = await self._live()
+                    ended = self._clock()
+                    if self._up_since is not None and ended - self._up_since >= backoff.STEADY:
+                        attempt = failures = 0
+                    failures += 1
+                    pause = backoff.pause(failures, self._chance)
+                    self._go_down(why, ended + timedelta(seconds=pause))
+                    await self._sleep(pause)
+                if self._round.cancel_called:
+                    attempt = failures = 0
+        finally:
+            self._round = None
+            self._become(Off())
+
+    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+        life = self._life
+        if life is None or (connection := life.connection) is None:
+            return ProviderFailed(self._absence(), may_have_run=False)
+        arguments = dict(admitted.call.arguments)
+        if (problem := problem_with(arguments)) is not None:
+            return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
+        within = self._server.timeouts.call
+        with anyio.move_on_after(within):
+            try:
+                result = await connection.call_tool(admitted.tool.id.name, arguments, progress)
+            except MCPError as error:
+                if error.code == CONNECTION_CLOSED:
+                    life.doubt()
+                return failure(error, str(self.source), life.ending, self._erase)
+            return outcome(result, str(self.source))
+        return ProviderFailed(f"{self.source} did not answer within {seconds(within)}", may_have_run=True)
+
+    async def _live(self) -> str:
+        """One connection, from its opening to its end; why it ended."""
+        self._up_since, self._mark = None, self._lines.written
+        ready = expanded(self._server.connection, self._expand)
+        if isinstance(ready, Unresolved):
+            return ready.why
+        self._erase = ready.erase
+        life = Life(
+            self.source,
+            self._server.timeouts,
+            hear=self._hear,
+            hang=self._hang,
+            lost=self._lose,
+            erase=self._erase,
+        )
+        self._life = life
+        try:
+            return await life.run(ready.connection, probe=self._probe)
+        finally:
+            self._life = None
+            self._lines.end(self._erase)
+            # An old server may fall over the first question of the new era: it is not asked that twice in a row.
+            self._probe = life.opened or not self._probe or not isinstance(ready.connection, Stdio)
+
+    def _hear(self, chunk: bytes) -> None:
+        self._lines.feed(chunk, self._erase)
+
+    def _hang(self, found: Listed) -> None:
+        if self._up_since is None:
+            self._up_since = self._clock()
+        self._listing = Listing(self.source, Up(self._up_since), found.tools, found.flaws)
+        self._ring()
+
+    def _lose(self, why: str) -> None:
+        if self._round is not None and not self._round.cancel_called:
+            self._go_down(why)
+
+    def _go_down(self, why: str, retry_at: datetime | None = None) -> None:
+        lines = self._lines.since(self._mark, _LAST_LINES)
+        self._become(Down(self._clock(), self._erase(why), retry_at, lines))
+
+    def _become(self, health: Health) -> None:
+        """The last tools stay, so that they can be shown as locked instead of missing."""
+        self._listing = replace(self._listing, health=health)
+        self._ring()
+
+    def _absence(self) -> str:
+        match self._listing.health:
+            case Up():
+                return f"{self.source} has just lost its connection"
+            case health:
+                return sentence(Unavailable(self.source, health)).rstrip(".")
+
+
+def _unheard() -> None:
+    """Nobody listens before `run`."""

@@ -1,0 +1,133 @@
+"""The older HTTP transport: one event stream for all that arrives, and a POST for each message that leaves.
+
+Not the SDK's own, because that one takes no message over a megabyte, stops sending for good after one failed POST, and
+leaves whoever waits for its answer to their deadline.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+import httpx2
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
+
+from pegboard.core.server import Http
+
+from .http_client import HttpClient
+from .messages import LONGEST, message_of
+from .streamable import checked
+from .transport import Streams
+from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
+
+_QUEUE: Final = 256
+_STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
+
+
+@asynccontextmanager
+async def sse(server: Http, *, doubt: Callable[[], None], loss: Loss) -> AsyncIterator[Streams]:
+    url = checked(server.url)
+    async with HttpClient(server.headers, doubt) as client, client.stream("GET", url, headers=_STREAM) as response:
+        if response.status_code >= 400:
+            raise Trouble(_error(response).message)
+        if response.is_redirect:
+            raise Trouble(moved(response))
+        events = aiter(httpx2.EventSource(response, max_event_size=LONGEST))
+        assert isinstance(events, AsyncGenerator)
+        async with aclosing(events):
+            endpoint = await _endpoint(events, httpx2.URL(url))
+            arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
+            with arriving, read, write, leaving:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_read, events, arriving, loss)
+                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks)
+                    yield read, write
+                    tasks.cancel_scope.cancel()
+
+
+async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.URL) -> httpx2.URL:
+    """Where to send: what the server names first, as long as it is the server itself."""
+    try:
+        async for event in events:
+            if event.event == "endpoint":
+                endpoint = url.join(event.data)
+                if (endpoint.scheme, endpoint.netloc) != (url.scheme, url.netloc):
+                    raise Trouble("wants its messages at another machine than the one we were told to ask")
+                return endpoint
+    except httpx2.SSEError:
+        pass
+    raise Trouble("does not speak SSE: it named no endpoint. A newer server needs transport: http")
+
+
+async def _read(
+    events: AsyncIterator[httpx2.ServerSentEvent],
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+    loss: Loss,
+) -> None:
+    with arriving:
+        try:
+            async for event in events:
+                message = message_of(event.data.encode("utf-8", "surrogatepass")) if event.event == "message" else None
+                if message is not None:
+                    await arriving.send(message)
+        except httpx2.SSEError:
+            loss.happen(f"sent a message longer than {LONGEST // 1024 // 1024} MiB")
+        except (httpx2.TransportError, anyio.BrokenResourceError):
+            pass  # over is over, whichever way it ended
+        # Those who wait for an answer are told when the stream closes, so the reason comes first.
+        loss.happen("closed the event stream")
+
+
+async def _write(
+    client: HttpClient,
+    endpoint: httpx2.URL,
+    leaving: MemoryObjectReceiveStream[SessionMessage],
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+    tasks: TaskGroup,
+) -> None:
+    async for message in leaving:
+        if isinstance(message.message, JSONRPCRequest):
+            # Each on its own: some servers answer the POST only when the tool has finished.
+            tasks.start_soon(_ask, client, endpoint, message, message.message.id, arriving)
+        else:
+            await _post(client, endpoint, message)
+
+
+async def _ask(
+    client: HttpClient,
+    endpoint: httpx2.URL,
+    message: SessionMessage,
+    id: int | str,
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    """Send a request; what keeps it from the server is its answer."""
+    error = await _post(client, endpoint, message)
+    if error is not None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await arriving.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=error)))
+
+
+async def _post(client: HttpClient, endpoint: httpx2.URL, message: SessionMessage) -> ErrorData | None:
+    body = message.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+    try:
+        response = await client.post(endpoint, json=body)
+    except httpx2.StreamError as error:
+        return ErrorData(code=BROKEN_OFF, message=str(error))
+    if response.status_code >= 400:
+        return _error(response)
+    if response.is_redirect:
+        return ErrorData(code=STATUS - response.status_code, message=moved(response))
+    return None
+
+
+def _error(response: httpx2.Response) -> ErrorData:
+    """Our client has put every refusal into this form."""
+    return ErrorData.model_validate(response.json()["error"])
+
+
+def moved(response: httpx2.Response) -> str:
+    return f"answered HTTP {response.status_code}: it has moved. Correct the url"

@@ -1,0 +1,129 @@
+"""The stdio transport: a child process whose output is messages and whose error stream is a log.
+
+Not the SDK's own, because a gateway must survive what a server may write: lines without end, bytes that are no text,
+noise faster than anyone can read.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+from anyio.abc import Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+from pegboard.core.server import Stdio
+
+from . import processes
+from .messages import Lines, message_of
+from .transport import Streams
+from .trouble import Loss
+
+_REST: Final = 0.01
+"""How long a reader rests after a chunk of nothing but noise, so that a flood costs it a tenth of its time at most."""
+
+_FLOOD: Final = 32_768
+_EXIT_TOLD: Final = 1.0
+_LAST_WORDS: Final = 1.0
+_QUEUE: Final = 256
+_GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+
+
+@asynccontextmanager
+async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss) -> AsyncIterator[Streams]:
+    """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
+    process = await processes.start(program)
+    arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    # Room for what is sent while the server is busy reading, so that giving up on a call never waits for it.
+    write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
+    # Shielded: a child that is being stopped must still get rid of what it has to say, or it cannot end.
+    pipes = anyio.CancelScope(shield=True)
+
+    async def pump() -> None:
+        with pipes:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_read, process, arriving, loss)
+                tasks.start_soon(_listen, process, hear)
+                tasks.start_soon(_write, process, leaving, loss)
+                tasks.start_soon(_watch, process, loss)
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pump)
+            try:
+                yield read, write
+            finally:
+                with anyio.CancelScope(shield=True):
+                    loss.settle()
+                    read.close()
+                    write.close()
+                    await processes.stop(process, stop)
+                    pipes.cancel()
+    finally:
+        for stream in (arriving, read, write, leaving):
+            stream.close()
+        with anyio.CancelScope(shield=True), anyio.move_on_after(stop):
+            await process.aclose()
+
+
+async def _read(process: Process, arriving: MemoryObjectSendStream[SessionMessage | Exception], loss: Loss) -> None:
+    assert process.stdout is not None
+    lines = Lines()
+    async with arriving:
+        with suppress(*_GONE):
+            async for chunk in process.stdout:
+                if not await _deliver(chunk, lines, arriving):
+                    await anyio.sleep(_REST)
+        # Those who wait for an answer are told when the stream closes, so the reason comes first.
+        loss.happen(await _ending(process))
+
+
+async def _deliver(chunk: bytes, lines: Lines, arriving: MemoryObjectSendStream[SessionMessage | Exception]) -> bool:
+    """Pass on what the chunk completes; False when that was nothing but noise."""
+    noise = wanted = False
+    for line in lines.feed(chunk):
+        message = message_of(line)
+        if message is None:
+            noise = True
+            continue
+        wanted = True
+        # A session that is gone takes nothing any more, and the rest of the output is only drained.
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await arriving.send(message)
+    return wanted or not noise
+
+
+async def _ending(process: Process) -> str:
+    with anyio.move_on_after(_EXIT_TOLD):
+        code = await process.wait()
+        return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
+    return "closed its output"
+
+
+async def _listen(process: Process, hear: Callable[[bytes], None]) -> None:
+    assert process.stderr is not None
+    with suppress(*_GONE):
+        async for chunk in process.stderr:
+            hear(chunk)
+            if len(chunk) > _FLOOD:
+                await anyio.sleep(_REST)
+
+
+async def _write(process: Process, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss) -> None:
+    assert process.stdin is not None
+    try:
+        async with leaving:
+            async for message in leaving:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.stdin.send(text.encode() + b"\n")
+    except _GONE:
+        loss.happen(await _ending(process) if process.returncode is not None else "closed its input")
+
+
+async def _watch(process: Process, loss: Loss) -> None:
+    """A server that ended while a child of its own keeps the output open would seem alive for ever."""
+    await process.wait()
+    # Its last words may still be in the pipe, and whoever waits for them has a moment to get them.
+    await anyio.sleep(_LAST_WORDS)
+    loss.happen(await _ending(process))

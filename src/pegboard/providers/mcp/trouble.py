@@ -1,0 +1,110 @@
+"""What goes wrong with a server, told as a sentence: an exception becomes the end of `the server …`."""
+
+import math
+from collections.abc import Iterator
+from typing import Final
+
+import anyio
+import httpx2
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED
+
+NONSENSE: Final = -310_001
+"""Our own error codes, far from any of the protocol's. This one: the answer came and cannot be used."""
+UNSENT: Final = -310_100
+"""The request never left."""
+BROKEN_OFF: Final = -310_101
+"""The request left, and the connection broke before the answer."""
+STATUS: Final = -311_000
+"""Less an HTTP status: the request was answered with that status alone."""
+
+
+class Trouble(Exception):  # noqa: N818 - it is a fault of the server, told in words for people
+    """A server failed in a way we have words for; they read on from the server's name."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Loss:
+    """That a connection is over, and why. The first reason stays, because the others follow from it."""
+
+    def __init__(self) -> None:
+        self._happened = anyio.Event()
+        self._settled = False
+        self.why: str | None = None
+
+    def happen(self, why: str) -> None:
+        if self.why is None and not self._settled:
+            self.why = why
+            self._happened.set()
+
+    def settle(self) -> None:
+        """From now on the connection ends because we end it, and that is no reason."""
+        self._settled = True
+
+    async def wait(self) -> str:
+        await self._happened.wait()
+        assert self.why is not None
+        return self.why
+
+
+def seconds(number: float) -> str:
+    return f"{number:g} s" if math.isfinite(number) else "any time"
+
+
+def sentence(error: BaseException) -> str | None:
+    """Why a connection failed, or None when we have no words for it."""
+    return next((why for leaf in _leaves(error) if (why := _known(leaf)) is not None), None)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _known(error: BaseException) -> str | None:
+    match error:
+        case Trouble():
+            return error.why
+        case MCPError():
+            return refused(error)
+        case httpx2.TransportError():
+            return unreachable(error)
+        case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
+            return "closed the connection"
+        case _:
+            return None
+
+
+def refused(error: MCPError) -> str:
+    """Our own errors are sentences already."""
+    if error.code == CONNECTION_CLOSED:
+        return "closed the connection"
+    if error.code <= UNSENT:
+        return error.message
+    if error.code == NONSENSE:
+        return f"answered, but {error.message}"
+    return f"answered with an error: {error.message.rstrip('.')[:500]} (code {error.code})"
+
+
+def unreachable(error: httpx2.TransportError) -> str:
+    """Names the machine but not the whole address, which may hold a key."""
+    try:
+        url = error.request.url
+        where = f" at {url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+    except RuntimeError:
+        where = ""
+    if isinstance(error, httpx2.TimeoutException):
+        return f"did not answer in time{where}"
+    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
+        return f"cannot be reached{where}: {_first_line(error) or type(error).__name__}"
+    return f"broke the connection off{where}: {_first_line(error) or type(error).__name__}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0].rstrip(".")[:300]
