@@ -1,9 +1,10 @@
 """A server as it may be shown: references as they are, and nothing that could be a secret."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final, assert_never
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import unquote
 
 from pegboard.core.server import Connection, Http, Server, Stdio
 from pegboard.core.tool import Json
@@ -27,6 +28,17 @@ _SECRET_VALUE: Final = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
 )
 _USERINFO: Final = re.compile(r"(?<=://)[^/?#\s@]+(?=@)")
+_REFERENCE: Final = re.compile(r"(?<!\$)\$\{[^}]*\}")
+_PARAMETER: Final = re.compile(r"[?&#;]([^=&#;?\s]+)=((?:\$\{[^}]*\}|[^&#\s])+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a text that may be a secret, and the name it goes by, if it has one."""
+
+    start: int
+    end: int
+    name: str = ""
 
 
 def masked(server: Server) -> Mapping[str, Json]:
@@ -47,7 +59,7 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
         case Http(url, transport, headers):
             return {
                 "transport": transport.value,
-                "url": masked_url(url),
+                "url": masked_text(url),
                 "headers": {name: masked_value(value) for name, value in headers.items()},
             }
         case _:
@@ -59,51 +71,68 @@ def masked_value(value: str) -> str:
 
 
 def masked_args(args: tuple[str, ...]) -> tuple[str, ...]:
-    """`--token X` and `--token=X` hide X; so does a value that looks like a well-known kind of secret."""
-    shown: list[str] = []
-    for place, arg in enumerate(args):
-        before = args[place - 1] if place else ""
-        option, equals, value = arg.partition("=")
-        if before.startswith("-") and "=" not in before and is_secret_key(before) and not arg.startswith("-"):
-            shown.append(masked_value(arg))
-        elif equals and is_secret_key(option):
-            shown.append(f"{option}={masked_value(value)}")
-        else:
-            shown.append(masked_text(arg))
-    return tuple(shown)
+    return tuple(_without(arg, spans) for arg, spans in zip(args, secrets_in_args(args), strict=True))
 
 
 def masked_text(text: str) -> str:
     """A text that is no secret by its place, without the secrets that may be in it."""
-    shown = masked_url(text) if "://" in text else text
-    return _SECRET_VALUE.sub(MASK, shown)
+    return _without(text, secrets_in(text))
 
 
-def masked_url(url: str) -> str:
-    """User and password, and the values of parameters whose names speak of secrets."""
-    shown = _USERINFO.sub(lambda found: masked_value(found.group()), url)
-    try:
-        split = urlsplit(shown)
-    except ValueError:
-        return MASK
-    if not split.query or "${" in split.query:
-        return _query_by_hand(shown)
-    pairs = parse_qsl(split.query, keep_blank_values=True)
-    query = "&".join(f"{quote(key)}={MASK if is_secret_key(key) else quote(value)}" for key, value in pairs)
-    return urlunsplit(split._replace(query=query))
+def secrets_in(text: str) -> tuple[Span, ...]:
+    """User and password of a URL, parameters whose names speak of secrets, and well-known kinds of token."""
+    found = [Span(*match.span()) for match in _SECRET_VALUE.finditer(text)]
+    if "://" in text:
+        found += [Span(*match.span(), "password") for match in _USERINFO.finditer(text)]
+        found += [
+            Span(*match.span(2), unquote(match.group(1)))
+            for match in _PARAMETER.finditer(text)
+            if is_secret_key(unquote(match.group(1)))
+        ]
+    whole = (_with_whole_references(span, text) for span in found)
+    return _apart(span for span in whole if not is_only_references(text[span.start : span.end]))
+
+
+def secrets_in_args(args: tuple[str, ...]) -> tuple[tuple[Span, ...], ...]:
+    """As `secrets_in`, and X of `--token X` and `--token=X`."""
+    return tuple(_secrets_in_arg(arg, args[place - 1] if place else "") for place, arg in enumerate(args))
 
 
 def is_secret_key(name: str) -> bool:
     return _SECRET_KEY.search(_WORD_BREAK.sub("_", name)) is not None
 
 
-def is_secret_value(value: str) -> bool:
-    return _SECRET_VALUE.search(value) is not None or _USERINFO.search(value) is not None
+def _secrets_in_arg(arg: str, before: str) -> tuple[Span, ...]:
+    option, equals, _ = arg.partition("=")
+    if before.startswith("-") and "=" not in before and is_secret_key(before) and not arg.startswith("-"):
+        whole = Span(0, len(arg), before.strip("-"))
+    elif equals and is_secret_key(option) and "://" not in option:
+        whole = Span(len(option) + 1, len(arg), option.strip("-"))
+    else:
+        return secrets_in(arg)
+    return () if is_only_references(arg[whole.start :]) else (whole,)
 
 
-def _query_by_hand(url: str) -> str:
-    """A reference may hold what a URL parser would take for the end of the query."""
-    start, mark, query = url.partition("?")
-    pairs = (pair.partition("=") for pair in query.split("&"))
-    shown = (f"{key}{equals}{masked_value(value) if is_secret_key(key) else value}" for key, equals, value in pairs)
-    return f"{start}{mark}{'&'.join(shown)}" if mark else url
+def _with_whole_references(span: Span, text: str) -> Span:
+    """What looks like the end of a secret may be the middle of a reference."""
+    for reference in _REFERENCE.finditer(text):
+        if reference.start() < span.end and span.start < reference.end():
+            span = Span(min(span.start, reference.start()), max(span.end, reference.end()), span.name)
+    return span
+
+
+def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """In order and without overlaps: of two that overlap, the one that begins first."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return tuple(kept)
+
+
+def _without(text: str, spans: tuple[Span, ...]) -> str:
+    shown, place = "", 0
+    for span in spans:
+        shown += text[place : span.start] + MASK
+        place = span.end
+    return shown + text[place:]

@@ -37,7 +37,12 @@ class Variable:
     default: str | None = None
 
     def __str__(self) -> str:
+        """Without the default, which may be a secret."""
         return f"${{{self.name}}}"
+
+    @property
+    def written(self) -> str:
+        return str(self) if self.default is None else f"${{{self.name}:-{self.default}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,10 @@ class FileText:
 
     def __str__(self) -> str:
         return f"${{file:{self.path}}}"
+
+    @property
+    def written(self) -> str:
+        return str(self)
 
 
 Part: TypeAlias = Literal | Variable | FileText

@@ -1,0 +1,151 @@
+"""Where each client keeps its list, and reading it. Everything about the machine is handed in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pegboard.config.files import decoded, read_bytes
+from pegboard.config.json_text import parse_json
+from pegboard.config.problem import Problem
+from pegboard.config.tree import Items, Kind, Node, Parsed, Scalar, Table, under
+from pegboard.config.yaml_text import parse_yaml
+from pegboard.core.server import Server
+
+from .entry import Reading
+from .found import Client, Found
+from .placeholders import Input, Wording
+
+MAX_BYTES: Final = 50_000_000
+"""A client may keep its whole history beside its list."""
+
+
+@dataclass(frozen=True)
+class _List:
+    client: Client
+    path: Path
+    folder: Path | None = None
+    """The project it belongs to; `None` for a list of the user."""
+
+
+def find(home: Path, cwd: Path, platform: str, environ: Mapping[str, str]) -> tuple[Found, ...]:
+    """Every list that is there. `platform` is as `sys.platform` says it."""
+    there = {one.path: one for one in reversed([*_lists(home, cwd, platform, environ)]) if one.path.is_file()}
+    return tuple(_read(one, home, platform) for one in reversed(there.values()))
+
+
+def read_list(path: Path, home: Path, platform: str, client: Client | None = None) -> Found:
+    """The list in a file that a person named. Whose it is can be told by its name, if it is not said."""
+    return _read(_List(client or _client_by_name(path), path, _project_of(path, home)), home, platform)
+
+
+def _lists(home: Path, cwd: Path, platform: str, environ: Mapping[str, str]) -> Iterator[_List]:
+    roaming = _application_folder(home, platform, environ)
+    yield _List(Client.CLAUDE_DESKTOP, roaming / "Claude" / "claude_desktop_config.json")
+    claude = Path(environ["CLAUDE_CONFIG_DIR"]) if environ.get("CLAUDE_CONFIG_DIR") else home
+    yield _List(Client.CLAUDE_CODE, claude / ".claude.json")
+    yield _List(Client.CLAUDE_CODE, cwd / ".mcp.json", cwd)
+    yield _List(Client.CURSOR, home / ".cursor" / "mcp.json")
+    yield _List(Client.CURSOR, cwd / ".cursor" / "mcp.json", cwd)
+    for edition in ("Code", "Code - Insiders"):
+        yield _List(Client.VS_CODE, roaming / edition / "User" / "mcp.json")
+        yield _List(Client.VS_CODE, roaming / edition / "User" / "settings.json")
+    yield _List(Client.VS_CODE, cwd / ".vscode" / "mcp.json", cwd)
+    yield _List(Client.WINDSURF, home / ".codeium" / "windsurf" / "mcp_config.json")
+
+
+def _application_folder(home: Path, platform: str, environ: Mapping[str, str]) -> Path:
+    if platform == "darwin":
+        return home / "Library" / "Application Support"
+    if platform == "win32":
+        return Path(environ["APPDATA"]) if environ.get("APPDATA") else home / "AppData" / "Roaming"
+    return Path(environ["XDG_CONFIG_HOME"]) if environ.get("XDG_CONFIG_HOME") else home / ".config"
+
+
+def _client_by_name(path: Path) -> Client:
+    match path.parent.name, path.name:
+        case _, "claude_desktop_config.json":
+            return Client.CLAUDE_DESKTOP
+        case _, ".claude.json" | ".mcp.json":
+            return Client.CLAUDE_CODE
+        case ".cursor", "mcp.json":
+            return Client.CURSOR
+        case ((".vscode" | "User"), ("mcp.json" | "settings.json")):
+            return Client.VS_CODE
+        case _, "mcp_config.json":
+            return Client.WINDSURF
+        case _:
+            return Client.UNKNOWN
+
+
+def _project_of(path: Path, home: Path) -> Path | None:
+    place = path.absolute()
+    if place.name == ".mcp.json":
+        return place.parent
+    if place.parent.name in (".cursor", ".vscode") and place.parent.parent != home:
+        return place.parent.parent
+    return None
+
+
+def _read(one: _List, home: Path, platform: str) -> Found:
+    file = str(one.path)
+    content = read_bytes(one.path, MAX_BYTES)
+    text = content if isinstance(content, Problem) else decoded(content, file)
+    if isinstance(text, Problem):
+        return Found(one.client, one.path, (), (text,))
+    parsed = _parsed(text, one.path)
+    problems = [*parsed.problems]
+    servers: list[Server] = []
+    if isinstance(parsed.root, Table):
+        for reading, node, at in _sections(parsed.root, one, home, platform):
+            servers += reading.servers(node, at)
+            problems += reading.problems
+    elif parsed.root is not None:
+        problems.append(Problem(file, parsed.root.line, "", "this is not a list of servers. Nothing was taken."))
+    return Found(one.client, one.path, tuple(servers), tuple(problems))
+
+
+def _parsed(text: str, path: Path) -> Parsed:
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    return parse_yaml(text, str(path)) if is_yaml else parse_json(text, str(path))
+
+
+def _sections(root: Table, one: _List, home: Path, platform: str) -> Iterator[tuple[Reading, Node | None, str]]:
+    """Each map of servers in the file, and how its words are meant."""
+    windows = platform == "win32"
+
+    def reading(folder: Path | None, inputs: Node | None = None, off: frozenset[str] = frozenset()) -> Reading:
+        return Reading(str(one.path), Wording(one.client, home, folder, _inputs(inputs), windows), off)
+
+    is_settings = one.client is Client.VS_CODE and one.path.name == "settings.json"
+    if not is_settings:
+        yield reading(one.folder), root.get("mcpServers"), "mcpServers"
+        yield reading(one.folder, root.get("inputs")), root.get("servers"), "servers"
+    nested = root.get("mcp")
+    if isinstance(nested, Table):
+        yield reading(one.folder, nested.get("inputs")), nested.get("servers"), "mcp.servers"
+    yield reading(one.folder, root.get("mcp.inputs")), root.get("mcp.servers"), "mcp.servers"
+    projects = root.get("projects")
+    if one.client is Client.CLAUDE_CODE and isinstance(projects, Table):
+        for project in projects.entries:
+            if isinstance(project.value, Table):
+                off = _names(project.value.get("disabledMcpServers"))
+                at = under(under("projects", project.key), "mcpServers")
+                yield reading(Path(project.key), None, off), project.value.get("mcpServers"), at
+
+
+def _inputs(node: Node | None) -> Mapping[str, Input]:
+    inputs: dict[str, Input] = {}
+    for item in node.nodes if isinstance(node, Items) else ():
+        if isinstance(item, Table) and (id := _text(item.get("id"))) is not None:
+            inputs[id] = Input(_text(item.get("description")) or "", _text(item.get("default")))
+    return inputs
+
+
+def _names(node: Node | None) -> frozenset[str]:
+    nodes = node.nodes if isinstance(node, Items) else ()
+    return frozenset(text for item in nodes if (text := _text(item)) is not None)
+
+
+def _text(node: Node | None) -> str | None:
+    return node.text if isinstance(node, Scalar) and node.kind is Kind.TEXT else None

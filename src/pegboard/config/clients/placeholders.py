@@ -1,0 +1,112 @@
+"""The placeholders other clients know, in our words: `${env:X}`, `${input:x}`, `${userHome}` and their like."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pegboard.config.references import literal
+
+from .found import Client
+
+_PLACEHOLDER: Final = re.compile(r"\$\{([^{}$]*)\}")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Something an editor asks its user for."""
+
+    description: str = ""
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What placeholders mean in one list: whose list it is, and the folder it speaks of, if it is a project's."""
+
+    client: Client
+    home: Path
+    folder: Path | None = None
+    inputs: Mapping[str, Input] = field(default_factory=dict[str, Input])
+    windows: bool = False
+
+    def translated(self, text: str, own_env: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+        """The text with our references, and what a person must still do for it to work."""
+        notes: list[str] = []
+        parts: list[str] = []
+        place = 0
+        for found in _PLACEHOLDER.finditer(text):
+            before = literal(text[place : found.start()])
+            here = self._one(found.group(1), own_env, notes)
+            if before.endswith("$") and here.startswith("${"):
+                notes.append("a '$' directly before a reference cannot be written here. Put it into the variable.")
+                before = before[:-1]
+            parts += (before, here)
+            place = found.end()
+        return "".join((*parts, literal(text[place:]))), tuple(notes)
+
+    def _one(self, inside: str, own_env: frozenset[str], notes: list[str]) -> str:
+        if (known := self._predefined(inside)) is not None:
+            return literal(known)
+        scheme, colon, name = inside.partition(":")
+        if colon and scheme == "env" and _NAME.fullmatch(name):
+            return f"${{{name}}}"
+        if colon and scheme == "file" and name.strip():
+            return f"${{file:{name}}}"
+        if colon and scheme == "input" and name:
+            return self._input(name, notes)
+        is_editors = self.client.knows_folders and (
+            inside in _FOLDERS or scheme in ("config", "command", "workspaceFolder")
+        )
+        if is_editors:
+            variable = variable_name(inside)
+            notes.append(
+                f"${{{inside}}} is known to {self.client.value} alone. Set the environment variable {variable}."
+            )
+            return f"${{{variable}}}"
+        plain = _PLAIN.fullmatch(inside)
+        if plain is not None and self.client.expands_plain_names and plain.group(1) not in own_env:
+            return f"${{{inside}}}"
+        return literal(f"${{{inside}}}")
+
+    def _predefined(self, inside: str) -> str | None:
+        if not self.client.knows_folders:
+            return None
+        if inside in ("/", "pathSeparator"):
+            return "\\" if self.windows else "/"
+        if inside == "userHome":
+            return str(self.home)
+        if self.folder is None:
+            return None
+        if inside == "workspaceFolderBasename":
+            return self.folder.name
+        return str(self.folder) if inside in _FOLDERS else None
+
+    def _input(self, name: str, notes: list[str]) -> str:
+        asked = self.inputs.get(name, Input())
+        variable = variable_name(name)
+        if asked.default is not None and not set("${}") & set(asked.default):
+            return f"${{{variable}:-{asked.default}}}"
+        meant = f" ({asked.description})" if asked.description else ""
+        notes.append(f"{self.client.value} asks for {name!r}{meant}. Set the environment variable {variable}.")
+        return f"${{{variable}}}"
+
+
+_FOLDERS: Final = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd")
+
+
+def variable_name(*words: str) -> str:
+    """A name for an environment variable that tells what it is."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)).strip("_").upper()
+    return name if _NAME.fullmatch(name) else f"PEGBOARD_{name or 'VALUE'}"
+
+
+def absolute(path: str, folder: Path | None) -> str:
+    """A path as our own settings want it: one in a project's list is meant from the project's folder."""
+    if folder is None or path.startswith(("${", "~")) or os.path.isabs(path):
+        return path
+    return os.path.join(literal(str(folder)), path)
