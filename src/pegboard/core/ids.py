@@ -1,7 +1,7 @@
 """Names of things: toolsets, servers, tools, principals. Each is parsed once, at the edge, and never split again."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NewType, TypeAlias, assert_never
 
 ToolsetId = NewType("ToolsetId", str)
@@ -17,6 +17,9 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 BUILTIN: Final = ToolsetId("builtin")
 """The toolset of the built-ins. Their ids carry no namespace."""
 
+RESERVED: Final = frozenset({BUILTIN, "all", "mcp", "toolset"})
+"""No toolset may be called so: `all`, `mcp:…` and `toolset:…` mean something else wherever tools are named."""
+
 LOCAL: Final = PrincipalId("local")
 """Whoever reaches the gateway without saying who they are: the owner of this machine."""
 
@@ -27,6 +30,18 @@ class ServerKey:
 
     toolset: ToolsetId
     server: ServerId
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Worked out once: keys and ids are looked up a dozen times a tool for every question asked of the board."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.toolset, self.server)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type["ServerKey"], tuple[ToolsetId, ServerId]]:
+        # Text hashes differently in another process, so the hash is left behind.
+        return ServerKey, (self.toolset, self.server)
 
     def __str__(self) -> str:
         return f"{self.toolset}~{self.server}"
@@ -62,6 +77,16 @@ Source: TypeAlias = ServerKey | ToolsetKey | BuiltinKey
 class ToolId:
     source: Source
     name: str
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.source, self.name)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type["ToolId"], tuple[Source, str]]:
+        return ToolId, (self.source, self.name)
 
     @property
     def toolset(self) -> ToolsetId:
@@ -106,6 +131,8 @@ def is_id(text: str) -> bool:
 
 
 def toolset_id(text: str) -> ToolsetId | BadId:
+    if text in RESERVED:
+        return BadId(text, f"{text!r} cannot be a toolset id, because it means something else: choose another")
     return ToolsetId(text) if is_id(text) else BadId(text, f"{text!r} is not a toolset id: use {ID_RULE}")
 
 

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import count
 from typing import Final
 
 from .ids import ServerKey, ToolId, WireName
@@ -27,13 +28,19 @@ def _with_server(id: ToolId) -> str:
     return f"{key.toolset}__{key.server}__{own}" if isinstance(key, ServerKey) else _with_toolset(id)
 
 
-def _hashed(id: ToolId) -> str:
-    """Always legal, and as good as unique: the id's own hash closes it."""
-    digest = hashlib.sha256(str(id).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+def _hashed(id: ToolId, attempt: int = 0) -> str:
+    """Always legal: the id's own hash closes it. Attempts, because a server can work it out too and take the name."""
+    text = f"{id}#{attempt}" if attempt else str(id)
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{_with_server(id)[: MAX_LENGTH - 11]}_{digest}"
 
 
 _LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own, _with_toolset, _with_server)
+
+
+def long_names(id: ToolId) -> tuple[str, ...]:
+    """The forms longer than its own name under which a client may see a tool."""
+    return tuple(dict.fromkeys((_with_toolset(id), _with_server(id), _hashed(id))))
 
 
 def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
@@ -55,6 +62,8 @@ def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapp
         # A name that several wanted stays nobody's, so that adding one tool never hands its name to another.
         taken.update(counts)
         waiting = rest
-    for id in waiting:
-        given[id] = WireName(_hashed(id))
+    for id in sorted(waiting):
+        name = next(n for n in (_hashed(id, k) for k in count()) if n not in taken and held.get(WireName(n), id) == id)
+        taken.add(name)
+        given[id] = WireName(name)
     return {id: given[id] for id in order}

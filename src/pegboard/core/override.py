@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from .ids import ToolId, ToolsetId
-from .pattern import Pattern
+from .pattern import Pattern, Patterns
 from .tool import Json
 
 FIELDS: Final = (
@@ -64,23 +64,7 @@ PLAIN: Final = Appearance()
 
 def appearance(tool: ToolId, overrides: Iterable[Override]) -> Appearance:
     """A person's word lies on the declared base; within each, the most specific wins, then the later one."""
-    fitting = [(not row.declared, row.specificity, order, row) for order, row in enumerate(overrides) if row.fits(tool)]
-    if not fitting:
-        return PLAIN
-    fitting.sort(key=lambda ranked: ranked[:3])
-    origin: dict[str, Override] = {}
-    for *_, row in fitting:
-        origin |= {name: row for name in FIELDS if getattr(row, name) is not None}
-
-    return Appearance(
-        renderer=origin.get("renderer", _SILENT).renderer,
-        renderer_config=origin.get("renderer_config", _SILENT).renderer_config,
-        name_override=origin.get("name_override", _SILENT).name_override,
-        description_override=origin.get("description_override", _SILENT).description_override,
-        requires_confirmation=origin.get("requires_confirmation", _SILENT).requires_confirmation,
-        enabled=origin.get("enabled", _SILENT).enabled,
-        origin=origin,
-    )
+    return OverrideIndex(tuple(overrides)).for_tool(tool)
 
 
 _SILENT: Final = Override(ToolsetId("builtin"), Pattern("*", "*"))
@@ -92,13 +76,74 @@ class OverrideIndex:
 
     rows: tuple[Override, ...] = ()
 
-    @cached_property
-    def _by_toolset(self) -> Mapping[ToolsetId, tuple[Override, ...]]:
-        groups: dict[ToolsetId, list[Override]] = {}
-        for row in self.rows:
-            groups.setdefault(row.toolset, []).append(row)
-        return {toolset: tuple(rows) for toolset, rows in groups.items()}
-
     def for_tool(self, tool: ToolId) -> Appearance:
-        rows = self._by_toolset.get(tool.toolset)
-        return PLAIN if rows is None else appearance(tool, rows)
+        ranked = self._by_toolset.get(tool.toolset)
+        fitting = () if ranked is None else ranked.fitting(tool)
+        if not fitting:
+            return PLAIN
+        origin: dict[str, Override] = {}
+        for row in fitting:
+            origin |= {name: row for name in FIELDS if getattr(row, name) is not None}
+        return Appearance(
+            renderer=origin.get("renderer", _SILENT).renderer,
+            renderer_config=origin.get("renderer_config", _SILENT).renderer_config,
+            name_override=origin.get("name_override", _SILENT).name_override,
+            description_override=origin.get("description_override", _SILENT).description_override,
+            requires_confirmation=origin.get("requires_confirmation", _SILENT).requires_confirmation,
+            enabled=origin.get("enabled", _SILENT).enabled,
+            origin=origin,
+        )
+
+    def hides(self, tool: ToolId) -> bool:
+        """Whether `enabled` is false in the end: what `for_tool` says, for the rules that ask nothing else."""
+        ranked = self._enabled_by_toolset.get(tool.toolset)
+        fitting = () if ranked is None else ranked.fitting(tool)
+        return bool(fitting) and fitting[-1].enabled is False
+
+    @cached_property
+    def _by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+        return _by_toolset(self.rows)
+
+    @cached_property
+    def _enabled_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+        return _by_toolset(row for row in self.rows if row.enabled is not None)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """The rows of one toolset, the weakest first."""
+
+    patterned: tuple[Override, ...]
+    exact: Mapping[ToolId, tuple[Override, ...]]
+
+    def fitting(self, tool: ToolId) -> tuple[Override, ...]:
+        exact = self.exact.get(tool, ())
+        places = self._patterns.fitting(tool)
+        if not places:
+            return exact
+        patterned = tuple([self.patterned[place] for place in places])
+        return tuple(sorted((*patterned, *exact), key=_rank)) if exact else patterned
+
+    @cached_property
+    def _patterns(self) -> Patterns:
+        return Patterns(tuple(row.target for row in self.patterned if isinstance(row.target, Pattern)))
+
+
+def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:
+    patterned: dict[ToolsetId, list[Override]] = {}
+    exact: dict[ToolsetId, dict[ToolId, tuple[Override, ...]]] = {}
+    # The sort is stable, so among equals the later row stays the stronger.
+    for row in sorted(rows, key=_rank):
+        if isinstance(row.target, Pattern):
+            patterned.setdefault(row.toolset, []).append(row)
+        elif row.target.toolset == row.toolset:
+            of_tool = exact.setdefault(row.toolset, {})
+            of_tool[row.target] = (*of_tool.get(row.target, ()), row)
+    return {
+        toolset: _Ranked(tuple(patterned.get(toolset, ())), exact.get(toolset, {}))
+        for toolset in patterned.keys() | exact.keys()
+    }
+
+
+def _rank(row: Override) -> tuple[bool, tuple[int, ...]]:
+    return not row.declared, row.specificity

@@ -1,13 +1,19 @@
 """`scope:name` patterns with `*`, `?` and `[…]`, where scope is a toolset id, a server id or a server key."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Final
 
-from .ids import BadId, ServerKey, ToolId
+from .ids import BadId, ServerKey, Source, ToolId
 
-_WILD = re.compile(r"[*?\[]")
+MAX_LENGTH: Final = 512
+"""Longer than any id. Translating a glob takes time by the square of its length, and agents may send patterns."""
+
+# Possessive, as `fnmatch` reads a class: it must not give back the "]" that stands first in it.
+_WILD: Final = re.compile(r"\*|\?|\[!?+\]?+[^\]]*+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,42 +25,94 @@ class Pattern:
         return f"{self.scope}:{self.name}"
 
     def matches(self, tool: ToolId) -> bool:
-        return self._matches_scope(tool) and _fits(self.name, tool.name)
+        return self.matches_source(tool.source) and _fitter(self.name)(tool.name)
 
-    def _matches_scope(self, tool: ToolId) -> bool:
-        if self.scope == "*" or _fits(self.scope, tool.toolset):
+    def matches_source(self, source: Source) -> bool:
+        if self.scope == "*":
             return True
-        key = tool.source
-        return isinstance(key, ServerKey) and (_fits(self.scope, key.server) or _fits(self.scope, str(key)))
+        fits = _fitter(self.scope)
+        return fits(source.toolset) or (isinstance(source, ServerKey) and (fits(source.server) or fits(str(source))))
 
     @property
     def specificity(self) -> tuple[int, int, int]:
         """Exact scope beats exact name beats more literal characters; compared as a tuple, larger wins."""
         return (
-            0 if _WILD.search(self.scope) else 1,
-            0 if _WILD.search(self.name) else 1,
+            0 if is_pattern(self.scope) else 1,
+            0 if is_pattern(self.name) else 1,
             len(_WILD.sub("", self.scope)) + len(_WILD.sub("", self.name)),
         )
 
 
 def is_pattern(text: str) -> bool:
-    return _WILD.search(text) is not None
+    return _WILD.search(text[:MAX_LENGTH]) is not None
 
 
 def pattern(text: str) -> Pattern | BadId:
-    """`scope:name`; a bare name stands for `*:name`, and a leading `mcp:` as in a tool id is understood."""
+    """`scope:name`; a bare name stands for `*:name`. After `mcp:`, as in a tool id, the scope is one of servers."""
+    if len(text) > MAX_LENGTH:
+        return BadId(text[:MAX_LENGTH], f"a pattern of {len(text)} characters is too long: use at most {MAX_LENGTH}")
     scope, colon, name = text.removeprefix("mcp:").partition(":")
-    if not colon:
+    if text.startswith("mcp:"):
+        scope, name = "*~*" if scope == "*" else scope, name if colon else "*"
+    elif not colon:
         scope, name = "*", scope
     if not scope or not name:
         return BadId(text, f"{text!r} is not a pattern: write scope:name, for example github:* or *:read_*")
     return Pattern(scope, name)
 
 
-def _fits(glob: str, text: str) -> bool:
-    return glob == text if not _WILD.search(glob) else _compiled(glob).match(text) is not None
+def fits(glob: str, text: str) -> bool:
+    return _fitter(glob)(text)
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Many patterns held against many tools. Most tools fit none, and one search in their name tells so."""
+
+    each: tuple[Pattern, ...]
+
+    def fitting(self, tool: ToolId) -> tuple[int, ...]:
+        """The places of those that fit, in their order."""
+        names = self._by_source.get(tool.source)
+        if names is None:
+            names = self._by_source[tool.source] = _Globs(
+                tuple((place, each.name) for place, each in enumerate(self.each) if each.matches_source(tool.source))
+            )
+        return names.fitting(tool.name)
+
+    @cached_property
+    def _by_source(self) -> "dict[Source, _Globs]":
+        """Filled as sources are met: which scopes fit is the same for all tools of one source."""
+        return {}
+
+
+@dataclass(frozen=True)
+class _Globs:
+    each: tuple[tuple[int, str], ...]
+
+    def fitting(self, name: str) -> tuple[int, ...]:
+        if self._sieve is not None and self._sieve.search(name) is None:
+            return ()
+        return tuple([place for place, literal, fits in self._fitters if literal in name and fits(name)])
+
+    @cached_property
+    def _fitters(self) -> tuple[tuple[int, str, Callable[[str], bool]], ...]:
+        return tuple((place, _literal(glob), _fitter(glob)) for place, glob in self.each)
+
+    @cached_property
+    def _sieve(self) -> re.Pattern[str] | None:
+        """What fits a glob holds its longest literal, so one search for all the literals passes no name over."""
+        literals = {literal for _, literal, _ in self._fitters}
+        return None if "" in literals or not literals else re.compile("|".join(map(re.escape, sorted(literals))))
+
+
+def _literal(glob: str) -> str:
+    return max(_WILD.split(glob), key=len)
 
 
 @lru_cache(maxsize=4096)
-def _compiled(glob: str) -> re.Pattern[str]:
-    return re.compile(translate(glob))
+def _fitter(glob: str) -> Callable[[str], bool]:
+    if not is_pattern(glob):
+        return lambda text: text == glob
+    match = re.compile(translate(glob)).match
+    return lambda text: match(text) is not None

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from .ids import PrincipalId, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
-from .pattern import Pattern
+from .pattern import Pattern, Patterns
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .tool import Fingerprint, ToolSpec
@@ -98,6 +98,10 @@ class Policy:
     def toolsets(self) -> Mapping[ToolsetId, Toolset]:
         both = {**self.decided.toolsets, **self.declared.toolsets}
         return {id: both[id] for id in sorted(both)}
+
+    @cached_property
+    def deny_patterns(self) -> Patterns:
+        return Patterns(tuple(denial.pattern for denial in self.declared.denials))
 
     @cached_property
     def declared_overrides(self) -> OverrideIndex:

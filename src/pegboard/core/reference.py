@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias, TypeVar, assert_never
+from heapq import nlargest
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 from .ids import BUILTIN, BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, server_key, tool_id, toolset_id
+from .naming import long_names
 from .pattern import Pattern, is_pattern, pattern
+
+_LONGEST: Final = 128
+_COMPARED: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +86,11 @@ def reference(text: str) -> Reference:
 
 @dataclass(frozen=True)
 class Directory:
-    """Every tool one may point at here, and every toolset, known before its tools are."""
+    """Every tool one may point at here; and every toolset and server, known before their tools are."""
 
     ids: tuple[ToolId, ...]
     toolsets: frozenset[ToolsetId]
+    servers: frozenset[ServerKey] = frozenset()
 
     @cached_property
     def by_toolset(self) -> Mapping[ToolsetId, tuple[ToolId, ...]]:
@@ -101,71 +107,80 @@ class Directory:
     @cached_property
     def by_long_name(self) -> Mapping[str, tuple[ToolId, ...]]:
         """The longer names a client may see for a tool, so that what an answer shows can be written back."""
-        pairs = [(f"{id.toolset}__{id.name}", id) for id in self.ids]
-        pairs += [
-            (f"{key.toolset}__{key.server}__{id.name}", id)
-            for id in self.ids
-            if isinstance(key := id.source, ServerKey)
-        ]
-        return _grouped(pairs)
+        return _grouped((name, id) for id in self.ids for name in long_names(id))
 
     @cached_property
     def known(self) -> frozenset[ToolId]:
         return frozenset(self.ids)
 
 
-def find(wanted: Reference, within: Directory, kind: Kind) -> tuple[ToolId, ...] | Unknown:
+def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = True) -> tuple[ToolId, ...] | Unknown:
     """The tools meant. A pattern that fits nothing is not an error: it speaks of tools that may yet come."""
+    pool: Iterable[str]
     match wanted:
         case ToolId():
             if wanted in within.known:
                 return (wanted,)
+            pool = map(str, within.ids)
         case LegacyToolId(server, name):
-            return _legacy(server, name, within, kind)
+            keys = sorted((key for key in {*within.servers, *within.by_server} if key.server == server), key=str)
+            if len(keys) > 1:
+                why = f"{len(keys)} servers have the id {server!r}."
+                return Unknown(str(wanted), kind, tuple(str(ToolId(key, name)) for key in keys), why)
+            if keys and (id := ToolId(keys[0], name)) in within.known:
+                return (id,)
+            pool = map(str, within.ids)
         case Named(name):
             if found := within.by_name.get(name) or within.by_long_name.get(name):
                 return found
+            pool = within.by_name
         case OfToolset(toolset):
             if toolset in within.toolsets:
                 return within.by_toolset.get(toolset, ())
+            pool = (str(OfToolset(toolset)) for toolset in within.toolsets)
         case OfServer(key):
-            if key in within.by_server:
-                return within.by_server[key]
-        case Pattern():
-            return tuple(id for id in within.ids if wanted.matches(id))
+            if key in within.by_server or key in within.servers:
+                return within.by_server.get(key, ())
+            pool = (str(OfServer(key)) for key in {*within.servers, *within.by_server})
+        case Pattern(scope, name):
+            # A tool's own name may look like a pattern, and the id that an answer shows must mean that tool alone.
+            literal = [id for id in within.by_name.get(name, ()) if str(id.source) == scope]
+            return tuple(literal) or tuple(id for id in within.ids if wanted.matches(id))
         case BadId(text, why):
             return Unknown(text, kind, (), why[:1].upper() + why[1:] + ".")
         case _:
             assert_never(wanted)
-    return Unknown(str(wanted), kind, near(str(wanted), within))
+    return Unknown(str(wanted), kind, closest(str(wanted), pool) if suggest else ())
 
 
-def find_toolset(name: str, within: Directory) -> tuple[ToolId, ...] | Unknown:
-    id = ToolsetId(name)
+def find_toolset(name: str, within: Directory, *, suggest: bool = True) -> ToolsetId | Unknown:
+    """Toolset ids are lower case, so a name in another case can mean only one."""
+    id = ToolsetId(name.strip().lower())
     if id in within.toolsets:
-        return within.by_toolset.get(id, ())
-    return Unknown(name, Kind.TOOLSET, closest(name, [str(t) for t in within.toolsets if t != BUILTIN]))
-
-
-def near(text: str, within: Directory) -> tuple[str, ...]:
-    """Names like this one: whole ids when an id was written, the tools' own names otherwise."""
-    pool = [str(id) for id in within.ids] if ":" in text else [*within.by_name]
-    return closest(text, pool)
+        return id
+    return Unknown(name, Kind.TOOLSET, closest(name, (t for t in within.toolsets if t != BUILTIN)) if suggest else ())
 
 
 def closest(text: str, pool: Iterable[str]) -> tuple[str, ...]:
-    return tuple(get_close_matches(text[:128], sorted(pool), n=3, cutoff=0.6))
+    """The few names most like this one, in whatever case it was written."""
+    wanted = text[:_LONGEST].casefold()
+    names = sorted(pool)
+    if len(names) > _COMPARED:
+        features = _features(wanted)
+        names = nlargest(_COMPARED, names, key=lambda name: _overlap(features, _features(name[:_LONGEST].casefold())))
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), []).append(name)
+    return tuple(name for match in get_close_matches(wanted, folded, n=3, cutoff=0.6) for name in folded[match])[:3]
 
 
-def _legacy(server: str, name: str, within: Directory, kind: Kind) -> tuple[ToolId, ...] | Unknown:
-    keys = [key for key in within.by_server if key.server == server]
-    text = f"mcp:{server}:{name}"
-    if len(keys) > 1:
-        candidates = tuple(sorted(f"mcp:{key}:{name}" for key in keys))
-        return Unknown(text, kind, candidates, f"{len(keys)} servers have the id {server!r}.")
-    if keys and (id := ToolId(keys[0], name)) in within.known:
-        return (id,)
-    return Unknown(text, kind, near(text, within))
+def _features(text: str) -> set[str]:
+    """Characters and neighbouring pairs: cheap to compare, where an exact comparison of all names is not."""
+    return {*text, *map(str.__add__, text, text[1:])}
+
+
+def _overlap(a: set[str], b: set[str]) -> float:
+    return 2 * len(a & b) / (len(a) + len(b) or 1)
 
 
 def _grouped(pairs: Iterable[tuple[K, ToolId]]) -> Mapping[K, tuple[ToolId, ...]]:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
-from .ids import BUILTIN, ToolId, WireName
+from .ids import ServerKey, ToolId, ToolsetId, WireName
 from .naming import wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
-from .rules import RULES, Rule
+from .rules import RULES, SOURCE_RULES, Rule
 from .selection import Selected, Selection, select
 from .status import Reason, Status, precedence, status
 from .tool import Tool
@@ -97,7 +97,15 @@ class Resolution:
 
 def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
     """The verdicts of one provider's tools, whoever asks. A pure function of its arguments, so it may be remembered."""
-    return {tool.id: verdict_on(tool, listing.health, policy) for tool in listing.tools}
+    if not listing.tools:
+        return {}
+    source, sample = listing.tools[0].id.source, listing.tools[0]
+    silent = {rule for rule in SOURCE_RULES if rule(sample, listing.health, policy) is None}
+    rules = tuple(rule for rule in RULES if rule not in silent)
+    return {
+        tool.id: verdict_on(tool, listing.health, policy, rules if tool.id.source == source else RULES)
+        for tool in listing.tools
+    }
 
 
 def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Open | Locked:
@@ -109,8 +117,12 @@ def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[R
 
 
 def directory(catalogue: Catalogue, policy: Policy) -> Directory:
-    known = {*policy.toolsets, *(source.toolset for source in catalogue.listings)}
-    return Directory(tuple(catalogue.tools), frozenset(known - {BUILTIN}) | ({BUILTIN} & known))
+    servers = {source for source in catalogue.listings if isinstance(source, ServerKey)}
+    return Directory(
+        ids=tuple(catalogue.tools),
+        toolsets=frozenset({*policy.toolsets, *(source.toolset for source in catalogue.listings)}),
+        servers=frozenset({*policy.servers, *servers}),
+    )
 
 
 def resolve(
@@ -126,16 +138,14 @@ def resolve(
     chosen = select(policy.declared.selection, everyone)
     granted = policy.granted(view.principal)
     reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
-    offered = Directory(
-        tuple(id for id in everyone.ids if id in reach),
-        everyone.toolsets if granted is None else everyone.toolsets & granted,
-    )
+    offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
     narrowed = [(narrowing, select(narrowing, offered)) for narrowing in view.narrowings]
+    untouched = not narrowed and len(reach) == len(everyone.ids)
     verdicts: dict[ToolId, Verdict] = {}
     for listing in catalogue.listings.values():
         judged = judge(listing, policy)
         for tool in listing.tools:
-            removed = _removal(tool.id, chosen, reach, narrowed)
+            removed = None if untouched else _removal(tool.id, chosen, reach, narrowed)
             verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
     return Resolution(
@@ -146,6 +156,21 @@ def resolve(
         unknown=chosen.unknown,
         refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
         offered=offered.known,
+    )
+
+
+def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[ToolsetId]) -> Directory:
+    """What a request may name. What has listed nothing yet counts by its toolset: a server that is still starting
+    must not make a request an error."""
+    ids = tuple([id for id in everyone.ids if id in reach])
+    toolsets = {id.toolset for id in ids}
+    servers = {id.source for id in ids if isinstance(id.source, ServerKey)}
+    return Directory(
+        ids=ids,
+        toolsets=frozenset(toolsets | {id for id in whole if id not in everyone.by_toolset}),
+        servers=frozenset(
+            servers | {key for key in everyone.servers if key.toolset in whole and key not in everyone.by_server}
+        ),
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
-from .ids import ServerKey, Source
-from .pattern import Pattern
+from .ids import ServerKey, Source, ToolsetKey
+from .pattern import fits
 from .policy import Policy
 from .server import AllButTools, EveryTool, OnlyTools, Server, Trust
 from .status import (
@@ -32,10 +32,14 @@ def owner_is_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | N
 
 
 def owner_is_known(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    """A tool of a server that no policy names is nobody's: it stays locked."""
-    if isinstance(tool.id.source, ServerKey) and tool.id.source not in policy.servers:
-        return Undetermined(tool.id, f"no server {tool.id.source} is declared or installed")
-    return None
+    """A tool of a server or toolset that no policy names is nobody's: it stays locked."""
+    match tool.id.source:
+        case ServerKey() as key if key not in policy.servers:
+            return Undetermined(tool.id, f"no server {key} is declared or installed")
+        case ToolsetKey(toolset) if toolset not in policy.toolsets:
+            return Undetermined(tool.id, f"no toolset {toolset!r} is declared or installed")
+        case _:
+            return None
 
 
 def server_is_reviewed(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -62,14 +66,15 @@ def limit_lets_it(tool: Tool, health: Health | None, policy: Policy) -> Reason |
 
 
 def no_pattern_denies_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    for denial in policy.declared.denials:
-        if denial.pattern.matches(tool.id):
-            return DeniedByPattern(tool.id, denial.pattern, denial.at)
-    return None
+    fitting = policy.deny_patterns.fitting(tool.id)
+    if not fitting:
+        return None
+    denial = policy.declared.denials[fitting[0]]
+    return DeniedByPattern(tool.id, denial.pattern, denial.at)
 
 
 def no_declared_override_denies_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    return DeniedByOverride(tool.id) if policy.declared_overrides.for_tool(tool.id).enabled is False else None
+    return DeniedByOverride(tool.id) if policy.declared_overrides.hides(tool.id) else None
 
 
 def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -77,7 +82,7 @@ def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason 
     switch = policy.decided.switches.get(tool.id)
     if switch is not None:
         return None if switch.on else SwitchedOff(tool.id, switch)
-    return SwitchedOff(tool.id, None) if policy.decided_overrides.for_tool(tool.id).enabled is False else None
+    return SwitchedOff(tool.id, None) if policy.decided_overrides.hides(tool.id) else None
 
 
 def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -118,6 +123,9 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 """Their order changes no verdict: reasons are told in the order of their statuses."""
 
+SOURCE_RULES: Final[frozenset[Rule]] = frozenset({owner_is_on, server_is_reviewed, provider_is_up, owner_is_known})
+"""These look at nothing but the tool's source: silent about one of its tools, they are silent about all."""
+
 
 def owner_off(source: Source, policy: Policy) -> OwnerOff | None:
     """The toolset first, then the server: each by its switch, else as it was declared or installed."""
@@ -141,4 +149,4 @@ def _server(tool: Tool, policy: Policy) -> Server | None:
 
 def _among(tool: Tool, names: tuple[str, ...]) -> bool:
     """Names or patterns over the tool's own name: the scope is the server itself."""
-    return any(name == tool.id.name or Pattern("*", name).matches(tool.id) for name in names)
+    return tool.id.name in names or any(fits(name, tool.id.name) for name in names)

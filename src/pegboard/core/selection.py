@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias, assert_never
 
-from .ids import ToolId
+from .ids import ToolId, ToolsetId
 from .reference import Directory, Kind, Unknown, find, find_toolset, reference
+
+_SUGGESTIONS: Final = 8
+"""Near matches cost time, and a request may name thousands of things in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +39,23 @@ class Selection:
 class Selected:
     tools: frozenset[ToolId]
     unknown: tuple[Unknown, ...] = ()
+    toolsets: frozenset[ToolsetId] = frozenset()
+    """Those chosen whole, known before their tools are."""
 
 
 def toolsets(names: Iterable[str]) -> Toolsets:
     """`all` among the names means every toolset, whatever else is named."""
     listed = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    return Everything() if "all" in listed else TheseToolsets(listed)
+    return Everything() if any(name.lower() == "all" for name in listed) else TheseToolsets(listed)
 
 
 def select(selection: Selection, within: Directory) -> Selected:
     chosen: set[ToolId] = set()
+    whole: set[ToolsetId] = set()
     unknown: list[Unknown] = []
 
-    def found(what: tuple[ToolId, ...] | Unknown) -> tuple[ToolId, ...]:
+    def found(text: str, kind: Kind) -> tuple[ToolId, ...]:
+        what = find(reference(text), within, kind, suggest=len(unknown) < _SUGGESTIONS)
         if isinstance(what, Unknown):
             unknown.append(what)
             return ()
@@ -57,11 +64,19 @@ def select(selection: Selection, within: Directory) -> Selected:
     match selection.toolsets:
         case Everything():
             chosen |= within.known
+            whole |= within.toolsets
         case TheseToolsets(names):
             for name in names:
-                chosen.update(found(find_toolset(name, within)))
+                match find_toolset(name, within, suggest=len(unknown) < _SUGGESTIONS):
+                    case Unknown() as stranger:
+                        unknown.append(stranger)
+                    case toolset:
+                        whole.add(toolset)
+                        chosen.update(within.by_toolset.get(toolset, ()))
+        case _:
+            assert_never(selection.toolsets)
     for text in selection.enabled:
-        chosen.update(found(find(reference(text), within, Kind.ENABLED_TOOL)))
+        chosen.update(found(text, Kind.ENABLED_TOOL))
     for text in selection.disabled:
-        chosen.difference_update(found(find(reference(text), within, Kind.DISABLED_TOOL)))
-    return Selected(frozenset(chosen), tuple(unknown))
+        chosen.difference_update(found(text, Kind.DISABLED_TOOL))
+    return Selected(frozenset(chosen), tuple(unknown), frozenset(whole))
