@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
-from .ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
 from .server import Server, Trust
@@ -94,12 +94,14 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
                 return missing
             return replace(decided, switches={**decided.switches, what: Switch(on, by, at, note)})
         case Approve(tool, spec, read):
+            if (missing := _missing(policy, tool)) is not None:
+                return missing
             if spec.fingerprint != read:
                 return Rejected(f"{tool} changed while you were reading it. Review the difference again.")
             return replace(decided, approvals={**decided.approvals, tool: Approval(spec, by, at)})
         case TakeBaseline(key, specs):
-            if key in decided.baselined:
-                return Rejected(f"{key} was seen before: what it lists now must be approved one by one.")
+            if (refused := _no_first_sight(policy, key, specs)) is not None:
+                return refused
             seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in specs.items()}
             return replace(
                 decided,
@@ -111,8 +113,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
                 return missing
             return replace(decided, trust={**decided.trust, key: trust})
         case SetOverride(override):
-            if override.declared:
-                return Rejected("A declared override lives in its file. Edit the file instead.")
+            if (misplaced := _misplaced(policy, override)) is not None:
+                return misplaced
             rest = tuple(row for row in decided.overrides if (row.toolset, row.target) != _place(override))
             return replace(decided, overrides=rest if _says_nothing(override) else (*rest, override))
         case Grant(principal, toolsets):
@@ -124,6 +126,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
 
 def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Rejected:
     key = server.key
+    if key.toolset != toolset.id:
+        return Rejected(f"Server {key} does not belong to toolset {toolset.id!r}. Name one and the same toolset.")
     if (there := policy.servers.get(key)) is not None:
         return Rejected(f"Server {key} is there already: {there.origin}. Choose another id, or remove it first.")
     if (known := policy.declared.toolsets.get(toolset.id)) is not None:
@@ -141,13 +145,14 @@ def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Reject
 
 def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:
     """Takes with it what was decided about the server alone, so that adding it again starts from first sight."""
-    if (declared := policy.declared.servers.get(key)) is not None:
-        return Rejected(f"Server {key} is declared at {declared.origin}. Remove it there.")
-    if (missing := _missing(policy, key)) is not None:
-        return missing
     decided = policy.decided
+    if key not in decided.servers:
+        if (declared := policy.declared.servers.get(key)) is not None:
+            return Rejected(f"Server {key} is declared at {declared.origin}. Remove it there.")
+        return _no_server(key)
     servers = {k: server for k, server in decided.servers.items() if k != key}
-    orphaned = all(k.toolset != key.toolset for k in servers) and decided.toolsets[key.toolset].user_mcp
+    owner = decided.toolsets.get(key.toolset)
+    orphaned = owner is not None and owner.user_mcp and all(k.toolset != key.toolset for k in servers)
 
     def stays(what: Switchable) -> bool:
         if isinstance(what, ToolId):
@@ -176,13 +181,40 @@ def _missing(policy: Policy, what: Switchable) -> Rejected | None:
     match what:
         case ToolId(ServerKey() as key) | (ServerKey() as key):
             if key not in policy.servers:
-                return Rejected(f"There is no server {key}. See: pegboard servers list")
-        case str():
-            if what not in policy.toolsets:
-                return Rejected(f"There is no toolset {what!r}. See: pegboard servers list")
+                return _no_server(key)
+        case ToolId(ToolsetKey(toolset)) | (str() as toolset):
+            if toolset not in policy.toolsets:
+                return Rejected(f"There is no toolset {toolset!r}. See: pegboard servers list")
         case ToolId():
             pass
     return None
+
+
+def _no_server(key: ServerKey) -> Rejected:
+    return Rejected(f"There is no server {key}. See: pegboard servers list")
+
+
+def _no_first_sight(policy: Policy, key: ServerKey, specs: Mapping[ToolId, ToolSpec]) -> Rejected | None:
+    server = policy.servers.get(key)
+    if server is None:
+        return _no_server(key)
+    if key in policy.decided.baselined:
+        return Rejected(f"{key} was seen before: what it lists now must be approved one by one.")
+    if server.quarantined or policy.trust(server) is Trust.STRICT:
+        return Rejected(f"{key} is not trusted at first sight: what it lists must be approved one by one.")
+    foreign = sorted(str(tool) for tool in specs if tool.source != key)
+    if foreign:
+        return Rejected(f"{foreign[0]} is not a tool of {key}: only its own tools are approved at first sight.")
+    return None
+
+
+def _misplaced(policy: Policy, override: Override) -> Rejected | None:
+    if override.declared:
+        return Rejected("A declared override lives in its file. Edit the file instead.")
+    target = override.target
+    if isinstance(target, ToolId) and target.toolset != override.toolset:
+        return Rejected(f"{target} is not in toolset {override.toolset!r}, so the override would never fit.")
+    return None if override.toolset == BUILTIN else _missing(policy, override.toolset)
 
 
 def _place(override: Override) -> tuple[object, object]:

@@ -1,11 +1,12 @@
 """Why a tool is where it is: every step of the decision and what it said, by the code that decides."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from .catalogue import Catalogue
-from .ids import ToolId
+from .ids import ToolId, WireName
 from .policy import Policy
 from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
 from .rules import RULES, Rule
@@ -44,12 +45,19 @@ QUESTIONS: Final = {
 }
 
 
-def explain(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
-    """`None` when the catalogue has no such tool."""
+def explain(
+    catalogue: Catalogue,
+    policy: Policy,
+    view: View,
+    id: ToolId,
+    *,
+    held: Mapping[WireName, ToolId] = MappingProxyType({}),
+) -> Trail | None:
+    """`None` when the catalogue has no such tool. `held` as `resolve` takes it, to tell the name this caller sees."""
     tool = catalogue.tools.get(id)
     if tool is None:
         return None
-    resolution = resolve(catalogue, policy, view)
+    resolution = resolve(catalogue, policy, view, held=held)
     health = catalogue.health(id.source)
     rules = [_rule_step(rule, verdict_on(tool, health, policy, (rule,))) for rule in RULES]
     return Trail(
@@ -68,6 +76,7 @@ def _rule_step(rule: Rule, verdict: Verdict) -> Step:
 
 
 def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:
+    """As far as the step that removed it: what a later one would have said was never asked."""
     verdict = resolution.verdicts[id]
     removed = verdict.removed if isinstance(verdict, Absent) else None
     view = resolution.view
@@ -83,9 +92,13 @@ def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[
     granted = policy.granted(view.principal)
     scope = "everything" if granted is None else ", ".join(sorted(granted)) or "nothing"
     steps.append(Step(f"Is {view.principal} granted it?", not isinstance(removed, NotGranted), f"granted: {scope}"))
+    if isinstance(removed, NotGranted):
+        return steps
     for narrowing in view.narrowings:
         away = isinstance(removed, NarrowedAway) and removed.by == narrowing
         steps.append(Step("Does the request keep it?", not away, selection_text(narrowing)))
+        if away:
+            return steps
     return steps
 
 

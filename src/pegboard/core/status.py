@@ -166,7 +166,9 @@ REMEDIES: Final = {
     Status.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
     Status.DISABLED_BY_USER: "Ask the user to switch the tool on again in the UI.",
     Status.PENDING_APPROVAL: "Ask the user to review the difference and approve the tool in the UI.",
-    Status.SERVER_UNAVAILABLE: "Try again in a moment; if it stays so, ask the user to run: pegboard doctor",
+    Status.SERVER_UNAVAILABLE: (
+        "Try again in a moment; if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
+    ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
 }
 """One remedy a status: the same words wherever the status is told."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NewType, TypeAlias
@@ -74,6 +74,41 @@ class Tool:
 
 
 def canonical(value: object) -> bytes:
-    """One text for equal JSON values. Lone surrogates from a careless server must not make a fingerprint fail."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """One text for equal JSON values. Nothing a careless server sends makes it fail, be it lone surrogates or depth."""
+    try:
+        text = _dumps(value)
+    except RecursionError:
+        text = "".join(_pieces(value))
     return text.encode("utf-8", "surrogatepass")
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """A mapping that is not a dictionary is an object all the same."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def _pieces(value: object) -> Iterator[str]:
+    """The same text as `_dumps`, by a stack of its own instead of the interpreter's."""
+    waiting: list[tuple[bool, object]] = [(False, value)]
+    while waiting:
+        done, item = waiting.pop()
+        if done:
+            yield str(item)
+        elif isinstance(item, Mapping):
+            waiting.append((True, "}"))
+            for place, key in reversed([*enumerate(sorted(item))]):
+                waiting += ((False, item[key]), (True, f"{',' if place else ''}{_dumps(key)}:"))
+            waiting.append((True, "{"))
+        elif isinstance(item, list | tuple):
+            waiting.append((True, "]"))
+            for place, element in reversed([*enumerate(item)]):
+                waiting += ((False, element), (True, "," if place else ""))
+            waiting.append((True, "["))
+        else:
+            yield _dumps(item)
