@@ -1,0 +1,244 @@
+"""The laws of the core as checks. Each takes the functions it is held against, so that broken ones can be tried too."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+from tests.core.boards import ME, NOW, SECRET, Board
+
+from pegboard.core.call import Admitted, BadArguments, Call, Refusal, ToolIsLocked, UnknownTool, Validate
+from pegboard.core.call import admit as real_admit
+from pegboard.core.call import refusal_text as real_refusal_text
+from pegboard.core.catalogue import Catalogue, Health, Listing
+from pegboard.core.catalogue import catalogue as real_catalogue
+from pegboard.core.explain import Trail
+from pegboard.core.explain import explain as real_explain
+from pegboard.core.ids import CallId, ServerKey, ToolId, WireName
+from pegboard.core.naming import wire_names as real_wire_names
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Absent, Locked, Open, Resolution, verdict_on
+from pegboard.core.resolve import resolve as real_resolve
+from pegboard.core.rules import RULES, Rule
+from pegboard.core.selection import Selection
+from pegboard.core.server import Trust
+from pegboard.core.status import PRECEDENCE, Reason, Status, remedy, sentence, status
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.view import View
+
+Resolve = Callable[[Catalogue, Policy, View], Resolution]
+Explain = Callable[[Catalogue, Policy, View, ToolId], Trail | None]
+Admit = Callable[[Call, Resolution, Validate], Admitted | Refusal]
+VerdictOn = Callable[[Tool, Health | None, Policy, tuple[Rule, ...]], Open | Locked]
+WireNames = Callable[[Sequence[ToolId], Mapping[WireName, ToolId]], Mapping[ToolId, WireName]]
+
+
+@dataclass(frozen=True)
+class Core:
+    """What the laws are about. A mutant is this, with one function replaced."""
+
+    resolve: Resolve = real_resolve
+    explain: Explain = real_explain
+    admit: Admit = real_admit
+    refusal_text: Callable[[Refusal], str] = real_refusal_text
+    sentence: Callable[[Reason], str] = sentence
+    verdict_on: VerdictOn = verdict_on
+    wire_names: WireNames = real_wire_names
+    catalogue: Callable[[Sequence[Listing]], Catalogue] = real_catalogue
+
+
+def opened(resolution: Resolution) -> frozenset[ToolId]:
+    return frozenset(tool.id for tool in resolution.open())
+
+
+def call(name: str) -> Call:
+    return Call(CallId("c1"), WireName(name), {}, ME, NOW)
+
+
+def fits(tool: Tool, arguments: object) -> tuple[str, ...]:
+    return ()
+
+
+def every_tool_gets_exactly_one_verdict(core: Core, board: Board, view: View) -> None:
+    resolution = core.resolve(board.catalogue, board.policy, view)
+    assert [*resolution.verdicts] == [*board.tools]
+    assert resolution.names.keys() == {i for i, v in resolution.verdicts.items() if not isinstance(v, Absent)}
+    for id, verdict in resolution.verdicts.items():
+        assert verdict.tool == board.tools[id]
+        if isinstance(verdict, Absent):
+            continue
+        health = board.catalogue.health(id.source)
+        said = [reason for rule in RULES if (reason := rule(board.tools[id], health, board.policy)) is not None]
+        assert isinstance(verdict, Open) == (not said)
+        if isinstance(verdict, Locked):
+            told = [verdict.reason, *verdict.more]
+            assert len(told) == len(said)
+            assert all(reason in said for reason in told)
+            assert [*map(status, told)] == sorted(map(status, said), key=[*Status].index)
+            assert verdict.status is min(map(status, said), key=PRECEDENCE.__getitem__)
+
+
+def a_narrowing_never_opens(core: Core, board: Board, view: View, by: Selection) -> None:
+    wide = core.resolve(board.catalogue, board.policy, view)
+    narrow = core.resolve(board.catalogue, board.policy, view.narrowed(by))
+    assert opened(narrow) <= opened(wide)
+    assert narrow.names.keys() <= wide.names.keys()
+
+
+def narrowings_commute(core: Core, board: Board, view: View, one: Selection, other: Selection) -> None:
+    there = core.resolve(board.catalogue, board.policy, view.narrowed(one).narrowed(other))
+    back = core.resolve(board.catalogue, board.policy, view.narrowed(other).narrowed(one))
+    assert opened(there) == opened(back)
+    assert there.names == back.names
+    assert {*map(str, there.refused)} == {*map(str, back.refused)}
+
+
+def a_rule_only_locks(core: Core, board: Board, order: Sequence[Rule], left_out: int) -> None:
+    """In any order the same verdict; and what fewer rules lock, more rules do not open."""
+    some = tuple(order[:left_out])
+    for id, tool in board.tools.items():
+        health = board.catalogue.health(id.source)
+        usual = core.verdict_on(tool, health, board.policy, RULES)
+        shuffled = core.verdict_on(tool, health, board.policy, tuple(order))
+        assert isinstance(shuffled, Open) == isinstance(usual, Open)
+        if isinstance(core.verdict_on(tool, health, board.policy, some), Locked):
+            assert isinstance(usual, Locked)
+
+
+def seen(spec: ToolSpec) -> str:
+    """All that a model sees of a tool, worked out apart from the fingerprint."""
+    return json.dumps({field.name: getattr(spec, field.name) for field in fields(spec)}, sort_keys=True)
+
+
+def an_open_tool_is_what_was_approved(core: Core, board: Board, view: View) -> None:
+    for tool in core.resolve(board.catalogue, board.policy, view).open():
+        source = tool.id.source
+        if not isinstance(source, ServerKey):
+            continue
+        server = board.policy.servers[source]
+        if board.policy.trust(server) is not Trust.OPEN:
+            assert seen(board.policy.decided.approvals[tool.id].spec) == seen(tool.spec)
+
+
+def a_change_locks_it_again(core: Core, board: Board, id: ToolId, change: Callable[[ToolSpec], ToolSpec]) -> None:
+    """The board is open before. Whatever the change, the tool waits, and no other tool is touched by it."""
+    spec = board.tools[id].spec
+    before = opened(core.resolve(board.catalogue, board.policy, View(ME)))
+    assert before == board.tools.keys()
+    after = opened(core.resolve(board.with_spec(id, change(spec)).catalogue, board.policy, View(ME)))
+    source = id.source
+    asks = isinstance(source, ServerKey) and board.policy.trust(board.policy.servers[source]) is not Trust.OPEN
+    assert after == (before - {id} if asks and seen(change(spec)) != seen(spec) else before)
+
+
+def explaining_is_deciding(core: Core, board: Board, view: View) -> None:
+    resolution = core.resolve(board.catalogue, board.policy, view)
+    for id, verdict in resolution.verdicts.items():
+        trail = core.explain(board.catalogue, board.policy, view, id)
+        assert trail is not None
+        assert (trail.tool, trail.verdict, trail.wire_name) == (id, verdict, resolution.names.get(id))
+        of_view, of_rules = trail.steps[: -len(RULES)], trail.steps[-len(RULES) :]
+        # The view's trail ends with the step that removed the tool, and only there.
+        assert [step.lets for step in of_view] == [True] * (len(of_view) - 1) + [not isinstance(verdict, Absent)]
+        against = [step.said for step in of_rules if not step.lets]
+        match verdict:
+            case Open():
+                assert against == []
+            case Locked(_, reason, more):
+                told = [f"{status(r).value}: {sentence(r)} {remedy(r)}" for r in (reason, *more)]
+                assert sorted(against) == sorted(told)
+            case Absent():
+                pass
+
+
+def a_view_never_widens(core: Core, board: Board, view: View) -> None:
+    """Whatever an agent puts into its request, it gets no more than without it."""
+    asked = core.resolve(board.catalogue, board.policy, view)
+    plain = core.resolve(board.catalogue, board.policy, View(view.principal))
+    assert opened(asked) <= opened(plain)
+    assert {i for i, v in asked.verdicts.items() if isinstance(v, Locked)} <= {
+        i for i, v in plain.verdicts.items() if isinstance(v, Locked)
+    }
+    for id in asked.verdicts.keys() - opened(plain):
+        for name in (str(id), id.name, *([asked.names[id]] if id in asked.names else [])):
+            verdict = core.admit(call(name), asked, fits)
+            assert not isinstance(verdict, Admitted) or verdict.tool.id in opened(plain)
+
+
+def only_an_open_tool_is_admitted(core: Core, board: Board, view: View) -> None:
+    resolution = core.resolve(board.catalogue, board.policy, view)
+    for id, name in resolution.names.items():
+        asked = replace(call(name), arguments={"wrong": True})
+        well = core.admit(call(name), resolution, fits)
+        badly = core.admit(asked, resolution, lambda tool, arguments: tuple(arguments))
+        match resolution.verdicts[id]:
+            case Open(tool):
+                assert well == Admitted(call(name), tool)
+                assert badly == BadArguments(id, ("wrong",))
+            case Locked(_, reason):
+                assert well == badly == ToolIsLocked(id, reason)
+            case Absent():
+                raise AssertionError("a tool outside the view has a name")
+    for id in board.tools.keys() - resolution.names.keys():
+        verdict = core.admit(call(str(id)), resolution, fits)
+        assert isinstance(verdict, UnknownTool) or (str(id) in resolution.by_name and _told(verdict) != id)
+
+
+def _told(verdict: Admitted | Refusal) -> ToolId | None:
+    match verdict:
+        case Admitted(_, tool):
+            return tool.id
+        case ToolIsLocked(id) | BadArguments(id):
+            return id
+        case UnknownTool():
+            return None
+
+
+def the_withheld_stays_withheld(core: Core, board: Board, view: View) -> None:
+    """No text for an agent repeats what an unapproved, changed or quarantined tool says of itself."""
+    resolution = core.resolve(board.catalogue, board.policy, view)
+    said = [*resolution.names.values(), *map(str, resolution.refused), *map(str, resolution.unknown)]
+    for id, verdict in resolution.verdicts.items():
+        if not isinstance(verdict, Locked):
+            continue
+        told = {status(reason) for reason in (verdict.reason, *verdict.more)}
+        if not told & {Status.PENDING_APPROVAL, Status.SERVER_QUARANTINED}:
+            continue
+        said += [core.sentence(reason) for reason in (verdict.reason, *verdict.more)]
+        for name in (resolution.names[id], resolution.names[id] + "x", str(id)):
+            said.append(core.refusal_text(core.admit(call(name), resolution, _quoting)))  # type: ignore[arg-type]  # a locked tool is never admitted
+    assert not any(SECRET in text for text in said)
+
+
+def _quoting(tool: Tool, arguments: object) -> tuple[str, ...]:
+    """A validator that quotes the schema, as validators do: it must not be asked about a locked tool."""
+    return (json.dumps(dict(tool.spec.input_schema)),)
+
+
+def order_is_deterministic(core: Core, board: Board, view: View, arrival: Sequence[int]) -> None:
+    """Providers answer in any order; the same answers give the same board, in the same order."""
+    listings = [*board.catalogue.listings.values()]
+    shuffled = [listings[place] for place in arrival]
+    decided = board.policy.decided
+    rebuilt = replace(board.policy, decided=replace(decided, approvals=dict(reversed([*decided.approvals.items()]))))
+    one = core.resolve(core.catalogue(listings), board.policy, view)
+    other = core.resolve(core.catalogue(shuffled), rebuilt, view)
+    assert [*one.verdicts.items()] == [*other.verdicts.items()]
+    assert [*one.names.items()] == [*other.names.items()]
+    assert (one.unknown, one.refused) == (other.unknown, other.refused)
+
+
+def names_are_unique_and_never_move(core: Core, before: Sequence[ToolId], after: Sequence[ToolId]) -> None:
+    """`after` is the same board later: tools came and went. A name that was given keeps its owner or has none."""
+    given = core.wire_names(before, {})
+    assert len({*given.values()}) == len(given) == len(before)
+    assert core.wire_names([*reversed(before)], {}) == given
+    held = {name: id for id, name in given.items()}
+    later = core.wire_names(after, held)
+    assert len({*later.values()}) == len(later) == len(after)
+    assert all(held.get(name, id) == id for id, name in later.items())
+
+
+def a_lock_renames_nothing(core: Core, board: Board, id: ToolId, lock: Callable[[Board, ToolId], Board]) -> None:
+    before = core.resolve(board.catalogue, board.policy, View(ME))
+    locked = lock(board, id)
+    assert core.resolve(locked.catalogue, locked.policy, View(ME)).names == before.names

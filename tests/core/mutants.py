@@ -1,0 +1,394 @@
+"""Cores that are broken on purpose, each with the law it breaks and what that law is drawn from."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+from tests.core import laws
+from tests.core.boards import (
+    CHANGES,
+    DAMAGES,
+    ME,
+    SOURCES,
+    Board,
+    boards,
+    damaging,
+    ids,
+    open_boards,
+    selections,
+    views,
+)
+from tests.core.laws import Core
+
+from pegboard.core.call import Admitted, BadArguments, Call, Refusal, UnknownTool, Validate, admit
+from pegboard.core.catalogue import Catalogue, Health, Listing
+from pegboard.core.explain import Trail, explain
+from pegboard.core.ids import ServerKey, ToolId, WireName
+from pegboard.core.naming import wire_names
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Judge, Locked, Open, Resolution, Verdict, directory, resolve, verdict_on
+from pegboard.core.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
+from pegboard.core.selection import Selection, select
+from pegboard.core.server import Trust
+from pegboard.core.status import ChangedSinceApproval, NeverApproved, Reason, precedence, sentence
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.view import View
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    law: Callable[..., None]
+    strategies: tuple[st.SearchStrategy[object], ...]
+    core: Core
+
+
+def _mutated(change: Callable[[Resolution], Mapping[ToolId, Verdict]]) -> laws.Resolve:
+    def mutant(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+        resolution = resolve(catalogue, policy, view)
+        return replace(resolution, verdicts=change(resolution))
+
+    return mutant
+
+
+def _judging(verdict: Callable[[Tool, Health | None, Policy], Open | Locked]) -> laws.Resolve:
+    def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
+        return {tool.id: verdict(tool, listing.health, policy) for tool in listing.tools}
+
+    return _by(judge)
+
+
+def _by(judge: Judge) -> laws.Resolve:
+    return lambda catalogue, policy, view: resolve(catalogue, policy, view, judge=judge)
+
+
+# Law 1
+
+
+def drops_locked_tools(resolution: Resolution) -> Mapping[ToolId, Verdict]:
+    return {id: verdict for id, verdict in resolution.verdicts.items() if not isinstance(verdict, Locked)}
+
+
+def forgets_further_reasons(resolution: Resolution) -> Mapping[ToolId, Verdict]:
+    return {id: replace(v, more=()) if isinstance(v, Locked) else v for id, v in resolution.verdicts.items()}
+
+
+def tells_the_last_reason_first(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+    reasons = [reason for rule in RULES if (reason := rule(tool, health, policy)) is not None]
+    if not reasons:
+        return Open(tool)
+    first, *more = sorted(reasons, key=precedence, reverse=True)
+    return Locked(tool, first, tuple(more))
+
+
+def swaps_the_tool(resolution: Resolution) -> Mapping[ToolId, Verdict]:
+    tools = [verdict.tool for verdict in resolution.verdicts.values()]
+    return {id: replace(v, tool=tools[0]) for id, v in resolution.verdicts.items()}
+
+
+# Law 2 and 6
+
+
+def narrows_by_the_whole_board(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+    """What a request enables is looked up on the whole board instead of in the global result."""
+    resolution = resolve(catalogue, policy, view)
+    unlimited = replace(policy, declared=replace(policy.declared, selection=Selection()))
+    everything = resolve(catalogue, unlimited, View(ME))
+    whole = directory(catalogue, policy)
+    wide = frozenset(id for narrowing in view.narrowings for id in select(narrowing, whole).tools)
+    verdicts = {id: everything.verdicts[id] if id in wide else v for id, v in resolution.verdicts.items()}
+    return replace(resolution, verdicts=verdicts)
+
+
+def lets_the_last_narrowing_win(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+    return resolve(catalogue, policy, replace(view, narrowings=view.narrowings[-1:]))
+
+
+def narrows_in_sequence(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+    """Each narrowing looks only at what the one before left, and what it cannot find there is its own error."""
+    if len(view.narrowings) < 2:
+        return resolve(catalogue, policy, view)
+    first = resolve(catalogue, policy, replace(view, narrowings=view.narrowings[:1]))
+    left = Catalogue(
+        {
+            source: replace(listing, tools=tuple(t for t in listing.tools if t.id in first.names))
+            for source, listing in catalogue.listings.items()
+        }
+    )
+    return resolve(left, policy, replace(view, narrowings=view.narrowings[1:]))
+
+
+# Law 3
+
+
+def lets_a_rule_unlock(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...]) -> Open | Locked:
+    """A switch that a person threw on opens the tool, whatever else was said before it."""
+    reasons: list[Reason] = []
+    for rule in rules:
+        reason = rule(tool, health, policy)
+        if reason is not None:
+            reasons.append(reason)
+        elif rule is is_switched_on and tool.id in policy.decided.switches:
+            reasons.clear()
+    return Locked(tool, reasons[0], tuple(reasons[1:])) if reasons else Open(tool)
+
+
+def asks_the_first_rule_only(
+    tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...]
+) -> Open | Locked:
+    return verdict_on(tool, health, policy, rules[:1])
+
+
+# Law 4
+
+
+def approves_by(same: Callable[[ToolSpec, ToolSpec], bool]) -> laws.Resolve:
+    def approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+        server = policy.servers.get(tool.id.source) if isinstance(tool.id.source, ServerKey) else None
+        if server is None or policy.trust(server) is Trust.OPEN:
+            return None
+        approval = policy.decided.approvals.get(tool.id)
+        if approval is None:
+            return NeverApproved(tool.id)
+        return None if same(approval.spec, tool.spec) else ChangedSinceApproval(tool.id, approval.spec, tool.spec)
+
+    rules = tuple(approved if rule is is_approved else rule for rule in RULES)
+    return _judging(lambda tool, health, policy: verdict_on(tool, health, policy, rules))
+
+
+def never_asks(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if rule is not is_approved))
+
+
+# Law 5
+
+
+def explains_with_fewer_rules(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
+    trail = explain(catalogue, policy, view, id)
+    assert trail is not None
+    steps = tuple(replace(s, lets=True) if s.asked == "Is its server up?" else s for s in trail.steps)
+    return replace(trail, steps=steps)
+
+
+def explains_another_view(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> Trail | None:
+    return explain(catalogue, policy, View(view.principal), id)
+
+
+def decides_without_health(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if rule is not provider_is_up))
+
+
+# Law 7
+
+
+def admits_the_locked(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+    id = resolution.by_name.get(call.name)
+    if id is None:
+        return UnknownTool(call.name)
+    tool = resolution.verdicts[id].tool
+    problems = validate(tool, call.arguments)
+    return BadArguments(id, problems) if problems else Admitted(call, tool)
+
+
+def admits_any_arguments(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+    return admit(call, resolution, lambda tool, arguments: ())
+
+
+def admits_by_id(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+    """Whoever knows an id gets the tool, seen or not."""
+    by_id = {str(id): verdict.tool for id, verdict in resolution.verdicts.items()}
+    return Admitted(call, by_id[call.name]) if call.name in by_id else admit(call, resolution, validate)
+
+
+# Law 8
+
+
+def validates_before_judging(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+    id = resolution.by_name.get(call.name)
+    if id is None:
+        return UnknownTool(call.name)
+    problems = validate(resolution.verdicts[id].tool, call.arguments)
+    return BadArguments(id, problems) if problems else admit(call, resolution, validate)
+
+
+def quotes_the_change(reason: Reason) -> str:
+    told = f" It now says: {reason.now.description}" if isinstance(reason, ChangedSinceApproval) else ""
+    return sentence(reason) + told
+
+
+def suggests_by_description(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
+    refused = admit(call, resolution, validate)
+    if isinstance(refused, UnknownTool):
+        return UnknownTool(call.name, tuple(v.tool.spec.description for v in resolution.verdicts.values()))
+    return refused
+
+
+# Law 11
+
+
+def lists_as_they_arrive(listings: Sequence[Listing]) -> Catalogue:
+    return Catalogue({listing.source: listing for listing in listings})
+
+
+def shuffles(resolution: Resolution) -> Mapping[ToolId, Verdict]:
+    pairs = [*resolution.verdicts.items()]
+    random.shuffle(pairs)
+    return dict(pairs)
+
+
+# Names
+
+
+def ignores_held_names(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+    return wire_names(tools, {})
+
+
+def gives_a_clashing_name_to_the_first(
+    tools: Sequence[ToolId], held: Mapping[WireName, ToolId]
+) -> Mapping[ToolId, WireName]:
+    given: dict[ToolId, WireName] = {}
+    for id in tools:
+        plain = WireName(id.name)
+        given[id] = WireName(f"{id.source}__{id.name}") if plain in given.values() else plain
+    return given
+
+
+def names_by_own_name(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+    return {id: WireName(id.name) for id in tools}
+
+
+def names_only_what_is_open(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+    resolution = resolve(catalogue, policy, view)
+    return replace(resolution, names=wire_names([tool.id for tool in resolution.open()], {}))
+
+
+# What the laws are drawn from
+
+changed_tools = open_boards().flatmap(
+    lambda board: st.tuples(
+        st.just(board), st.sampled_from(sorted(board.tools)), st.sampled_from([change.do for change in CHANGES])
+    )
+)
+locked_tools = open_boards().flatmap(
+    lambda board: st.tuples(
+        st.just(board),
+        st.sampled_from(sorted(board.tools)),
+        st.sampled_from(DAMAGES).map(lambda damage: lambda made, id: damaging(made, id, [damage])),
+    )
+)
+tool_lists = st.lists(ids, unique=True, max_size=12)
+BOARD_AND_VIEW: tuple[st.SearchStrategy[object], ...] = (boards(), views)
+
+
+def _a_change_locks(core: Core, drawn: tuple[Board, ToolId, Callable[[ToolSpec], ToolSpec]]) -> None:
+    laws.a_change_locks_it_again(core, *drawn)
+
+
+def _a_lock_renames_nothing(core: Core, drawn: tuple[Board, ToolId, Callable[[Board, ToolId], Board]]) -> None:
+    laws.a_lock_renames_nothing(core, *drawn)
+
+
+def _all(law: Callable[..., None], strategies: Sequence[st.SearchStrategy[object]], **cores: Core) -> list[Mutant]:
+    return [Mutant(name, law, tuple(strategies), core) for name, core in cores.items()]
+
+
+MUTANTS = (
+    *_all(
+        laws.every_tool_gets_exactly_one_verdict,
+        BOARD_AND_VIEW,
+        drops_locked_tools=Core(resolve=_mutated(drops_locked_tools)),
+        forgets_further_reasons=Core(resolve=_mutated(forgets_further_reasons)),
+        tells_the_last_reason_first=Core(resolve=_judging(tells_the_last_reason_first)),
+        swaps_the_tool=Core(resolve=_mutated(swaps_the_tool)),
+        leaves_a_rule_out=Core(resolve=_judging(decides_without_health)),
+    ),
+    *_all(
+        laws.a_narrowing_never_opens,
+        (*BOARD_AND_VIEW, selections()),
+        narrows_by_the_whole_board=Core(resolve=narrows_by_the_whole_board),
+        lets_the_last_narrowing_win=Core(resolve=lets_the_last_narrowing_win),
+    ),
+    *_all(
+        laws.narrowings_commute,
+        (*BOARD_AND_VIEW, selections(), selections()),
+        lets_the_last_narrowing_win=Core(resolve=lets_the_last_narrowing_win),
+        narrows_in_sequence=Core(resolve=narrows_in_sequence),
+    ),
+    *_all(
+        laws.a_rule_only_locks,
+        (boards(), st.permutations(RULES), st.integers(0, len(RULES))),
+        lets_a_rule_unlock=Core(verdict_on=lets_a_rule_unlock),
+        asks_the_first_rule_only=Core(verdict_on=asks_the_first_rule_only),
+    ),
+    *_all(
+        laws.an_open_tool_is_what_was_approved,
+        BOARD_AND_VIEW,
+        never_asks=Core(resolve=_judging(never_asks)),
+        approves_by_name=Core(resolve=approves_by(lambda was, now: was.name == now.name)),
+    ),
+    *_all(
+        _a_change_locks,
+        (changed_tools,),
+        ignores_the_name=Core(resolve=approves_by(lambda was, now: replace(was, name="") == replace(now, name=""))),
+        ignores_the_title=Core(
+            resolve=approves_by(lambda was, now: replace(was, title=None) == replace(now, title=None))
+        ),
+        ignores_the_description=Core(
+            resolve=approves_by(lambda was, now: replace(was, description="") == replace(now, description=""))
+        ),
+        ignores_the_input_schema=Core(
+            resolve=approves_by(lambda was, now: replace(was, input_schema={}) == replace(now, input_schema={}))
+        ),
+        ignores_the_output_schema=Core(
+            resolve=approves_by(lambda was, now: replace(was, output_schema=None) == replace(now, output_schema=None))
+        ),
+        ignores_the_annotations=Core(
+            resolve=approves_by(lambda was, now: replace(was, annotations=None) == replace(now, annotations=None))
+        ),
+        takes_one_for_true=Core(resolve=approves_by(lambda was, now: was == now)),
+        locks_everything_on_a_change=Core(resolve=approves_by(lambda was, now: False)),
+    ),
+    *_all(
+        laws.explaining_is_deciding,
+        BOARD_AND_VIEW,
+        explains_with_fewer_rules=Core(explain=explains_with_fewer_rules),
+        explains_another_view=Core(explain=explains_another_view),
+        decides_without_health=Core(resolve=_judging(decides_without_health)),
+    ),
+    *_all(
+        laws.a_view_never_widens,
+        BOARD_AND_VIEW,
+        narrows_by_the_whole_board=Core(resolve=narrows_by_the_whole_board),
+        admits_by_id=Core(admit=admits_by_id),
+        admits_the_locked=Core(admit=admits_the_locked),
+    ),
+    *_all(
+        laws.only_an_open_tool_is_admitted,
+        BOARD_AND_VIEW,
+        admits_the_locked=Core(admit=admits_the_locked),
+        admits_any_arguments=Core(admit=admits_any_arguments),
+        admits_by_id=Core(admit=admits_by_id),
+    ),
+    *_all(
+        laws.the_withheld_stays_withheld,
+        BOARD_AND_VIEW,
+        validates_before_judging=Core(admit=validates_before_judging),
+        quotes_the_change=Core(sentence=quotes_the_change),
+        suggests_by_description=Core(admit=suggests_by_description),
+    ),
+    *_all(
+        laws.order_is_deterministic,
+        (*BOARD_AND_VIEW, st.permutations(range(len(SOURCES)))),
+        lists_as_they_arrive=Core(catalogue=lists_as_they_arrive),
+        shuffles=Core(resolve=_mutated(shuffles)),
+    ),
+    *_all(
+        laws.names_are_unique_and_never_move,
+        (tool_lists, tool_lists),
+        ignores_held_names=Core(wire_names=ignores_held_names),
+        gives_a_clashing_name_to_the_first=Core(wire_names=gives_a_clashing_name_to_the_first),
+        names_by_own_name=Core(wire_names=names_by_own_name),
+    ),
+    *_all(_a_lock_renames_nothing, (locked_tools,), names_only_what_is_open=Core(resolve=names_only_what_is_open)),
+)
