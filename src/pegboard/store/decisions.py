@@ -1,0 +1,123 @@
+"""Switches, approvals, overrides and grants, to row and back."""
+
+import json
+from datetime import datetime
+from typing import TypeAlias
+
+from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Approval, Switch, Switchable
+from pegboard.core.tool import ToolSpec
+
+from .targets import kind_and_text, target_of, tool_of
+from .text import Row, document, key, whole
+
+Place: TypeAlias = tuple[ToolsetId, ToolId | Pattern]
+
+
+def switch_row(what: Switchable, switch: Switch) -> Row:
+    kind, text = kind_and_text(what)
+    return {
+        "target": key(text),
+        "kind": kind,
+        "whole": whole(text),
+        "is_on": switch.on,
+        "by": switch.by,
+        "at": switch.at.isoformat(),
+        "note": switch.note,
+    }
+
+
+def switch_of(row: Row) -> tuple[Switchable, Switch]:
+    what = target_of(row["kind"], _text(row, "target"))
+    assert not isinstance(what, Pattern)
+    return what, Switch(row["is_on"], PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["note"])
+
+
+def approval_row(tool: ToolId, approval: Approval) -> Row:
+    kind, text = kind_and_text(tool)
+    return {
+        "tool_id": key(text),
+        "kind": kind,
+        "whole": whole(text),
+        "spec": _spec_row(approval.spec),
+        "by": approval.by,
+        "at": approval.at.isoformat(),
+        "first_sight": approval.first_sight,
+    }
+
+
+def approval_of(row: Row) -> tuple[ToolId, Approval]:
+    tool = tool_of(row["kind"], _text(row, "tool_id"))
+    spec = ToolSpec(**json.loads(row["spec"]))
+    return tool, Approval(spec, PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["first_sight"])
+
+
+def _spec_row(spec: ToolSpec) -> str:
+    return document(
+        {
+            "name": spec.name,
+            "title": spec.title,
+            "description": spec.description,
+            "input_schema": dict(spec.input_schema),
+            "output_schema": None if spec.output_schema is None else dict(spec.output_schema),
+            "annotations": None if spec.annotations is None else dict(spec.annotations),
+        }
+    )
+
+
+def override_row(place: Place, placed: tuple[int, Override]) -> Row:
+    (toolset, target), (order, override) = place, placed
+    kind, text = kind_and_text(target)
+    config = override.renderer_config
+    return {
+        "toolset_id": toolset,
+        "tool_id": key(text),
+        "kind": kind,
+        "whole": whole(text),
+        "place": order,
+        "renderer": override.renderer,
+        "renderer_config": None if config is None else document(dict(config)),
+        "name_override": override.name_override,
+        "description_override": override.description_override,
+        "requires_confirmation": override.requires_confirmation,
+        "enabled": override.enabled,
+        "declared": override.declared,
+    }
+
+
+def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
+    target = target_of(row["kind"], _text(row, "tool_id"))
+    assert isinstance(target, ToolId | Pattern)
+    toolset = ToolsetId(row["toolset_id"])
+    config = row["renderer_config"]
+    override = Override(
+        toolset,
+        target,
+        row["renderer"],
+        None if config is None else json.loads(config),
+        row["name_override"],
+        row["description_override"],
+        row["requires_confirmation"],
+        row["enabled"],
+        row["declared"],
+    )
+    return (toolset, target), (row["place"], override)
+
+
+def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
+    return {
+        "principal": key(principal),
+        "whole": whole(principal),
+        "toolsets": document(sorted(toolsets)),
+    }
+
+
+def grant_of(row: Row) -> tuple[PrincipalId, frozenset[ToolsetId]]:
+    return PrincipalId(_text(row, "principal")), frozenset(map(ToolsetId, json.loads(row["toolsets"])))
+
+
+def _text(row: Row, column: str) -> str:
+    """The key, or beside it the whole text that was too long for one."""
+    return str(row[column] if row["whole"] is None else row["whole"])

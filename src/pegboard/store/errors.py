@@ -1,0 +1,109 @@
+"""What can be wrong with a database, in words: what, where, and what to do. Passwords never appear."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+Explain: TypeAlias = Callable[[BaseException], str]
+"""One engine's reading of an error: a sentence of what is wrong, and one of what to do."""
+
+
+class StoreError(Exception):
+    """The database cannot be used as asked. The message is for people."""
+
+
+_PASSWORD: Final = re.compile(r"(?<=://)([^:/?#]*):.*@", re.DOTALL)
+_PASSWORD_OPTION: Final = re.compile(r"((?:ssl)?password=)[^&]*", re.IGNORECASE)
+
+
+def masked(url: str) -> str:
+    """The URL as it may be shown. An unescaped `/` or `@` in a password must not let half of it through."""
+    return _PASSWORD_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
+
+
+@contextmanager
+def told(explain: Explain) -> Iterator[None]:
+    """Turns what the driver raises into a `StoreError`. What only a bug of ours can cause stays what it is."""
+    try:
+        yield
+    except (IntegrityError, DataError):
+        raise
+    except (DBAPIError, PoolTimeout, sqlite3.Error, OSError) as error:
+        raise StoreError(explain(error)) from error
+
+
+def cause(error: BaseException) -> BaseException:
+    """What the driver itself said, without the statement and its parameters: those may hold secrets."""
+    found: BaseException = error
+    if isinstance(error, DBAPIError) and error.orig is not None:
+        found = error.orig
+    return found
+
+
+def sqlite_trouble(where: str, error: BaseException) -> str:
+    told = cause(error)
+    said = str(told).rstrip(".")
+    code = getattr(told, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    if isinstance(told, OSError):
+        said = told.strerror or said
+        return f"{where} cannot be opened: {said}. {_PLACE}"
+    match code:
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_FORMAT:
+            return (
+                f"{where} is not a readable SQLite database: {said}. Restore it from a backup, or move the file away: "
+                f"Pegboard then starts a new one."
+            )
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return f"{where} cannot be opened for writing: {said}. {_PLACE}"
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR | sqlite3.SQLITE_TOOBIG:
+            return (
+                f"{where} could not be written: {said}. Nothing of the change was kept. Free some space on its disk "
+                f"and look for disk errors."
+            )
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return f"{where} is held by another process: {said}. Find out which one keeps it open, and stop that one."
+        case _:
+            return f"{where} failed: {said}. Restore it from a backup, or use another data directory."
+
+
+_PLACE: Final = (
+    "Check that this user may write to the directory and the file, or choose another place with --data-dir or `store:`."
+)
+
+
+def postgres_trouble(where: str, error: BaseException) -> str:
+    told = cause(error)
+    state = str(getattr(told, "sqlstate", None) or "")
+    said = _first_line(told)
+    match state:
+        case "28P01" | "28000":
+            return f"{where} does not let us in: {said}. Check the user, the password and pg_hba.conf."
+        case "3D000":
+            return f"{where} names a database that does not exist: {said}. Create it with createdb, or correct the URL."
+        case "42501":
+            return f"{where} does not allow this user enough: {said}. Grant it CREATE and USAGE on the schema."
+        case "42P01" | "42703":
+            return f"{where} has lost a table or column of Pegboard: {said}. Restore it from a backup."
+        case "25006":
+            return f"{where} is read-only: {said}. Point `store:` at the primary, not at a replica."
+        case "53100":
+            return f"{where} is out of disk space: {said}. Nothing of the change was kept. Free some space there."
+        case "53300":
+            return f"{where} has no connection left: {said}. Raise max_connections, or run fewer replicas."
+        case "55P03" | "57014" | "40001" | "40P01":
+            return f"{where} was too busy to answer in time: {said}. Try again; look for long transactions there."
+        case _ if not state or state.startswith(("08", "57")):
+            return f"{where} cannot be reached: {said}. Check host, port and network, and that PostgreSQL is running."
+        case _:
+            return f"{where} failed: {said} (SQLSTATE {state}). See the server's log."
+
+
+def _first_line(error: BaseException) -> str:
+    """Drivers put their class before the message and hints after it."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return re.sub(r"^<class '[^']*'>: ", "", text).rstrip(".")

@@ -1,0 +1,71 @@
+"""Bringing a database to the schema that this program writes, whoever else is opening it at the same moment."""
+
+import threading
+from pathlib import Path
+from typing import Final
+
+import anyio
+import anyio.to_thread
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from .database import Database
+from .errors import StoreError, cause
+from .schema import REVISION, REVISION_TABLE
+
+SCRIPTS: Final = Path(__file__).parent / "migrations"
+
+# Alembic keeps the migration at work in module globals, so one process migrates one database at a time.
+_ONE_AT_A_TIME: Final = threading.Lock()
+
+
+async def migrate(database: Database) -> None:
+    async with database.reading() as connection:
+        if await connection.run_sync(revision) == REVISION:
+            return
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(_ONE_AT_A_TIME.acquire)
+        try:
+            async with database.writing() as connection:
+                await database.alone(connection)
+                await connection.run_sync(_upgrade, database.where)
+        finally:
+            _ONE_AT_A_TIME.release()
+
+
+def revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(REVISION_TABLE):
+        return None
+    found = connection.execute(text(f"SELECT version_num FROM {REVISION_TABLE}")).scalar()  # noqa: S608 - our own name
+    return None if found is None else str(found)
+
+
+def _upgrade(connection: Connection, where: str) -> None:
+    """Looks again, because another process may have migrated while we waited for our turn."""
+    # Alembic takes a tenth of a second to import, and a database that is up to date does not need it.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    found = revision(connection)
+    if found == REVISION:
+        return
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreError(
+            f"{where} was written by a newer Pegboard (schema {found!r}; this one knows {REVISION!r}). "
+            f"Upgrade Pegboard, or use another data directory."
+        )
+    try:
+        command.upgrade(config, "head")
+    except DBAPIError as error:
+        said = str(cause(error))
+        if "already exists" in said:
+            raise StoreError(
+                f"{where} holds a table of another program: {said}. Nothing was changed. "
+                f"Give Pegboard a database of its own."
+            ) from error
+        raise

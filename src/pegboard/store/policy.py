@@ -1,0 +1,109 @@
+"""The policy in the database: read whole, written as the difference of two, one version after the other."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio.to_thread
+from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from pegboard.core.ids import PrincipalId
+from pegboard.core.policy import Decided
+from pegboard.ports import Saved, Stale
+
+from .database import Database
+from .errors import StoreError
+from .rows import EVERY, Difference, decided, differences
+from .schema import policy_versions
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One saved change, as the history tells it."""
+
+    version: int
+    at: datetime
+    by: PrincipalId
+    what: str
+
+
+class StoredPolicy:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._saved = -1
+
+    async def load(self) -> Decided:
+        async with self._database.reading() as connection:
+            version = await _version(connection)
+            rows = {kept.table: (await connection.execute(select(kept.table))).all() for kept in EVERY}
+        try:
+            # Thousands of specs take a while to read, and the event loop has calls to serve.
+            return await anyio.to_thread.run_sync(decided, version, rows)
+        except (ValueError, TypeError, AssertionError) as error:
+            raise StoreError(
+                f"{self._database.where} holds a row that cannot be read: {error} "
+                f"Upgrade Pegboard, or restore the database from a backup."
+            ) from error
+
+    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+        if after.version <= before.version:
+            raise ValueError(f"Version {after.version} cannot follow version {before.version}.")
+        changes = await anyio.to_thread.run_sync(differences, before, after)
+        try:
+            async with self._database.writing() as connection:
+                await self._database.alone(connection)
+                current = await _version(connection)
+                if current != before.version:
+                    return Stale(current)
+                row = {"version": after.version, "at": at.isoformat(), "by": by, "what": what}
+                await connection.execute(insert(policy_versions), row)
+                for change in changes:
+                    await _write(connection, change)
+                await self._database.ring(connection)
+        except IntegrityError as error:
+            raise StoreError(
+                f"{self._database.where} refused version {after.version}: it contradicts itself or what is stored "
+                f"({error.orig}). Nothing of it was kept. Load the policy again and repeat the change."
+            ) from error
+        self._saved = after.version
+        return Saved(after.version)
+
+    async def changes(self) -> AsyncGenerator[None, None]:
+        """Rings at once, then whenever another process may have saved, and after an outage. What this process saved
+        itself does not ring: whoever saved it has it."""
+        async with aclosing(self._database.rings()) as rings:
+            async for _ in rings:
+                if await self._may_be_news():
+                    yield
+
+    async def _may_be_news(self) -> bool:
+        try:
+            async with self._database.reading() as connection:
+                return await _version(connection) != self._saved
+        except StoreError:
+            return True  # whoever asks again will hear what is wrong
+
+    async def history(self, *, before: int | None = None, limit: int = 100) -> Sequence[Change]:
+        """Newest first; `before` is a version, for paging."""
+        told = select(policy_versions).order_by(policy_versions.c.version.desc()).limit(limit)
+        if before is not None:
+            told = told.where(policy_versions.c.version < before)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(told)).all()
+        return [Change(row.version, datetime.fromisoformat(row.at), PrincipalId(row.by), row.what) for row in rows]
+
+
+async def _version(connection: AsyncConnection) -> int:
+    return (await connection.execute(select(func.max(policy_versions.c.version)))).scalar() or 0
+
+
+async def _write(connection: AsyncConnection, change: Difference) -> None:
+    if change.delete:
+        keys = [column == bindparam(f"old_{column.name}", type_=column.type) for column in change.table.primary_key]
+        gone = [{f"old_{name}": value for name, value in row.items()} for row in change.delete]
+        await connection.execute(delete(change.table).where(*keys), gone)
+    if change.insert:
+        await connection.execute(insert(change.table), [dict(row) for row in change.insert])

@@ -1,0 +1,187 @@
+"""PostgreSQL: one database for many replicas."""
+
+import logging
+import random
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import anyio
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from .errors import StoreError, masked, postgres_trouble, told
+
+log = logging.getLogger(__name__)
+
+CHANNEL: Final = "pegboard_policy"
+_LOCK: Final = 0x_7065_6762_6F61_7264
+"""Any number that no other program is likely to lock: "pegboard" in ASCII."""
+
+# Options that libpq understands and asyncpg would send to the server as settings, which then refuses the connection.
+_LIBPQ_ONLY: Final = frozenset(
+    {
+        "channel_binding",
+        "client_encoding",
+        "connect_timeout",
+        "fallback_application_name",
+        "gssdelegation",
+        "gssencmode",
+        "keepalives",
+        "keepalives_count",
+        "keepalives_idle",
+        "keepalives_interval",
+        "load_balance_hosts",
+        "require_auth",
+        "requirepeer",
+        "sslcompression",
+        "sslsni",
+        "tcp_user_timeout",
+    }
+)
+
+
+class PostgresDatabase:
+    def __init__(
+        self,
+        url: str,
+        *,
+        patience: float = 10.0,
+        command_timeout: float = 60.0,
+        pulse: float = 30.0,
+        backoff: tuple[float, float] = (0.5, 30.0),
+    ) -> None:
+        self.where = masked(url)
+        self._dsn = dsn(url)
+        self._patience = patience
+        self._command_timeout = command_timeout
+        self._pulse = pulse
+        self._backoff = backoff
+        self.explain = partial(postgres_trouble, self.where)
+        _asyncpg(self.where)
+        self.engine: AsyncEngine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=self._connected,
+            pool_timeout=patience,
+            # A server that was restarted leaves dead connections behind; find out before a decision depends on one.
+            pool_pre_ping=True,
+        )
+
+    async def prepare(self) -> None:
+        async with self.reading() as connection:
+            encoding = (await connection.execute(text("SHOW server_encoding"))).scalar_one()
+        if encoding != "UTF8":
+            raise StoreError(
+                f"{self.where} stores text as {encoding}, which cannot hold every tool's description. "
+                f"Use a database created with: createdb --encoding=UTF8"
+            )
+
+    async def _connected(self) -> Any:
+        """asyncpg reads the URL itself, so every option that it knows works as people write it."""
+        asyncpg = _asyncpg(self.where)
+        try:
+            with told(self.explain):
+                return await asyncpg.connect(self._dsn, timeout=self._patience, command_timeout=self._command_timeout)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
+            raise StoreError(self.explain(error)) from error
+        except ValueError as error:
+            raise StoreError(unreadable(self.where)) from error
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        async with self._transaction(isolation_level="REPEATABLE READ", postgresql_readonly=True) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        async with self._transaction(isolation_level="READ COMMITTED") as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _transaction(self, **options: Any) -> AsyncIterator[AsyncConnection]:
+        # As for SQLite: statements are short and have a deadline, and cutting one off leaves a connection in doubt.
+        with told(self.explain), anyio.CancelScope(shield=True):
+            async with self.engine.connect() as connection:
+                connection = await connection.execution_options(**options)
+                async with connection.begin():
+                    yield connection
+
+    async def alone(self, connection: AsyncConnection) -> None:
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+    async def ring(self, connection: AsyncConnection) -> None:
+        await connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": CHANNEL})
+
+    async def rings(self) -> AsyncGenerator[None, None]:
+        shortest, longest = self._backoff
+        pause = 0.0
+        while True:
+            try:
+                async with aclosing(self._heard()) as heard:
+                    async for _ in heard:
+                        pause = 0.0
+                        yield
+            except StoreError as error:
+                if not pause:
+                    log.warning("Changes of policy by other processes are not heard: %s", error)
+            pause = min(max(pause * 2, shortest), longest)
+            await anyio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads replicas, guards nothing
+
+    async def _heard(self) -> AsyncGenerator[None, None]:
+        """Until the connection dies. The first ring is for what came before anyone listened."""
+        asyncpg = _asyncpg(self.where)
+        connection = await self._connected()
+        something = anyio.Event()
+
+        def wake(*_: object) -> None:
+            something.set()
+
+        try:
+            connection.add_termination_listener(wake)
+            await connection.add_listener(CHANNEL, wake)
+            yield
+            while True:
+                with anyio.move_on_after(self._pulse):
+                    await something.wait()
+                if connection.is_closed():
+                    raise StoreError(f"{self.where} closed the connection that listens.")
+                if something.is_set():
+                    something = anyio.Event()
+                    yield
+                else:
+                    # A network that drops a connection in silence is found out only by using it.
+                    await connection.execute("SELECT 1", timeout=self._patience)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            raise StoreError(self.explain(error)) from error
+        finally:
+            connection.terminate()
+
+
+def unreadable(url: str) -> str:
+    """The cause is not quoted: what is left of a URL after a wrong split may be part of the password."""
+    return (
+        f"{masked(url)} is not a PostgreSQL URL. Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, and "
+        f"percent-encode characters such as @ : / # ? in the password."
+    )
+
+
+def dsn(url: str) -> str:
+    """The URL without what asyncpg would misread."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise StoreError(unreadable(url)) from error
+    options = [(name, value) for name, value in parse_qsl(parts.query) if name not in _LIBPQ_ONLY]
+    return urlunsplit(parts._replace(scheme="postgresql", query=urlencode(options)))
+
+
+def _asyncpg(where: str) -> Any:
+    try:
+        import asyncpg
+    except ImportError as error:
+        raise StoreError(
+            f"{where} needs the PostgreSQL driver, which is not installed. Run: pip install 'pegboard[postgres]'"
+        ) from error
+    return asyncpg

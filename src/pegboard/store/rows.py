@@ -1,0 +1,140 @@
+"""Which table keeps which part of `Decided`, and what of it differs between two of them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Generic, TypeVar
+
+import sqlalchemy
+from sqlalchemy import Table
+
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.policy import Decided
+from pegboard.core.server import Trust
+
+from . import schema
+from .decisions import (
+    Place,
+    approval_of,
+    approval_row,
+    grant_of,
+    grant_row,
+    override_of,
+    override_row,
+    switch_of,
+    switch_row,
+)
+from .installed import server_of, server_row, toolset_of, toolset_row
+from .text import Row
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Kept(Generic[K, V]):
+    """One table and the part of `Decided` that it keeps."""
+
+    table: Table
+    part: Callable[[Decided], Mapping[K, V]]
+    row: Callable[[K, V], Row]
+    value: Callable[[Row], tuple[K, V]]
+
+    def values(self, rows: Iterable[sqlalchemy.Row[Any]]) -> dict[K, V]:
+        return dict(self.value(row._asdict()) for row in rows)
+
+
+def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]]) -> Decided:
+    ordered = OVERRIDES.values(rows[schema.tool_overrides])
+    return Decided(
+        version=version,
+        servers=_sorted(SERVERS.values(rows[schema.toolset_mcp_servers])),
+        toolsets=_sorted(TOOLSETS.values(rows[schema.toolsets])),
+        switches=_sorted(SWITCHES.values(rows[schema.switches])),
+        approvals=_sorted(APPROVALS.values(rows[schema.approvals])),
+        baselined=_sorted(BASELINES.values(rows[schema.baselines])),
+        overrides=tuple(override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])),
+        trust=_sorted(TRUST.values(rows[schema.trust])),
+        grants=_sorted(GRANTS.values(rows[schema.grants])),
+    )
+
+
+def _sorted(values: Mapping[K, V]) -> dict[K, V]:
+    """No engine promises an order of rows, and equal policies must come out in equal order."""
+    return dict(sorted(values.items(), key=lambda item: str(item[0])))
+
+
+def _placed(decided: Decided) -> Mapping[Place, tuple[int, Override]]:
+    """Which of two overrides is the later decides, so each row knows its place."""
+    return {(row.toolset, row.target): (place, row) for place, row in enumerate(decided.overrides)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What to do to one table, so that it holds the later of two policies."""
+
+    table: Table
+    delete: tuple[Row, ...]
+    insert: tuple[Row, ...]
+
+
+def differences(before: Decided, after: Decided) -> tuple[Difference, ...]:
+    found = (_difference(kept, before, after) for kept in EVERY)
+    return tuple(difference for difference in found if difference.delete or difference.insert)
+
+
+def _difference(kept: Kept[K, V], before: Decided, after: Decided) -> Difference:
+    """Rows are compared, not values: to Python `1`, `1.0` and `True` are equal, and to a fingerprint they are not."""
+    old, new = kept.part(before), kept.part(after)
+    touched = () if old is new else [key for key in {**old, **new} if old.get(key) is not new.get(key)]
+    delete, insert = [], []
+    for key in touched:
+        was = kept.row(key, old[key]) if key in old else None
+        now = kept.row(key, new[key]) if key in new else None
+        if was == now:
+            continue
+        if was is not None:
+            delete.append({column.name: was[column.name] for column in kept.table.primary_key})
+        if now is not None:
+            insert.append(now)
+    return Difference(kept.table, tuple(delete), tuple(insert))
+
+
+def _server_key_row(key: ServerKey) -> dict[str, str]:
+    return {"toolset_id": key.toolset, "server_id": key.server}
+
+
+def _server_key_of(row: Row) -> ServerKey:
+    return ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+
+
+SERVERS: Final = Kept(schema.toolset_mcp_servers, lambda decided: decided.servers, server_row, server_of)
+TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of)
+SWITCHES: Final = Kept(schema.switches, lambda decided: decided.switches, switch_row, switch_of)
+APPROVALS: Final = Kept(schema.approvals, lambda decided: decided.approvals, approval_row, approval_of)
+BASELINES: Final = Kept(
+    schema.baselines,
+    lambda decided: decided.baselined,
+    lambda key, at: {**_server_key_row(key), "at": at.isoformat()},
+    lambda row: (_server_key_of(row), datetime.fromisoformat(row["at"])),
+)
+OVERRIDES: Final = Kept(schema.tool_overrides, _placed, override_row, override_of)
+TRUST: Final = Kept(
+    schema.trust,
+    lambda decided: decided.trust,
+    lambda key, trust: {**_server_key_row(key), "trust": trust.value},
+    lambda row: (_server_key_of(row), Trust(row["trust"])),
+)
+GRANTS: Final = Kept(schema.grants, lambda decided: decided.grants, grant_row, grant_of)
+
+EVERY: Final[tuple[Kept[Any, Any], ...]] = (
+    TOOLSETS,
+    SERVERS,
+    SWITCHES,
+    APPROVALS,
+    BASELINES,
+    OVERRIDES,
+    TRUST,
+    GRANTS,
+)

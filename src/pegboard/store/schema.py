@@ -1,0 +1,170 @@
+"""The tables, as this program knows them. A change here needs a migration in `migrations/versions`."""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from .text import Words
+
+REVISION: Final = "0001"
+"""The migration that makes these tables: a database at this revision needs no work when it is opened."""
+
+REVISION_TABLE: Final = "pegboard_schema"
+"""Not Alembic's usual name, so that a database shared with another program has no two owners of one table."""
+
+metadata: Final = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+toolsets: Final = Table(
+    "toolsets",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("version", Words, nullable=False),
+    Column("description", Words, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("user_mcp", Boolean, nullable=False),
+    Column("origin", Words, nullable=False),
+    PrimaryKeyConstraint("id"),
+)
+
+toolset_mcp_servers: Final = Table(
+    "toolset_mcp_servers",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("server_id", Text, nullable=False),
+    Column("connection", Words, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("trust", Text, nullable=False),
+    Column("tool_limit", Words, nullable=False),
+    Column("timeouts", Text, nullable=False),
+    Column("quarantined", Boolean, nullable=False),
+    Column("origin", Words, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "server_id"),
+    # Deferred, because a changed row is deleted and inserted within one transaction.
+    ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
+)
+
+tool_overrides: Final = Table(
+    "tool_overrides",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("tool_id", Words, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("whole", Words),
+    Column("place", Integer, nullable=False),
+    Column("renderer", Words),
+    Column("renderer_config", Words),
+    Column("name_override", Words),
+    Column("description_override", Words),
+    Column("requires_confirmation", Boolean),
+    Column("enabled", Boolean),
+    Column("declared", Boolean, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "tool_id", "kind"),
+)
+
+switches: Final = Table(
+    "switches",
+    metadata,
+    Column("target", Words, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("whole", Words),
+    Column("is_on", Boolean, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("note", Words, nullable=False),
+    PrimaryKeyConstraint("target", "kind"),
+)
+
+approvals: Final = Table(
+    "approvals",
+    metadata,
+    Column("tool_id", Words, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("whole", Words),
+    Column("spec", Words, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("first_sight", Boolean, nullable=False),
+    PrimaryKeyConstraint("tool_id", "kind"),
+)
+
+baselines: Final = Table(
+    "baselines",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("server_id", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "server_id"),
+)
+
+trust: Final = Table(
+    "trust",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("server_id", Text, nullable=False),
+    Column("trust", Text, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "server_id"),
+)
+
+grants: Final = Table(
+    "grants",
+    metadata,
+    Column("principal", Words, nullable=False),
+    Column("whole", Words),
+    Column("toolsets", Words, nullable=False),
+    PrimaryKeyConstraint("principal"),
+)
+
+policy_versions: Final = Table(
+    "policy_versions",
+    metadata,
+    Column("version", BigInteger, nullable=False, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("what", Words, nullable=False),
+    PrimaryKeyConstraint("version"),
+)
+
+calls: Final = Table(
+    "calls",
+    metadata,
+    # Only an INTEGER key counts up by itself in SQLite, where it has 64 bits anyway.
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), nullable=False, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("call_id", Text, nullable=False),
+    Column("parent_id", Text),
+    Column("principal", Text, nullable=False),
+    Column("client", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("tool", Text),
+    Column("ended", Text, nullable=False),
+    Column("said", Text, nullable=False),
+    Column("took_us", BigInteger, nullable=False),
+    Column("argument_bytes", BigInteger, nullable=False),
+    Column("result_bytes", BigInteger, nullable=False),
+    PrimaryKeyConstraint("number"),
+    Index("ix_calls_at", "at", "number"),
+    Index("ix_calls_tool", "tool", "at", "number"),
+    Index("ix_calls_principal", "principal", "at", "number"),
+    Index("ix_calls_ended", "ended", "at", "number"),
+    sqlite_autoincrement=True,
+)
+"""Microseconds since 1970 in `at`. Every index ends in the order that rows are told in, so no query sorts. Texts are
+escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than the insertion."""

@@ -1,0 +1,154 @@
+"""SQLite: one file, many processes on one machine."""
+
+import logging
+import os
+import sqlite3
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import anyio
+from sqlalchemy import URL, Connection, event, func, select
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from .errors import StoreError, sqlite_trouble, told
+from .schema import policy_versions
+
+log = logging.getLogger(__name__)
+
+_BEGIN: Final = "pegboard_begin"
+"""The execution option that says how a transaction begins; `None` begins none."""
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path, *, patience: float = 10.0, poll: float = 0.5) -> None:
+        self.path = path
+        self.where = f"sqlite:///{path}"
+        self._poll = poll
+        self._patience = patience
+        self.explain = partial(sqlite_trouble, self.where)
+        self.engine: AsyncEngine = create_async_engine(
+            URL.create("sqlite+aiosqlite", database=str(path)),
+            # The driver must not guess when a transaction begins: we say so, below.
+            connect_args={"isolation_level": None, "timeout": patience},
+            pool_timeout=patience,
+        )
+        event.listen(self.engine.sync_engine, "connect", _prepare)
+        event.listen(self.engine.sync_engine, "begin", _begin)
+
+    async def prepare(self) -> None:
+        """Make the file, for this user alone: servers' environments may hold secrets. Then turn the log on."""
+        with told(self.explain):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            with anyio.CancelScope(shield=True):
+                await self._write_ahead()
+
+    async def _write_ahead(self) -> None:
+        """Two processes that both open a new file get in each other's way here, and SQLite does not wait by itself."""
+        give_up = anyio.current_time() + self._patience
+        while True:
+            try:
+                async with self.engine.connect() as connection:
+                    connection = await connection.execution_options(**{_BEGIN: None})
+                    mode = (await connection.exec_driver_sql("PRAGMA journal_mode=WAL")).scalar_one()
+            except OperationalError as error:
+                if not _is_busy(error) or anyio.current_time() > give_up:
+                    raise
+                await anyio.sleep(0.02)
+            else:
+                if mode != "wal":
+                    log.warning("%s has no write-ahead log here (%s): readers and writers will wait", self.where, mode)
+                return
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        async with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        # A transaction that reads first and writes later can find that it may not; one that says so at once waits.
+        async with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
+        # A statement is short and ends within our patience. Cutting it off would leave the connection in a state
+        # that nobody knows, so whoever is cancelled here waits that long.
+        with told(self.explain), anyio.CancelScope(shield=True):
+            async with self.engine.connect() as connection:
+                connection = await connection.execution_options(**{_BEGIN: begin})
+                async with connection.begin():
+                    yield connection
+
+    async def alone(self, connection: AsyncConnection) -> None:
+        """SQLite has one writer at a time, and `writing` is that one from its beginning."""
+
+    async def ring(self, connection: AsyncConnection) -> None:
+        """Others see the file change."""
+
+    async def rings(self) -> AsyncGenerator[None, None]:
+        outage = False
+        while True:
+            try:
+                async with aclosing(self._seen_changes()) as seen:
+                    async for _ in seen:
+                        outage = False
+                        yield
+            except StoreError as error:
+                if not outage:
+                    log.warning("Changes of policy by other processes are not seen: %s", error)
+                outage = True
+            await anyio.sleep(self._poll)
+
+    async def _seen_changes(self) -> AsyncGenerator[None, None]:
+        with told(self.explain):
+            connection = await self.engine.connect()
+        try:
+            connection = await connection.execution_options(**{_BEGIN: None})
+            commits = decisions = -1
+            while True:
+                with told(self.explain):
+                    commits, version = await _seen(connection, commits, decisions)
+                if version != decisions:
+                    decisions = version
+                    yield
+                await anyio.sleep(self._poll)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await connection.close()
+
+
+async def _seen(connection: AsyncConnection, commits: int, decisions: int) -> tuple[int, int]:
+    """`data_version` moves when another connection commits anything, our own audit too; the policy's own version then
+    tells whether it was a decision."""
+    now = int((await connection.exec_driver_sql("PRAGMA data_version")).scalar_one())
+    if now == commits:
+        return commits, decisions
+    return now, int((await connection.execute(select(func.max(policy_versions.c.version)))).scalar() or 0)
+
+
+def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    """`synchronous=FULL`: with NORMAL the log survives a killed process, but a machine that loses power may forget
+    the last commits, and a decision that was acknowledged must hold. Decisions are rare and the audit writes four
+    times a second at most, so the price is small."""
+    cursor = connection.cursor()
+    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    begin = connection.get_execution_options().get(_BEGIN, "BEGIN")
+    if begin is not None:
+        connection.exec_driver_sql(begin)
+
+
+def _is_busy(error: OperationalError) -> bool:
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

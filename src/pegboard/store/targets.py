@@ -1,0 +1,62 @@
+"""What a decision is about, as text: a tool, a pattern, a server or a toolset."""
+
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+from pegboard.core.ids import BuiltinKey, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Switchable
+
+
+def kind_and_text(what: ToolId | Pattern | Switchable) -> tuple[str, str]:
+    """The kind and the text. The text alone would not do: `dev:x` may be a tool or a pattern."""
+    match what:
+        case ToolId():
+            return _TOOL_KINDS[type(what.source)], str(what)
+        case Pattern():
+            return "pattern", str(what)
+        case ServerKey():
+            return "server", str(what)
+        case str():
+            return "toolset", what
+        case _:
+            assert_never(what)
+
+
+_TOOL_KINDS: Final[Mapping[type[Source], str]] = {
+    ServerKey: "mcp_tool",
+    ToolsetKey: "toolset_tool",
+    BuiltinKey: "builtin_tool",
+}
+
+
+def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
+    match kind:
+        case "mcp_tool":
+            server, _, name = text.removeprefix("mcp:").partition(":")
+            return ToolId(_server_key(server), name)
+        case "toolset_tool":
+            toolset, _, name = text.partition(":")
+            return ToolId(ToolsetKey(ToolsetId(toolset)), name)
+        case "builtin_tool":
+            return ToolId(BuiltinKey(), text)
+        case "pattern":
+            scope, _, name = text.partition(":")
+            return Pattern(scope, name)
+        case "server":
+            return _server_key(text)
+        case "toolset":
+            return ToolsetId(text)
+        case _:
+            raise ValueError(f"A row has the kind {kind!r}, which this Pegboard does not know.")
+
+
+def _server_key(text: str) -> ServerKey:
+    toolset, _, server = text.partition("~")
+    return ServerKey(ToolsetId(toolset), ServerId(server))
+
+
+def tool_of(kind: str, text: str) -> ToolId:
+    found = target_of(kind, text)
+    assert isinstance(found, ToolId)
+    return found

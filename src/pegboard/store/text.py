@@ -1,0 +1,70 @@
+"""Texts as both engines can hold them. Servers and people may send any text; no text may make a save fail."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Dialect, Text
+from sqlalchemy.types import TypeDecorator
+
+Row: TypeAlias = Mapping[str, Any]
+
+# PostgreSQL holds no NUL and neither engine a lone surrogate. SUBSTITUTE is the character that stands for one that
+# cannot be written, so it begins an escape here; every other text is stored as it reads.
+_ESCAPE: Final = "\x1a"
+_UNHOLDABLE: Final = re.compile("[\x00\x1a\ud800-\udfff]")
+_ESCAPED: Final = re.compile("\x1a([0-9a-f]{4})")
+
+KEY_BYTES: Final = 600
+"""What an index takes of a text. PostgreSQL refuses entries over 2704 bytes, and a key may have four parts."""
+
+_HEAD: Final = KEY_BYTES // 5
+_DIGESTED: Final = re.compile(r"…[0-9a-f]{64}\Z")
+"""A text that ends like a shortened one is shortened too, or a server could make up a name with another's key."""
+
+
+def holdable(text: str) -> str:
+    if text.isprintable() or _UNHOLDABLE.search(text) is None:  # the first is much faster, and mostly enough
+        return text
+    return _UNHOLDABLE.sub(lambda found: f"{_ESCAPE}{ord(found[0]):04x}", text)
+
+
+def restored(text: str) -> str:
+    if _ESCAPE not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def key(text: str) -> str:
+    """The text itself, or where it is too long for an index its beginning and its digest."""
+    if len(text) <= _HEAD:  # no character takes more than five bytes, escaped or not
+        return text
+    held = holdable(text).encode()
+    if len(held) <= KEY_BYTES and _DIGESTED.search(text) is None:
+        return text
+    return f"{text[:_HEAD]}…{hashlib.sha256(held).hexdigest()}"
+
+
+def whole(text: str) -> str | None:
+    """What a row must keep beside the key to give the text back."""
+    return None if key(text) == text else text
+
+
+def document(value: object) -> str:
+    """As readable as JSON gets. What an engine cannot hold is escaped by the column."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class Words(TypeDecorator[str]):
+    """Any text at all, in a column of either engine."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else holdable(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else restored(value)

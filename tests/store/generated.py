@@ -1,0 +1,117 @@
+"""Policies and calls as nobody would write them but any server or person may send them."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from hypothesis import strategies as st
+
+from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Approval, Decided, Switch, Switchable
+from pegboard.core.server import (
+    AllButTools,
+    DeclaredAt,
+    EveryTool,
+    Http,
+    InstalledBy,
+    OnlyTools,
+    Origin,
+    Server,
+    Stdio,
+    Timeouts,
+    Transport,
+    Trust,
+)
+from pegboard.core.tool import Json, ToolSpec
+from pegboard.core.toolset import Toolset
+
+LONE = "\ud83d"
+NASTY = ["", "\x00", "\x1a", "\x1a0000", LONE, "\ud83d\ude00", "\udfff\ud800", "😀", "é", "e\u0301", "\\u0000", "'; --"]
+NASTY += ["\u202e", "\r\n\t", '"', "\\", "%s ? $1 :x", " ", "a" * 700, "…" * 300, "a" * 200 + LONE, "\x1a" * 200]
+
+# Surrogates (category Cs) belong to the alphabet: a careless server sends them.
+characters = st.characters() | st.characters(categories=["Cs"]) | st.sampled_from("\x00\x1a")
+texts = st.text(characters, max_size=20) | st.sampled_from(NASTY)
+named = texts.filter(bool)
+
+ids = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,8}", fullmatch=True)
+toolset_ids = ids.map(ToolsetId)
+principals = (texts | st.just("local")).map(PrincipalId)
+zones = st.just(UTC) | st.builds(timezone, st.timedeltas(timedelta(hours=-20), timedelta(hours=20)))
+times = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=zones)
+server_keys = st.builds(ServerKey, toolset_ids, ids.map(ServerId))
+builtins = st.builds(ToolId, st.just(BuiltinKey()), st.sampled_from(["python_execution", "tool_search"]))
+sources: st.SearchStrategy[Source] = server_keys | st.builds(ToolsetKey, toolset_ids)
+tool_ids = st.builds(ToolId, sources, texts) | builtins
+patterns = st.builds(Pattern, texts.filter(lambda text: ":" not in text), texts)
+
+numbers = st.integers() | st.integers(-(10**80), 10**80) | st.floats(allow_nan=False) | st.sampled_from([1, 1.0, -0.0])
+json_values: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+json_objects = st.dictionaries(texts, json_values, max_size=4)
+specs = st.builds(
+    ToolSpec, texts, st.none() | texts, texts, json_objects, st.none() | json_objects, st.none() | json_objects
+)
+
+origins: st.SearchStrategy[Origin] = st.builds(DeclaredAt, texts, st.integers(1, 10**6)) | st.builds(
+    InstalledBy, principals, times
+)
+pairs = st.dictionaries(texts, texts, max_size=3)
+lists = st.lists(texts, max_size=3).map(tuple)
+connections = st.builds(Stdio, texts, lists, pairs, st.none() | texts) | st.builds(
+    Http, texts, st.sampled_from(Transport), pairs
+)
+limits = st.just(EveryTool()) | st.builds(OnlyTools, lists) | st.builds(AllButTools, lists)
+seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
+timeouts = st.builds(Timeouts, seconds, seconds, seconds)
+toolsets = st.builds(Toolset, toolset_ids, origins, texts, texts, texts, st.booleans(), st.booleans())
+servers = st.builds(
+    Server,
+    server_keys,
+    connections,
+    origins,
+    st.booleans(),
+    st.sampled_from(Trust),
+    limits,
+    timeouts,
+    st.booleans(),
+)
+switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
+switches = st.builds(Switch, st.booleans(), principals, times, texts)
+approvals = st.builds(Approval, specs, principals, times, st.booleans())
+maybe = st.none() | st.booleans()
+overrides = st.builds(
+    Override,
+    toolset_ids,
+    tool_ids | patterns,
+    st.none() | texts,
+    st.none() | json_objects,
+    st.none() | texts,
+    st.none() | texts,
+    maybe,
+    maybe,
+    st.booleans(),
+)
+
+
+@st.composite
+def decided(draw: st.DrawFn) -> Decided:
+    """What the core can make: a server belongs to a toolset that is there, and one place has one override."""
+    few: dict[str, Any] = {"max_size": 4}
+    installed = {server.key: server for server in draw(st.lists(servers, **few))}
+    owners = {key.toolset for key in installed} | {toolset.id for toolset in draw(st.lists(toolsets, **few))}
+    return Decided(
+        version=draw(st.integers(1, 2**40)),
+        servers=installed,
+        toolsets={id: draw(st.builds(Toolset, st.just(id), origins, texts, texts, texts)) for id in sorted(owners)},
+        switches=draw(st.dictionaries(switchables, switches, **few)),
+        approvals=draw(st.dictionaries(tool_ids, approvals, **few)),
+        baselined=draw(st.dictionaries(server_keys, times, **few)),
+        overrides=tuple(draw(st.lists(overrides, unique_by=lambda row: (row.toolset, row.target), **few))),
+        trust=draw(st.dictionaries(server_keys, st.sampled_from(Trust), **few)),
+        grants=draw(st.dictionaries(principals, st.frozensets(toolset_ids, max_size=3), **few)),
+    )

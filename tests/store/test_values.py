@@ -1,0 +1,124 @@
+"""Law 10: what is written is what is read, on both engines, whatever the value."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from tests.store.engines import now
+from tests.store.generated import LONE, NASTY, decided, texts, tool_ids
+
+from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Approval, Decided
+from pegboard.core.tool import Json, ToolSpec
+from pegboard.ports import Saved
+from pegboard.store import Store
+from pegboard.store.text import KEY_BYTES, holdable, key, restored
+
+ONE_FIXTURE_MANY_EXAMPLES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.large_base_example]
+BY = PrincipalId("local")
+
+
+async def kept(store: Store, value: Decided) -> tuple[Decided, Decided]:
+    """The value on top of whatever is there, as written and as read."""
+    before = await store.policy.load()
+    after = replace(value, version=before.version + 1)
+    assert await store.policy.save(before, after, by=BY, what="test", at=now()) == Saved(after.version)
+    return after, await store.policy.load()
+
+
+def exact(value: Decided) -> object:
+    """Equality tells `1`, `1.0` and `True` apart nowhere, and the text of a fingerprint everywhere."""
+    prints = {str(tool): approval.fingerprint for tool, approval in value.approvals.items()}
+    return prints, [json.dumps(row.renderer_config) for row in value.overrides], [repr(row) for row in value.overrides]
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("law.rows_keep_values", "store.same_contract")
+@settings(max_examples=60, suppress_health_check=ONE_FIXTURE_MANY_EXAMPLES)
+@given(value=decided())
+async def test_what_is_saved_is_what_is_loaded(store: Store, value: Decided) -> None:
+    written, read = await kept(store, value)
+    assert read == written
+    assert exact(read) == exact(written)
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("law.rows_keep_values")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"minimum": 10**400, "maximum": -(2**63) - 1},
+        {"minimum": 1e308, "maximum": 5e-324, "default": -0.0},
+        {"const": float("inf")},
+        {"enum": [1, 1.0, True, "1", None]},
+        {LONE: NASTY},
+        {"deep": json.loads("[" * 300 + "]" * 300)},
+        {"wide": ["x" * 1000] * 5000},
+    ],
+    ids=["huge integers", "extreme floats", "infinity", "look-alikes", "nasty texts", "deep", "five megabytes"],
+)
+async def test_an_approved_schema_keeps_its_fingerprint(store: Store, schema: dict[str, Json]) -> None:
+    tool = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read")
+    spec = ToolSpec("read", None, LONE + "\x00", schema)
+    written, read = await kept(store, Decided(approvals={tool: Approval(spec, BY, now())}))
+    assert read == written
+    assert read.approvals[tool].fingerprint == spec.fingerprint
+
+
+@pytest.mark.anyio
+async def test_a_spec_that_python_calls_equal_to_the_approved_one_is_written_all_the_same(store: Store) -> None:
+    tool = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read")
+    at = now()
+    for default in (1, True, 1.0):
+        spec = ToolSpec("read", input_schema={"default": default})
+        _, read = await kept(store, Decided(approvals={tool: Approval(spec, BY, at)}))
+        assert read.approvals[tool].fingerprint == spec.fingerprint
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("store.override_key")
+async def test_a_tool_and_a_pattern_of_the_same_text_are_two_overrides_and_keep_their_order(store: Store) -> None:
+    dev = ToolsetId("dev")
+    targets: list[ToolId | Pattern] = [
+        Pattern("dev", "x"),
+        ToolId(ToolsetKey(dev), "x"),
+        ToolId(BuiltinKey(), "x"),
+        ToolId(ServerKey(dev, ServerId("x")), "mcp:a~b:c"),
+        Pattern("dev~x", "mcp:a~b:c"),
+    ]
+    for order in (targets, targets[::-1], targets[2:] + targets[:2], targets[3:]):
+        rows = tuple(Override(dev, target, renderer="code") for target in order)
+        written, read = await kept(store, Decided(overrides=rows))
+        assert read.overrides == written.overrides == rows
+
+
+@pytest.mark.anyio
+async def test_names_too_long_for_an_index_are_kept_whole_and_apart(store: Store) -> None:
+    source = ToolsetKey(ToolsetId("dev"))
+    long = "é" * 3000
+    impostor = key(f"{source}:{long}").removeprefix(f"{source}:")
+    names = [long, long + "x", impostor, key(impostor), "😀" * 150, "a" * 5000]
+    approvals = {ToolId(source, name): Approval(ToolSpec(name), BY, now()) for name in names}
+    grants = {PrincipalId(name): frozenset({ToolsetId("dev")}) for name in names}
+    written, read = await kept(store, Decided(approvals=approvals, grants=grants))
+    assert read == written
+
+
+@given(texts)
+@example("".join(NASTY))
+def test_every_text_can_be_held_and_comes_back(text: str) -> None:
+    held = holdable(text)
+    assert restored(held) == text
+    assert "\x00" not in held.encode().decode()
+
+
+@given(st.lists(tool_ids.map(str) | texts, unique=True))
+@example(["a" * 700, key("a" * 700), key(key("a" * 700)), "a" * 701])
+def test_two_texts_never_share_a_key_and_every_key_fits_an_index(names: list[str]) -> None:
+    keys = [key(name) for name in names]
+    assert len({*keys}) == len(names)
+    assert all(len(holdable(each).encode()) <= KEY_BYTES + 70 for each in keys)
