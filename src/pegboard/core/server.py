@@ -85,6 +85,12 @@ class DeclaredAt:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def short(self) -> str:
+        """Without its folder: agents are told of the file too, and need not know where things lie on this machine."""
+        name = self.file.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"{name}:{self.line}"
+
 
 @dataclass(frozen=True, slots=True)
 class InstalledBy:
@@ -95,6 +101,10 @@ class InstalledBy:
 
     def __str__(self) -> str:
         return f"installed by {self.by}"
+
+    @property
+    def short(self) -> str:
+        return str(self)
 
 
 Origin: TypeAlias = DeclaredAt | InstalledBy

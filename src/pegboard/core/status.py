@@ -141,9 +141,9 @@ def sentence(reason: Reason) -> str:
         case Quarantined(server):
             return f"Server {server} is in quarantine until a person has reviewed it."
         case DeniedByLimit(tool, key, at):
-            return f"{tool} is denied by the operator: {key} of its server ({at})."
+            return f"{tool} is denied by the operator: {key} of its server ({at.short})."
         case DeniedByPattern(tool, pattern, at):
-            return f"{tool} is denied by the operator: deny pattern {str(pattern)!r} ({at})."
+            return f"{tool} is denied by the operator: deny pattern {str(pattern)!r} ({at.short})."
         case DeniedByOverride(tool):
             return f"{tool} is denied by the operator: a declared override sets enabled to false."
         case SwitchedOff(tool, switch):
@@ -184,7 +184,7 @@ def _by(by: Switch | Origin) -> str:
             note = f" ({by.note})" if by.note else ""
             return f"switched off by {by.by} on {by.at:%Y-%m-%d}{note}"
         case DeclaredAt():
-            return f"enabled is false at {by}"
+            return f"enabled is false at {by.short}"
         case InstalledBy():
             return f"installed switched off by {by.by}"
         case _:

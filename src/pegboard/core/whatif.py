@@ -29,7 +29,7 @@ class WhatIf:
 
 
 def what_if(catalogue: Catalogue, before: Policy, after: Policy, view: View) -> WhatIf:
-    """Both answers come from `resolve`, over the same catalogue. A tool that only lost its server is not listed twice."""
+    """Both answers come from `resolve`, over the same catalogue. A tool that lost its server is told by its server."""
     now, then = resolve(catalogue, before, view), resolve(catalogue, after, view)
     shifts = tuple(
         Shift(id, now.verdicts[id], then.verdicts[id])

@@ -27,23 +27,22 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> None:
         {"subject": report.file or "configuration", "what": warning, "mend": f"Edit {report.file}", "grave": False}
         for warning in report.warnings
     ]
-    running = False
+    running, file = False, report.file
 
     async def look() -> None:
-        nonlocal running
+        nonlocal running, file
         async with launcher().api(options, live=True, told=tell) as api:
             running = api.running
+            file = (await asked(api, "GET", "/status"))["config"]
             body = await asked(api, "GET", "/doctor")
             findings.extend(body["findings"])
 
     if not report.problems:
         run_async(look)
     if as_json:
-        document(
-            {"config": report.file, "dataDir": report.data_dir, "gatewayRunning": running, "findings": findings}
-        )
+        document({"config": file, "dataDir": report.data_dir, "gatewayRunning": running, "findings": findings})
     else:
-        say(f"configuration  {report.file or 'none: servers come from the store alone'}")
+        say(f"configuration  {file or 'none: servers come from the store alone'}")
         say(f"data           {report.data_dir}")
         say(f"gateway        {'running' if running else 'not running; start it: pegboard serve'}")
         say()
@@ -60,13 +59,8 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> None:
 @asks(live=True)
 async def diff(api: Api, other: Path, principal: str, *, as_json: bool) -> None:
     """Which tools would open or lock if the configuration OTHER were loaded, and why."""
-    try:
-        text = other.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        fail(Exit.CONFIG, f"{other}: cannot be read: {error}. Name a pegboard.yaml that can.")
-    body = await asked(
-        api, "POST", "/diff", body={"file": str(other.absolute()), "text": text, "as": principal}
-    )
+    file, text = _read(other)
+    body = await asked(api, "POST", "/diff", body={"file": file, "text": text, "as": principal})
     if as_json:
         document(body)
         return
@@ -84,6 +78,13 @@ async def diff(api: Api, other: Path, principal: str, *, as_json: bool) -> None:
         tell(f"! {clash}")
     if not any(body.values()):
         say("No tool would open or lock.")
+
+
+def _read(other: Path) -> tuple[str, str]:
+    try:
+        return str(other.absolute()), other.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        fail(Exit.CONFIG, f"{other}: cannot be read: {error}. Name a pegboard.yaml that can.")
 
 
 @click.command()

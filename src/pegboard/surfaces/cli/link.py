@@ -44,9 +44,7 @@ class Launch(Protocol):
 
     def stdio(self, options: Options) -> int: ...
 
-    def api(
-        self, options: Options, *, live: bool, told: Callable[[str], None]
-    ) -> AbstractAsyncContextManager[Api]:
+    def api(self, options: Options, *, live: bool, told: Callable[[str], None]) -> AbstractAsyncContextManager[Api]:
         """`live`: the command needs the servers up, so without a running gateway they are started for it."""
         ...
 

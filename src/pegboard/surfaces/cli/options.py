@@ -3,15 +3,13 @@
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 import anyio
 import click
 
 from .link import Answer, Api, Launch, Options
-from .output import Ended, Exit, fail, tell
-
-P = ParamSpec("P")
+from .output import Exit, fail, tell, unwrapped
 
 config_option = click.option(
     "--config",
@@ -51,22 +49,19 @@ def view_params(
     return params
 
 
-def asks(
-    live: bool = False,
-) -> Callable[[Callable[Concatenate[Api, P], Coroutine[Any, Any, None]]], Callable[P, None]]:
+def asks(live: bool = False) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
     """Turns `async def command(api, …)` into a command that opens the way to the gateway and closes it again."""
 
-    def decorate(command: Callable[Concatenate[Api, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    def decorate(command: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
         @config_option
         @data_dir_option
         @json_option
         @wraps(command)
         def run(*args: Any, config: Path | None, data_dir: Path | None, as_json: bool, **options: Any) -> None:
-            launch = click.get_current_context().find_object(_Launcher)
-            assert launch is not None
+            launch = launcher()
 
             async def inside() -> None:
-                async with launch.launch.api(Options(config, data_dir), live=live, told=tell) as api:
+                async with launch.api(Options(config, data_dir), live=live, told=tell) as api:
                     await command(api, *args, as_json=as_json, **options)
 
             run_async(inside)
@@ -98,17 +93,10 @@ def run_async(inside: Callable[[], Coroutine[Any, Any, None]]) -> None:
     try:
         anyio.run(inside)
     except BaseExceptionGroup as group:
-        raise _first(group) from None
+        raise unwrapped(group) from None
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    ended = group.subgroup(Ended)
-    inner: BaseException = ended or group
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    return inner
-
-
+_TOLD = ("errors", "offered", "policyVersion")
 _CODES = {404: Exit.NOT_FOUND, 409: Exit.REFUSED, 412: Exit.REFUSED, 400: Exit.NOT_FOUND, 401: Exit.UNREACHABLE}
 
 
@@ -123,7 +111,7 @@ async def asked(
     """The answer's body, or the end of the command with the answer's own sentence."""
     answer: Answer = await api.request(method, path, params=params or [], body=body)
     if answer.status >= 400:
-        more = {key: answer.body[key] for key in ("errors", "offered", "policyVersion") if key in answer.body}
+        more: dict[str, Any] = {key: answer.body[key] for key in _TOLD if key in answer.body}
         code = Exit.CONFIG if path == "/diff" and answer.status == 422 else _CODES.get(answer.status, Exit.USAGE)
         fail(code if answer.status < 500 else Exit.FAILED, str(answer.body.get("detail", answer.body)), more)
     return answer.body

@@ -1,4 +1,4 @@
-"""What a command prints and how it ends: a table or one JSON document on standard output, all else on standard error."""
+"""What a command prints and how it ends: a table or one JSON document; progress and errors go to standard error."""
 
 import json
 import sys
@@ -26,12 +26,16 @@ class Ended(click.ClickException):
 
     def __init__(self, code: Exit, message: str, more: dict[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.exit_code = code
+        self.code = code
         self.more = more or {}
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]  # click reads it from the instance
+        return int(self.code)
 
     def show(self, file: Any = None) -> None:
         if wants_json():
-            click.echo(json.dumps({"error": self.message, "exit": int(self.exit_code), **self.more}, ensure_ascii=False))
+            click.echo(json.dumps({"error": self.message, "exit": self.exit_code, **self.more}, ensure_ascii=False))
         else:
             click.echo(f"pegboard: {self.message}", err=True)
 
@@ -78,3 +82,11 @@ def clean_lines(text: str) -> str:
 
 def fail(code: Exit, message: str, more: dict[str, Any] | None = None) -> NoReturn:
     raise Ended(code, message, more)
+
+
+def unwrapped(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Whatever a task group wrapped, the command's own ending is what is meant."""
+    inner: BaseException = group.subgroup(Ended) or group
+    while isinstance(inner, BaseExceptionGroup):
+        inner = inner.exceptions[0]
+    return inner

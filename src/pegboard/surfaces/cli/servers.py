@@ -46,7 +46,9 @@ async def list_servers(api: Api, *, as_json: bool) -> None:
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--url", help="Reach a server at this URL instead of starting a command.")
 @click.option("--transport", type=click.Choice(["http", "sse"]), default="http", show_default=True)
-@click.option("--header", "headers", multiple=True, help="NAME=VALUE, sent with every request. May be given many times.")
+@click.option(
+    "--header", "headers", multiple=True, help="NAME=VALUE, sent with every request. May be given many times."
+)
 @click.option("--env", "env", multiple=True, help="NAME=VALUE for the child process. May be given many times.")
 @click.option("--cwd", type=click.Path(file_okay=False), help="The folder the command starts in.")
 @click.option("--toolset", help="The toolset it belongs to.  [default: NAME]")

@@ -93,7 +93,9 @@ async def show(
 @tools.command("call")
 @click.argument("tool")
 @click.argument("arguments", required=False)
-@click.option("--arg", "pairs", multiple=True, help="NAME=VALUE; the value is JSON, or else text. May be given many times.")
+@click.option(
+    "--arg", "pairs", multiple=True, help="NAME=VALUE; the value is JSON, or else text. May be given many times."
+)
 @with_view
 @asks(live=True)
 async def call(
@@ -116,7 +118,12 @@ async def call(
         if named:
             body[name] = [value for value in named if value]
     ended = await asked(api, "POST", "/call", body=body)
-    codes = {"returned": Exit.OK, "tool_failed": Exit.FAILED, "cancelled": Exit.FAILED, "provider_failed": Exit.UNREACHABLE}
+    codes = {
+        "returned": Exit.OK,
+        "tool_failed": Exit.FAILED,
+        "cancelled": Exit.FAILED,
+        "provider_failed": Exit.UNREACHABLE,
+    }
     code = codes.get(ended["ended"], Exit.REFUSED)
     if as_json:
         document(ended)

@@ -39,6 +39,7 @@ class ServerBody(_Body):
     url: str | None = None
     transport: Literal["http", "sse"] = "http"
     headers: dict[str, str] = Field(default_factory=dict)
+    on: bool = Field(default=True, alias="enabled")
     trust: Trust = Trust.BASELINE
     only: list[str] | None = Field(default=None, alias="enabled_tools")
     all_but: list[str] | None = Field(default=None, alias="disabled_tools")
@@ -66,7 +67,7 @@ class ServerBody(_Body):
             else Http(self.url or "", Transport(self.transport), self.headers)
         )
         return (
-            Server(ServerKey(toolset, server), connection, origin, trust=self.trust, limit=self._limit()),
+            Server(ServerKey(toolset, server), connection, origin, self.on, self.trust, self._limit()),
             Toolset(toolset, origin, name=toolset, user_mcp=str(toolset) == str(server)),
         )
 

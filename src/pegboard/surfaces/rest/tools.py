@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, assert_never
 from uuid import uuid4
 
@@ -84,7 +85,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/diff")
     async def diff(body: OtherConfig) -> Shape:
         """Which tools would open or lock if this configuration were loaded instead."""
-        other = load_text(body.text, body.file)
+        other = load_text(body.text, body.file, Path(body.file).parent)
         if isinstance(other, Broken):
             told = [str(problem) for problem in other.problems]
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})

@@ -1,0 +1,77 @@
+"""What is wrong with the board now, and the one command that mends each thing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pegboard.core.catalogue import Down, NeedsSignIn, Starting
+from pegboard.core.status import Status
+from pegboard.core.view import View
+
+from .board import Board
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`grave` things stop something from working; the others only want a look."""
+
+    subject: str
+    what: str
+    mend: str
+    grave: bool = True
+
+
+def diagnose(board: Board) -> tuple[Finding, ...]:
+    return (*_notices(board), *_servers(board), *_selection(board), *_waiting(board))
+
+
+def _notices(board: Board) -> Iterator[Finding]:
+    for notice in board.notices.values():
+        yield Finding(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
+
+
+def _servers(board: Board) -> Iterator[Finding]:
+    for source, listing in board.catalogue.listings.items():
+        match listing.health:
+            case Down(_, why, _, last_lines):
+                told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
+                yield Finding(
+                    str(source),
+                    f"Server {source} is down: {why.rstrip('.')}.{told}",
+                    f"pegboard servers logs {source}; then pegboard servers restart {source}",
+                )
+            case NeedsSignIn(_, url):
+                yield Finding(str(source), f"Server {source} needs sign-in.", f"Open {url}")
+            case Starting(attempt) if attempt > 1:
+                yield Finding(
+                    str(source), f"Server {source} is on its attempt {attempt}.", "Wait a moment.", grave=False
+                )
+            case _:
+                pass
+        for flaw in listing.flaws:
+            yield Finding(
+                str(source),
+                f"Server {source} lists {flaw.name!r}, which cannot hang on the board: {flaw.why.rstrip('.')}.",
+                "Tell the server's author; its other tools work.",
+                grave=False,
+            )
+
+
+def _selection(board: Board) -> Iterator[Finding]:
+    for unknown in board.resolution(View()).unknown:
+        yield Finding(
+            "selection",
+            f"The board's selection: {unknown}",
+            "Correct the name under selection: in pegboard.yaml, or start the server that has the tool.",
+        )
+
+
+def _waiting(board: Board) -> Iterator[Finding]:
+    waiting = [v.tool.id for v in board.resolution(View()).locked() if v.status is Status.PENDING_APPROVAL]
+    if waiting:
+        first = waiting[0]
+        yield Finding(
+            "approvals",
+            f"{len(waiting)} tools wait for approval, the first is {first}.",
+            f"pegboard why {first}",
+            grave=False,
+        )
