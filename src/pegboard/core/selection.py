@@ -45,8 +45,11 @@ class Selected:
 
 def toolsets(names: Iterable[str]) -> Toolsets:
     """`all` among the names means every toolset, whatever else is named."""
-    listed = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-    return Everything() if any(name.lower() == "all" for name in listed) else TheseToolsets(listed)
+    listed: dict[str, str] = {}
+    for name in names:
+        listed.setdefault(name.strip().lower(), name.strip())
+    listed.pop("", None)
+    return Everything() if "all" in listed else TheseToolsets(tuple(listed.values()))
 
 
 def select(selection: Selection, within: Directory) -> Selected:

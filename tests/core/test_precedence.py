@@ -1,0 +1,356 @@
+"""Why a tool is locked: each status from the state that causes it, and which is told first when several hold."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, combinations
+
+import pytest
+from tests.core.boards import (
+    DAMAGES,
+    DEV_FILES,
+    FILE,
+    GITHUB,
+    MATH,
+    ME,
+    NOW,
+    OFF,
+    PERSON,
+    Board,
+    Damage,
+    board,
+    server,
+    tool,
+)
+from tests.core.laws import call, fits
+
+from pegboard.core.call import ToolIsLocked, admit, refusal_text
+from pegboard.core.catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.ids import ToolId, ToolsetKey
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Decided, Denial, Policy, Switch
+from pegboard.core.resolve import Locked, Open, Resolution, resolve, verdict_on
+from pegboard.core.rules import Rule
+from pegboard.core.server import DeclaredAt, OnlyTools, Trust
+from pegboard.core.status import (
+    REMEDIES,
+    ChangedSinceApproval,
+    DeniedByLimit,
+    DeniedByOverride,
+    DeniedByPattern,
+    NeverApproved,
+    OwnerOff,
+    Quarantined,
+    Reason,
+    Status,
+    SwitchedOff,
+    Unavailable,
+    Undetermined,
+    remedy,
+    sentence,
+    status,
+)
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+
+READ = ToolId(GITHUB, "read")
+OPEN_BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DEV_FILES, "read"), tool(MATH, "add")])
+SPEC = ToolSpec("read", description="says this")
+PRECEDENCE = [
+    "server_disabled",
+    "server_quarantined",
+    "disabled_by_config",
+    "disabled_by_user",
+    "pending_approval",
+    "server_unavailable",
+    "disabled_unknown",
+]
+
+
+def resolution(board: Board) -> Resolution:
+    return resolve(board.catalogue, board.policy, View(ME))
+
+
+def locked(board: Board, id: ToolId = READ) -> Locked:
+    verdict = resolution(board).verdicts[id]
+    assert isinstance(verdict, Locked)
+    return verdict
+
+
+def test_the_statuses_stand_in_the_order_of_the_seed() -> None:
+    assert [each.value for each in Status] == PRECEDENCE
+
+
+@pytest.mark.behaviour(
+    "locked.status.server_disabled",
+    "locked.status.server_quarantined",
+    "locked.status.disabled_by_config",
+    "locked.status.disabled_by_user",
+    "locked.status.pending_approval",
+    "locked.status.server_unavailable",
+    "locked.status.disabled_unknown",
+)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) -> None:
+    # A server that no policy names has no switches, limits or approvals of its own that could be told as well.
+    verdict = locked(damage.do(OPEN_BOARD, READ))
+    assert (verdict.status.value, verdict.more) == (damage.status, ())
+
+
+@pytest.mark.parametrize("damage", [d for d in DAMAGES if not d.of_servers_only], ids=lambda damage: damage.name)
+def test_a_tool_without_a_server_is_locked_by_the_same_rules(damage: Damage) -> None:
+    add = ToolId(MATH, "add")
+    verdict = locked(damage.do(OPEN_BOARD, add), add)
+    assert (verdict.status.value, verdict.more) == (damage.status, ())
+
+
+REASONS: Sequence[Reason] = (
+    OwnerOff(GITHUB, OFF),
+    Quarantined(GITHUB),
+    DeniedByPattern(READ, Pattern("*", "read"), FILE),
+    SwitchedOff(READ, OFF),
+    NeverApproved(READ),
+    Unavailable(GITHUB, Off()),
+    Undetermined(READ, "the store is away"),
+)
+
+
+def subsets(reasons: Sequence[Reason]) -> list[tuple[Reason, ...]]:
+    return [*chain.from_iterable(combinations(reasons, size) for size in range(1, len(reasons) + 1))]
+
+
+def saying(reason: Reason) -> Rule:
+    def rule(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+        return reason
+
+    return rule
+
+
+@pytest.mark.behaviour(
+    "locked.precedence.server_disabled_first",
+    "locked.precedence.quarantine_before_config",
+    "locked.precedence.config_before_user",
+    "locked.precedence.user_before_approval",
+    "locked.precedence.approval_before_unavailable",
+    "locked.precedence.unknown_last",
+)
+def test_of_any_set_of_reasons_the_first_is_told_and_the_others_follow_in_order() -> None:
+    spoken = Tool(READ, SPEC)
+    for told in subsets(REASONS):
+        for rules in (told, told[::-1], (*told[1:], told[0])):
+            verdict = verdict_on(spoken, Up(NOW), Policy(), tuple(saying(reason) for reason in rules))
+            assert verdict == Locked(spoken, told[0], told[1:])
+
+
+def test_without_a_reason_the_tool_is_open() -> None:
+    assert verdict_on(Tool(READ, SPEC), Up(NOW), Policy(), ()) == Open(Tool(READ, SPEC))
+
+
+# One real state a status; the last is told by a provider of which nothing is known.
+STATES = {
+    "server_disabled": "toolset switched off",
+    "server_quarantined": "server quarantined",
+    "disabled_by_config": "among the disabled_tools",
+    "disabled_by_user": "switched off",
+    "pending_approval": "never approved",
+    "server_unavailable": "down",
+}
+DAMAGE = {damage.name: damage for damage in DAMAGES}
+
+
+@pytest.mark.behaviour("law.one_verdict_per_tool")
+def test_of_any_set_of_states_the_first_is_told_and_the_others_follow_in_order() -> None:
+    every = [*STATES.items()]
+    for size in range(1, len(every) + 1):
+        for states in combinations(every, size):
+            damaged = OPEN_BOARD
+            for _, name in states:
+                damaged = DAMAGE[name].do(damaged, READ)
+            verdict = locked(damaged)
+            assert [status(r).value for r in (verdict.reason, *verdict.more)] == [told for told, _ in states]
+
+
+@pytest.mark.behaviour("locked.unknown_fails_closed")
+@pytest.mark.parametrize("name", [name for told, name in STATES.items() if told != "server_unavailable"])
+def test_what_is_known_is_told_before_that_nothing_is_known_of_the_provider(name: str) -> None:
+    damaged = DAMAGE[name].do(OPEN_BOARD, READ)
+    verdict = verdict_on(damaged.tools[READ], None, damaged.policy)
+    assert isinstance(verdict, Locked)
+    assert (verdict.status.value, [status(r).value for r in verdict.more]) == (
+        DAMAGE[name].status,
+        ["disabled_unknown"],
+    )
+
+
+def test_a_server_down_that_no_policy_names_is_unavailable_first_and_unknown_second() -> None:
+    damaged = DAMAGE["nobody's"].do(DAMAGE["down"].do(OPEN_BOARD, READ), READ)
+    verdict = locked(damaged)
+    assert [status(r).value for r in (verdict.reason, *verdict.more)] == ["server_unavailable", "disabled_unknown"]
+
+
+def test_a_toolset_that_no_policy_names_locks_its_own_tools_too() -> None:
+    orphan = OPEN_BOARD.declaring(toolsets={})
+    assert locked(orphan, ToolId(MATH, "add")).reason == Undetermined(
+        ToolId(MATH, "add"), "no toolset 'math' is declared or installed"
+    )
+
+
+@pytest.mark.behaviour("locked.derived_and_never_written")
+def test_asking_changes_nothing_and_answers_the_same_again() -> None:
+    damaged = DAMAGE["down"].do(OPEN_BOARD, READ)
+    before = (repr(damaged.policy), repr(damaged.catalogue))
+    assert resolution(damaged) == resolution(damaged)
+    assert (repr(damaged.policy), repr(damaged.catalogue)) == before
+
+
+@pytest.mark.behaviour("locked.config_is_not_user_overridable", "overrides.declared_off_is_operator_policy")
+@pytest.mark.parametrize("name", [d.name for d in DAMAGES if d.status == "disabled_by_config"])
+def test_nothing_a_person_switches_or_overrides_opens_what_the_operator_denied(name: str) -> None:
+    opened = (
+        DAMAGE[name]
+        .do(OPEN_BOARD, READ)
+        .deciding(
+            switches={READ: Switch(True, ME, NOW), GITHUB: Switch(True, ME, NOW)},
+            overrides=(Override(GITHUB.toolset, READ, enabled=True),),
+            trust={GITHUB: Trust.OPEN},
+        )
+    )
+    assert locked(opened).status is Status.DISABLED_BY_CONFIG
+
+
+@pytest.mark.behaviour("toolsets.switch_covers_all_tools", "toolsets.switch_remembers_states")
+def test_switching_a_toolset_off_and_on_leaves_each_server_and_tool_as_it_was() -> None:
+    before = OPEN_BOARD.deciding(switches={READ: OFF, DEV_FILES: OFF})
+    off = before.deciding(switches={**before.policy.decided.switches, GITHUB.toolset: OFF})
+    on = off.deciding(switches={**off.policy.decided.switches, GITHUB.toolset: Switch(True, ME, NOW)})
+    dev = [id for id in OPEN_BOARD.tools if id.toolset == GITHUB.toolset]
+    assert {locked(off, id).status for id in dev} == {Status.SERVER_DISABLED}
+    assert resolution(on).verdicts == resolution(before).verdicts
+
+
+def test_a_switch_thrown_on_opens_what_was_declared_off() -> None:
+    declared_off = DAMAGE["server declared off"].do(OPEN_BOARD, READ)
+    on = declared_off.deciding(switches={GITHUB: Switch(True, ME, NOW)})
+    assert resolution(on).verdicts[READ] == Open(OPEN_BOARD.tools[READ])
+
+
+@pytest.mark.behaviour("toolsets.user_mcp_only_routes_the_ui")
+def test_the_mark_of_a_standalone_server_changes_no_verdict_and_no_name() -> None:
+    toolsets = OPEN_BOARD.policy.declared.toolsets
+    flipped = OPEN_BOARD.declaring(toolsets={id: replace(t, user_mcp=not t.user_mcp) for id, t in toolsets.items()})
+    assert (resolution(flipped).verdicts, resolution(flipped).names) == (
+        resolution(OPEN_BOARD).verdicts,
+        resolution(OPEN_BOARD).names,
+    )
+
+
+@pytest.mark.behaviour("toolsets.decisions_cover_both_sources")
+def test_switches_and_approvals_work_alike_for_declared_and_installed_servers() -> None:
+    installed = Policy(
+        decided=Decided(
+            servers={GITHUB: server(GITHUB, origin=PERSON, trust=Trust.STRICT)},
+            toolsets={GITHUB.toolset: Toolset(GITHUB.toolset, PERSON)},
+        )
+    )
+    for policy in (installed, OPEN_BOARD.deciding(approvals={}).policy):
+        spoken = OPEN_BOARD.tools[READ]
+        assert verdict_on(spoken, Up(NOW), policy) == Locked(spoken, NeverApproved(READ))
+        off = replace(policy, decided=replace(policy.decided, switches={GITHUB: OFF}))
+        assert verdict_on(spoken, Up(NOW), off) == Locked(spoken, OwnerOff(GITHUB, OFF), (NeverApproved(READ),))
+
+
+@pytest.mark.behaviour("config.enabled_tools_lock_the_rest", "config.disabled_tools_lock", "config.deny_patterns")
+@pytest.mark.parametrize(
+    ("names", "opens"),
+    [(("read",), True), (("re*",), True), (("[!r]*", "w"), False), (("reader",), False), ((), False)],
+)
+def test_enabled_tools_are_names_or_patterns_of_that_server(names: tuple[str, ...], opens: bool) -> None:
+    limited = OPEN_BOARD.with_server(replace(OPEN_BOARD.policy.servers[GITHUB], limit=OnlyTools(names)))
+    assert isinstance(resolution(limited).verdicts[READ], Open) is opens
+    assert isinstance(resolution(limited).verdicts[ToolId(DEV_FILES, "read")], Open)
+
+
+def test_the_first_deny_pattern_that_fits_is_the_one_that_is_named() -> None:
+    second = DeclaredAt("pegboard.yaml", 9)
+    denied = OPEN_BOARD.declaring(
+        denials=(
+            Denial(Pattern("math", "*"), FILE),
+            Denial(Pattern("github", "r*"), second),
+            Denial(Pattern("*", "read"), FILE),
+        )
+    )
+    assert locked(denied).reason == DeniedByPattern(READ, Pattern("github", "r*"), second)
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+SENTENCES: Sequence[tuple[Reason, str]] = (
+    (OwnerOff(GITHUB, OFF), "Server dev~github is off: switched off by me on 2026-01-02 (out of order)."),
+    (OwnerOff(GITHUB.toolset, FILE), "Toolset dev is off: enabled is false at pegboard.yaml:7."),
+    (OwnerOff(GITHUB, PERSON), "Server dev~github is off: installed switched off by me."),
+    (Quarantined(GITHUB), "Server dev~github is in quarantine until a person has reviewed it."),
+    (
+        DeniedByLimit(READ, "not among the enabled_tools", FILE),
+        "mcp:dev~github:read is denied by the operator: not among the enabled_tools of its server (pegboard.yaml:7).",
+    ),
+    (
+        DeniedByPattern(READ, Pattern("*", "re*"), FILE),
+        "mcp:dev~github:read is denied by the operator: deny pattern '*:re*' (pegboard.yaml:7).",
+    ),
+    (
+        DeniedByOverride(READ),
+        "mcp:dev~github:read is denied by the operator: a declared override sets enabled to false.",
+    ),
+    (SwitchedOff(READ, replace(OFF, note="")), "mcp:dev~github:read was switched off by me on 2026-01-02."),
+    (SwitchedOff(READ, None), "mcp:dev~github:read is hidden by a person's override."),
+    (NeverApproved(READ), "mcp:dev~github:read is waiting for a person's approval."),
+    (ChangedSinceApproval(READ, SPEC, SPEC), "mcp:dev~github:read changed since it was approved."),
+    (Unavailable(GITHUB, Starting(2, NOW)), "dev~github is starting (attempt 2)."),
+    (Unavailable(GITHUB, Down(NOW, "exited with code 1.")), "dev~github is down: exited with code 1."),
+    (Unavailable(GITHUB, NeedsSignIn(NOW, "https://a.test")), "dev~github needs a person to sign in."),
+    (Unavailable(ToolsetKey(GITHUB.toolset), Off()), "dev is not running."),
+    (
+        Undetermined(READ, "the store is away"),
+        "The state of mcp:dev~github:read could not be determined: the store is away.",
+    ),
+)
+
+
+@pytest.mark.parametrize(("reason", "said"), SENTENCES, ids=[type(reason).__name__ for reason, _ in SENTENCES])
+def test_each_reason_says_what_is_wrong_and_who_or_what_made_it_so(reason: Reason, said: str) -> None:
+    assert sentence(reason) == said
+
+
+@pytest.mark.behaviour(
+    "locked.remedy.server_disabled",
+    "locked.remedy.server_quarantined",
+    "locked.remedy.disabled_by_config",
+    "locked.remedy.disabled_by_user",
+    "locked.remedy.pending_approval",
+    "locked.remedy.server_unavailable",
+    "locked.remedy.disabled_unknown",
+)
+def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
+    assert REMEDIES.keys() == {*Status}
+    words = {
+        Status.SERVER_DISABLED: "enable the server first",
+        Status.SERVER_QUARANTINED: "review the server",
+        Status.DISABLED_BY_CONFIG: "operator policy",
+        Status.DISABLED_BY_USER: "switch the tool on again",
+        Status.PENDING_APPROVAL: "approve",
+        Status.SERVER_UNAVAILABLE: "sign-in",
+        Status.DISABLED_UNKNOWN: "log",
+    }
+    assert {each for each in Status if words[each] not in REMEDIES[each]} == set()
+    # What only the operator can change is not offered to a user as a switch.
+    assert "user" not in REMEDIES[Status.DISABLED_BY_CONFIG]
+
+
+@pytest.mark.behaviour("locked.call_is_refused_with_the_same_words")
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_a_call_to_a_locked_tool_is_refused_with_its_status_sentence_and_remedy(damage: Damage) -> None:
+    answer = resolution(damage.do(OPEN_BOARD, READ))
+    refusal = admit(call(answer.names[READ]), answer, fits)
+    assert isinstance(refusal, ToolIsLocked)
+    assert refusal_text(refusal) == f"{damage.status}: {sentence(refusal.reason)} {remedy(refusal.reason)}"
