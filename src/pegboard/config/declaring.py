@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Declared, Denial
-from pegboard.core.reference import closest
+from pegboard.core.reference import closest, reference
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
 from pegboard.core.server import (
     AllButTools,
@@ -64,7 +64,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
     return Declared(
         servers={server.key: server for server in servers},
         toolsets=_toolsets(servers, values.value(keys.TOOLSETS, {}), place),
-        selection=Selection() if selection is None else _selection(selection.value),
+        selection=Selection() if selection is None else _selection(selection.value, tell),
         denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
     )
@@ -193,14 +193,22 @@ def _toolsets(
     return board
 
 
-def _selection(values: Values) -> Selection:
+def _selection(values: Values, tell: Telling) -> Selection:
     named = values.get(keys.SELECTED_TOOLSETS)
     chosen: Toolsets = Everything() if named is None else toolsets(name.value for name in named.value)
     return Selection(
         toolsets=chosen,
-        enabled=tuple(name.value for name in values.value(keys.SELECTED_TOOLS, ())),
-        disabled=tuple(name.value for name in values.value(keys.UNSELECTED_TOOLS, ())),
+        enabled=tuple(_references(values.value(keys.SELECTED_TOOLS, ()), tell)),
+        disabled=tuple(_references(values.value(keys.UNSELECTED_TOOLS, ()), tell)),
     )
+
+
+def _references(names: Iterable[Placed[str]], tell: Telling) -> Iterator[str]:
+    """Whether a name means a tool shows only on the board; whether it can mean one shows here."""
+    for name in names:
+        if isinstance(bad := reference(name.value), BadId):
+            tell.wrong(name.line, name.at, f"{bad.why}.")
+        yield name.value
 
 
 def _denials(written: Iterable[Placed[str]], place: Place, tell: Telling) -> Iterator[Denial]:

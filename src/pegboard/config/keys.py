@@ -9,7 +9,6 @@ from .section import Key, Section
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, Seconds, Text, Truth, Whole
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
-_WILD: Final = r"[*?\[]"
 _TEXT: Final = Text()
 _FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
 _IDENTIFIER: Final = Form(_ID, f"use {ID_RULE}", tuple(sorted(RESERVED)))
@@ -19,12 +18,8 @@ _PATTERN: Final = Form(
     "write scope:name, for example github:* or *:read_*",
 )
 _TOOL: Final = Form(
-    rf"toolset:{_ID}"
-    rf"|mcp:{_ID}~{_ID}"
-    rf"|mcp:{_ID}(?:~{_ID})?:[^*?\[]+"
-    rf"|(?!toolset:)(?=[\s\S]*{_WILD})(?:{_PATTERN.regex})"
-    rf"|(?!toolset:|mcp:){_ID}:[^*?\[]+"
-    r"|[^:*?\[]*[^:*?\[\s][^:*?\[]*",
+    rf"toolset:{_ID}|mcp:{_ID}~{_ID}|mcp:{_ID}(?:~{_ID})?:[\s\S]+|(?!mcp:|toolset:){_ID}:[\s\S]+"
+    r"|(?!toolset:)[\s\S]*[*?\[][\s\S]*|[^:]*[^:\s][^:]*",
     "write a tool's name, an id such as mcp:dev~github:create_issue, a pattern such as github:*, "
     "toolset:dev, or mcp:dev~github for all of a server",
 )

@@ -111,7 +111,7 @@ class Section:
         else:
             hint = f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else self._known()
         tell.wrong(entry.line, under(at, entry.key), f"unknown key. {hint}")
-        return near
+        return (*near, *(key.name for key in self.keys if hint == f"Write {key.name}."))
 
     def _known(self) -> str:
         return f"Known here: {', '.join(key.name for key in self.keys if not key.name.startswith('$'))}."

@@ -73,7 +73,7 @@ class Form:
         if re.fullmatch(self.regex, text) is None:
             return self.rule
         if text in self.reserved:
-            return f"{text!r} has a meaning of its own. Choose another name."
+            return "it has a meaning of its own; choose another"
         return None
 
     def schema(self) -> JsonObject:

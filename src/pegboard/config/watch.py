@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -28,7 +28,7 @@ class _Look:
     digest: str | None
 
 
-async def changes(path: Path | str, interval: float = 0.5, *, seen: str | None = None) -> AsyncIterator[None]:
+async def changes(path: Path | str, interval: float = 0.5, *, seen: str | None = None) -> AsyncGenerator[None, None]:
     """Yields once for each change that is noticed. A bell carries nothing: whoever hears it loads the file again.
 
     `seen` is the digest of the content that was loaded, so that no change between loading and watching is missed.

@@ -1,0 +1,27 @@
+"""Short ways to load a text, for the tests of this folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+
+from pegboard.config.settings import Broken, Settings, load_text
+from pegboard.core.server import Server
+
+FOLDER = Path("/etc/pegboard")
+
+
+def settings(text: str, environ: Mapping[str, str] | None = None, file: str = "pegboard.yaml") -> Settings:
+    loaded = load_text(dedent(text), file, FOLDER, environ or {})
+    assert isinstance(loaded, Settings), str(loaded)
+    return loaded
+
+
+def problems(text: str, environ: Mapping[str, str] | None = None, file: str = "pegboard.yaml") -> list[str]:
+    loaded = load_text(dedent(text), file, FOLDER, environ or {})
+    assert isinstance(loaded, Broken), "this was expected to be broken"
+    return [str(problem) for problem in loaded.problems]
+
+
+def only_server(text: str, environ: Mapping[str, str] | None = None) -> Server:
+    (server,) = settings(text, environ).declared.servers.values()
+    return server

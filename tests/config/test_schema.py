@@ -1,0 +1,204 @@
+"""The JSON Schema says what the loader says, and the documentation says it too."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.config.loading import FOLDER
+
+from pegboard.config import keys
+from pegboard.config.schema import FILE, json_schema, json_schema_text
+from pegboard.config.section import Section
+from pegboard.config.settings import Broken, Settings, load, load_text, parse
+from pegboard.config.shape import ListOf, MapOf, Text
+from pegboard.config.tree import plain
+from pegboard.core.ids import BadId, server_id, toolset_id
+from pegboard.core.pattern import pattern
+from pegboard.core.reference import reference
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "reference" / "settings.md"
+VALIDATOR = jsonschema_rs.Draft202012Validator(json_schema(), validate_formats=True)
+
+
+def fits(text: str) -> bool:
+    parsed = parse(text, "pegboard.yaml")
+    assert parsed.problems == ()
+    return VALIDATOR.is_valid(None if parsed.root is None else plain(parsed.root))
+
+
+def loads(text: str) -> bool:
+    return isinstance(load_text(text, "pegboard.yaml", FOLDER, {}), Settings)
+
+
+@pytest.mark.behaviour("config.json_schema")
+def test_the_published_schema_is_the_one_the_keys_describe() -> None:
+    assert FILE.read_text("utf-8") == json_schema_text(), "Write it again with: python -m pegboard.config.schema"
+    jsonschema_rs.meta.validate(json_schema())
+
+
+def examples() -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```$", DOCS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.behaviour("config.json_schema")
+@pytest.mark.parametrize("example", examples())
+def test_every_example_of_the_reference_loads_and_fits_the_schema(example: str) -> None:
+    loaded = load_text(example, "pegboard.yaml", FOLDER, {})
+    assert isinstance(loaded, Settings), str(loaded)
+    assert fits(example)
+
+
+def test_every_pegboard_yaml_among_the_examples_loads_and_fits_the_schema() -> None:
+    for path in sorted((ROOT / "examples").rglob("pegboard.yaml")):
+        loaded = load(path)
+        assert isinstance(loaded, Settings), str(loaded)
+        assert fits(path.read_text("utf-8")), path
+
+
+GOOD = [
+    "",
+    "servers: {a: {command: x, args: [1, true, a, '${B:-c}'], env: {A: 1.5}}}",
+    "servers: {a: {url: 'HTTPS://h/x'}}",
+    "servers: {a: {url: '${U}', transport: streamable_http, headers: {X-A: 1}}}",
+    "servers: {a: {command: x, timeouts: {start: 1, call: 30s, stop: 0.5ms}, enabled_tools: 'a, b'}}",
+    "selection: {toolsets: all, enabled_tools: [a, 'mcp:a~b', 'mcp:a~b:c', '*:x', 'toolset:a'], disabled_tools: ''}",
+    "deny: ['a:*', b, 'mcp:x:y']\ngrants: {a: [], b: all}\nstore: sqlite:///x\naudit: {keep_days: 1.0}",
+    "x-mine: [1]\ntoolsets: {a: {name: x, description: y, enabled: true}}\ngateway: {allowed_hosts: ['h:*']}",
+]
+BAD = [
+    "[]",
+    "nonsense: 1",
+    "servers: []",
+    "servers: {A: {command: x}}",
+    "servers: {mcp: {command: x}}",
+    "servers: {a: }",
+    "servers: {a: {}}",
+    "servers: {a: {command: x, url: http://h}}",
+    "servers: {a: {command: ' '}}",
+    "servers: {a: {command: 1}}",
+    "servers: {a: {command: '${'}}",
+    "servers: {a: {command: x, args: x}}",
+    "servers: {a: {command: x, args: ['${env:A}']}}",
+    "servers: {a: {command: x, env: {A: }}}",
+    "servers: {a: {command: x, env: {'A=B': c}}}",
+    "servers: {a: {command: x, headers: {A: b}}}",
+    "servers: {a: {url: ftp://h}}",
+    "servers: {a: {url: 'http://'}}",
+    "servers: {a: {url: http://h, env: {A: b}}}",
+    "servers: {a: {url: http://h, headers: {'a b': c}}}",
+    "servers: {a: {url: http://h, transport: ws}}",
+    "servers: {a: {command: x, toolset: all}}",
+    "servers: {a: {command: x, enabled: yes}}",
+    "servers: {a: {command: x, trust: none}}",
+    "servers: {a: {command: x, enabled_tools: [a], disabled_tools: [b]}}",
+    "servers: {a: {command: x, enabled_tools: }}",
+    "servers: {a: {command: x, timeouts: {call: 0}}}",
+    "servers: {a: {command: x, timeouts: {call: 0s}}}",
+    "servers: {a: {command: x, timeouts: {call: 3 days}}}",
+    "selection: {toolsets: }",
+    "selection: {toolsets: [A]}",
+    "selection: {enabled_tools: ['mcp:x']}",
+    "deny: ['a:']",
+    "deny: a",
+    "grants: {a: {}}",
+    "grants: {' a': []}",
+    "store: ./x.db",
+    "audit: {keep_days: 0}",
+    "audit: {keep_rows: 1.5}",
+    "gateway: {allowed_hosts: ['http://h']}",
+    "gateway: {allowed_origins: ['https://h/path']}",
+    "mcpServers: {}",
+]
+
+
+@pytest.mark.behaviour("config.json_schema")
+@pytest.mark.parametrize("text", GOOD)
+def test_the_schema_accepts_what_the_loader_accepts(text: str) -> None:
+    assert (loads(text), fits(text)) == (True, True)
+
+
+@pytest.mark.behaviour("config.json_schema")
+@pytest.mark.parametrize("text", BAD)
+def test_the_schema_refuses_what_the_loader_refuses(text: str) -> None:
+    assert (loads(text), fits(text)) == (False, False)
+
+
+words = st.text(st.sampled_from("abcmpt:~*?[]-_ 0A"), max_size=12) | st.sampled_from(
+    ["mcp:", "mcp::x", "mcp:a:", "toolset:", "toolset:a", "toolset:*", "mcp:a~b:c:d", "mcp:*", "a:", ":a", "mcp:a~b:*"]
+)
+
+
+def item(key: Section | object) -> Text:
+    assert isinstance(key, ListOf)
+    assert isinstance(key.item, Text)
+    return key.item
+
+
+@given(words)
+def test_names_that_the_core_understands_fit_the_schema(text: str) -> None:
+    named = text.strip()
+    tools, patterns = item(keys.SELECTED_TOOLS.shape).form, item(keys.DENY.shape).form
+    assert isinstance(reference(named), BadId) or tools.misfit(named) is None
+    assert isinstance(pattern(text), BadId) or patterns.misfit(text) is None
+
+
+@given(words.filter(lambda text: text.strip() == text and "," not in text))
+def test_names_that_the_core_does_not_understand_are_told(text: str) -> None:
+    listed = "[" + '"' + text + '"' + "]"
+    assert loads(f"selection: {{enabled_tools: {listed}}}") == (not isinstance(reference(text), BadId))
+    assert loads(f"deny: {listed}") == (not isinstance(pattern(text), BadId))
+
+
+@given(st.text(st.sampled_from("ab0-_.~:/A"), max_size=70) | st.sampled_from(["all", "mcp", "builtin", "toolset"]))
+def test_ids_are_held_to_the_rules_of_the_core(text: str) -> None:
+    assert isinstance(keys.SERVERS.shape, MapOf)
+    fits = keys.SERVERS.shape.name.misfit(text) is None
+    assert fits == (not isinstance(toolset_id(text), BadId) and not isinstance(server_id(text), BadId))
+
+
+def sections(section: Section, heading: str) -> Iterator[tuple[str, str]]:
+    """Each key with the heading under which it is described."""
+    for key in section.keys:
+        yield heading, key.name
+        inner = key.shape.item if isinstance(key.shape, MapOf) else key.shape
+        if isinstance(inner, Section):
+            yield from sections(inner, key.name)
+
+
+def test_every_key_is_described_in_the_reference_under_its_heading() -> None:
+    text = DOCS.read_text("utf-8")
+    chapters = dict(re.findall(r"^##+ ([^\n]+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
+    expected = [*sections(keys.PEGBOARD, "Top level")]
+    missing = [(at, key) for at, key in expected if f"\n| `{key}` |" not in chapters.get(at, "")]
+    assert missing == []
+    described = {
+        (at, key) for at, body in chapters.items() for key in re.findall(r"^\| `([^`$]+|\$schema)` \|", body, re.M)
+    }
+    assert described - {*expected} == set(), "a key is described that does not exist"
+
+
+def test_every_key_of_the_schema_has_a_description() -> None:
+    def undescribed(schema: object, at: str) -> Iterator[str]:
+        if isinstance(schema, dict):
+            for name, inner in schema.get("properties", {}).items():
+                if not inner.get("description"):
+                    yield f"{at}.{name}"
+            for name, inner in schema.items():
+                yield from undescribed(inner, f"{at}.{name}")
+        elif isinstance(schema, list):
+            for inner in schema:
+                yield from undescribed(inner, at)
+
+    assert [*undescribed(json.loads(json_schema_text()), "")] == []
+
+
+def test_a_broken_text_prints_as_its_problems() -> None:
+    broken = load_text("a: 1\nb: 2\n", "pegboard.yaml", FOLDER, {})
+    assert isinstance(broken, Broken)
+    assert str(broken).splitlines() == [str(problem) for problem in broken.problems]

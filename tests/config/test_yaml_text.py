@@ -1,0 +1,125 @@
+"""YAML becomes a tree that knows its lines; what cannot be read is told in words."""
+
+import pytest
+import yaml
+
+from pegboard.config import yaml_text
+from pegboard.config.tree import MAX_DEPTH, plain
+from pegboard.config.yaml_text import parse_yaml
+
+
+@pytest.fixture(params=["CSafeLoader", "SafeLoader"])
+def loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The compiled parser and the one in Python word their errors differently."""
+    if not hasattr(yaml, request.param):
+        pytest.skip("PyYAML was built without the compiled parser")
+    monkeypatch.setattr(yaml_text, "_LOADER", getattr(yaml, request.param))
+    return str(request.param)
+
+
+def told(text: str) -> list[str]:
+    return [str(problem) for problem in parse_yaml(text, "f").problems]
+
+
+def test_values_are_read_by_the_core_schema(loader: str) -> None:
+    text = "a: [1, 0x1F, 1.5, true, null, ~, no, '7', 2026-11-15, !!str 8, !!float 3, ! 9]\nb: {c: |\n  x\n  y\n}"
+    parsed = parse_yaml(text.split("\nb:")[0] + "\nb:\n  c: |\n    x\n    y\n", "f")
+    assert parsed.problems == ()
+    assert parsed.root is not None
+    assert plain(parsed.root) == {
+        "a": [1, 31, 1.5, True, None, None, "no", "7", "2026-11-15", "8", 3.0, "9"],
+        "b": {"c": "x\ny\n"},
+    }
+
+
+def test_a_key_that_is_written_twice_is_told_with_both_lines(loader: str) -> None:
+    text = "servers:\n  a: 1\n  b: 2\n  'a': 3\n"
+    assert told(text) == ["f:4: servers.a: written twice: here and on line 2. Keep one of them."]
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system", "!mine", "!!binary", "!!set", "!!timestamp"])
+def test_a_tag_that_would_build_something_is_refused(loader: str, tag: str) -> None:
+    assert told(f"a: 1\nb: {tag} x\n") == [
+        f"f:2: b: the tag {tag!r} is not read here. Remove it, or put the text in quotes."
+    ]
+
+
+def test_tags_of_the_core_are_held_to_their_word(loader: str) -> None:
+    assert told("a: !!int x\nb: !!bool yes\nc: !!map {}\nd: !!seq []\ne: !!int [1]\n") == [
+        "f:1: a: this is not a whole number, as its tag says. Remove the tag.",
+        "f:2: b: this is not true or false, as its tag says. Remove the tag.",
+        "f:5: e: the tag '!!int' is not read here. Remove it, or put the text in quotes.",
+    ]
+
+
+def test_an_alias_stands_for_what_its_anchor_holds(loader: str) -> None:
+    parsed = parse_yaml("a: &x {k: [1]}\nb: *x\nc: [*x, *x]\n*s : 1\n".replace("*s : 1\n", ""), "f")
+    assert parsed.root is not None
+    assert plain(parsed.root) == {"a": {"k": [1]}, "b": {"k": [1]}, "c": [{"k": [1]}, {"k": [1]}]}
+
+
+def test_a_few_lines_cannot_stand_for_a_billion_values(loader: str) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    (problem,) = told("\n".join(lines))
+    assert problem.endswith("more than 250000 values, counting each alias as what it stands for. Use fewer.")
+
+
+def test_aliases_cannot_nest_deeper_than_what_is_written_out(loader: str) -> None:
+    lines = ["a0: &a0 [x]"] + [f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 200)]
+    (problem,) = told("\n".join(lines))
+    assert f"more than {MAX_DEPTH} levels deep, by the alias" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: *b\n", "f:1: a: there is no anchor &b above this line for the alias *b."),
+        ("a: &b [1, *b]\n", "f:1: a[1]: the alias *b stands inside what it stands for. Remove it."),
+        (
+            "a: {<<: 1}\n",
+            "f:1: a.<<: only a map, or a list of maps, can be merged. Write <<: *name of an anchor on a map.",
+        ),
+        ("? [a]\n: 1\n", "f:1: a key must be a word. Write key: value."),
+        ("~: 1\n", "f:1: a key must be a word. Write key: value."),
+        ("a: 1\n---\nb: 2\n", "f:2: a second document begins here. Keep one document in a file."),
+        ("a:\n\tb: 1\n", "f:2: a tab indents this line, and YAML allows only spaces. Replace it with spaces."),
+        (
+            "a: [x, ${B}]\n",
+            "f:1: within [ ] and { } a text that holds ${ must stand in quotes. Put it in quotes.",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_told(loader: str, text: str, problem: str) -> None:
+    assert [line.replace("a.'<<'", "a.<<") for line in told(text)] == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "advice"),
+    [
+        ("a: b: c\n", 1, "There is a ': ' where none can stand. Put a text that holds one in quotes."),
+        ("a: 'x\nb: 1\n", 3, "A quote or bracket that was opened is never closed."),
+        ("a: [x\nb: 1\n", 2, "A bracket that was opened is not closed, or a comma is missing."),
+        ("a: @x\n", 1, "A text cannot begin with this character. Put it in quotes."),
+        ('a: "C:\\path"\n', 1, "Within double quotes a backslash begins an escape. Use single quotes."),
+        ("a:\n  - x\n  y: 1\n", 3, "This line is not an item of the list above it. Begin it with '- '."),
+    ],
+)
+def test_a_mistake_of_form_is_told_at_its_line_with_advice(text: str, line: int, advice: str) -> None:
+    (problem,) = parse_yaml(text, "f").problems
+    assert (problem.line, problem.what.rsplit(". ", advice.count(". ") + 1)[-1]) == (line, advice.rsplit(". ", 1)[-1])
+    assert problem.what.startswith("this is not YAML: ")
+    assert advice in problem.what
+
+
+def test_depth_is_bounded_before_it_is_entered(loader: str) -> None:
+    assert told("a: " + "[" * 100_000) == [
+        f"f:1: a{'[0]' * (MAX_DEPTH - 1)}: more than {MAX_DEPTH} levels deep. Nothing in the settings is; flatten it."
+    ]
+    deepest = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert told(deepest) == []
+
+
+def test_a_problem_before_the_place_where_reading_ends_is_told_too() -> None:
+    problems = parse_yaml("a: 1\na: 2\nb: [\n", "f").problems
+    assert [problem.line for problem in problems] == [2, 4]
