@@ -29,12 +29,11 @@ async def start(program: Stdio) -> Process:
         # CreateProcess finds only .exe by itself, and npx is npx.cmd there.
         command = which(command, path=environment.get("PATH")) or command
     try:
-        return await anyio.open_process(
-            [command, *program.args],
-            env=environment,
-            cwd=program.cwd,
-            start_new_session=True,
-        )
+        # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
+        with anyio.CancelScope(shield=True):
+            process = await anyio.open_process(
+                [command, *program.args], env=environment, cwd=program.cwd, start_new_session=True
+            )
     except FileNotFoundError:
         raise Trouble(_not_found(program, environment)) from None
     except PermissionError:
@@ -43,6 +42,7 @@ async def start(program: Stdio) -> Process:
         raise Trouble("cannot start: an argument or environment value holds a NUL character") from None
     except OSError as error:
         raise Trouble(f"command {program.command!r} cannot be executed: {error.strerror or error}") from None
+    return process
 
 
 def _not_found(program: Stdio, environment: dict[str, str]) -> str:

@@ -1,0 +1,84 @@
+"""The good server over each transport and in each era, for the suite that every provider passes."""
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from tests.providers.running import program
+from tests.servers.peers import command
+
+from pegboard.core.server import Connection, Http, Transport
+from pegboard.providers.mcp import connect
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`everyday.py` as it is reached. Over HTTP many tests share one process, so they ask it for differences."""
+
+    connection: Connection
+    era: str
+
+    @property
+    def over_http(self) -> bool:
+        return isinstance(self.connection, Http)
+
+
+def _everyday(transport: str) -> Iterator[str]:
+    process = subprocess.Popen(command("everyday", f"--{transport}", "0"), stderr=subprocess.PIPE)
+    with process:
+        assert process.stderr is not None
+        try:
+            line = next(line for line in process.stderr if line.startswith(b"PORT "))
+            path = "mcp" if transport == "http" else "sse"
+            yield f"http://127.0.0.1:{int(line.split()[1])}/{path}"
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def http_address() -> Iterator[str]:
+    yield from _everyday("http")
+
+
+@pytest.fixture(scope="session")
+def sse_address() -> Iterator[str]:
+    yield from _everyday("sse")
+
+
+WAYS = {
+    way: pytest.param(way, marks=pytest.mark.behaviour(f"mcp.in.{way.split()[0]}"))
+    for way in (
+        "stdio 2026-07-28",
+        "stdio 2025-11-25",
+        "http 2026-07-28",
+        "http 2025-11-25",
+        "sse 2026-07-28",
+        "sse 2025-11-25",
+    )
+}
+
+
+@pytest.fixture(params=WAYS.values())
+def peer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Peer:
+    """Each transport in each era."""
+    return _peer(request, monkeypatch)
+
+
+@pytest.fixture(
+    params=[WAYS[way] for way in ("stdio 2026-07-28", "http 2026-07-28", "http 2025-11-25", "sse 2025-11-25")]
+)
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Peer:
+    """Each transport in the era it is at home in, for what does not depend on the era."""
+    return _peer(request, monkeypatch)
+
+
+def _peer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Peer:
+    transport, _, era = request.param.partition(" ")
+    if era == "2025-11-25":
+        # The peer knows both eras: not asking for the new one is how it comes to speak the old one.
+        monkeypatch.setattr(connect, "_PROBE", 0.0)
+    if transport == "stdio":
+        return Peer(program("everyday"), era)
+    address = request.getfixturevalue(f"{transport}_address")
+    return Peer(Http(address, Transport(transport), {"X-Peg": "board"}), era)

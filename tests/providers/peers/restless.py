@@ -1,0 +1,91 @@
+"""A server with much to tell besides its answers.
+
+`announce` says a thousand times that the tools changed; `lists` says how often they were listed; `ask` asks the client
+four things back in the middle of the call and returns what it was answered; `babble` writes megabytes without a line
+end before it answers; `huge` answers with as many bytes as asked; `leave` answers and leaves at once, but has a child
+that keeps its output open.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "servers"))
+
+if TYPE_CHECKING:
+    from tests.servers import wire
+else:
+    import wire
+
+CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
+QUESTIONS = {
+    "roots": ("roots/list", {}),
+    "sampling": ("sampling/createMessage", {"messages": [], "maxTokens": 1}),
+    "elicitation": ("elicitation/create", {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}),
+    "ping": ("ping", {}),
+}
+
+lists = 0
+messages = wire.messages()
+
+
+def list_tools(params: wire.Json) -> wire.Json:
+    global lists
+    lists += 1
+    return {"tools": [wire.tool(name) for name in TOOLS]}
+
+
+def announce(arguments: wire.Json) -> wire.Json:
+    for _ in range(1000):
+        wire.write(CHANGED)
+    return wire.text("announced")
+
+
+def ask(arguments: wire.Json) -> wire.Json:
+    for name, (method, params) in QUESTIONS.items():
+        wire.write({"jsonrpc": "2.0", "id": name, "method": method, "params": params})
+    answers: dict[str, str] = {}
+    while len(answers) < len(QUESTIONS):
+        message = next(messages)
+        if message.get("id") in QUESTIONS:
+            answers[message["id"]] = "error" if "error" in message else "result"
+    return wire.text(json.dumps(answers, sort_keys=True))
+
+
+def babble(arguments: wire.Json) -> wire.Json:
+    for _ in range(arguments["megabytes"]):
+        wire.write_bytes(b"x" * 1_000_000)
+    wire.write_bytes(b"\n")
+    return wire.text("babbled")
+
+
+def leave(arguments: wire.Json) -> wire.Json:
+    subprocess.Popen([sys.executable, "-c", "import signal; signal.alarm(600); signal.pause()"])
+    return wire.text("bye")
+
+
+TOOLS = {
+    "announce": announce,
+    "ask": ask,
+    "babble": babble,
+    "huge": lambda arguments: wire.text("x" * arguments["bytes"]),
+    "leave": leave,
+    "lists": lambda arguments: wire.text(str(lists)),
+}
+
+
+def main() -> None:
+    answers = wire.opening("restless", stateless=False) | {"tools/list": list_tools, "tools/call": wire.calls(TOOLS)}
+    for request in messages:
+        response = wire.answer(request, answers)
+        if response is not None:
+            wire.write(response)
+        if request.get("params", {}).get("name") == "leave":
+            os._exit(5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""From what a server answers to a call to its outcome."""
+
+import json
+
+import pytest
+from mcp import MCPError
+
+from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.tool import JsonObject
+from pegboard.providers.mcp.answers import failure, outcome, problem_with
+from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS, UNSENT
+
+TEXT: JsonObject = {"content": [{"type": "text", "text": "größe"}]}
+NO_RESULT = ProviderFailed("dev~peer answered with something that is no tool result", may_have_run=True)
+
+
+@pytest.mark.behaviour("mcp.in.answers_intact")
+def test_a_result_is_passed_on_with_everything_in_it() -> None:
+    result: JsonObject = {
+        "content": [{"type": "text", "text": "größe", "annotations": {"x": 1}}, {"type": "hologram", "new": [None]}],
+        "structuredContent": {"total": 123456789012345678901234567890, "half": 0.5},
+        "_meta": {"com.example/trace": "1"},
+        "future": {"member": True},
+    }
+    found = outcome(result, "dev~peer")
+    assert isinstance(found, Returned)
+    assert json.loads(found.body) == result
+
+
+def test_a_result_marked_as_error_is_the_tool_s_own_failure() -> None:
+    found = outcome(TEXT | {"isError": True}, "dev~peer")
+    assert isinstance(found, ToolFailed)
+    assert json.loads(found.body) == TEXT | {"isError": True}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"content": "text"},
+        {"content": [7]},
+        {"content": [{"text": "no type"}]},
+        {"content": [], "resultType": "task"},
+    ],
+)
+def test_an_answer_no_client_could_read_is_a_failure_of_the_server(result: JsonObject) -> None:
+    assert outcome(result, "dev~peer") == NO_RESULT
+
+
+def test_a_result_that_asks_back_is_told_as_not_possible_yet() -> None:
+    assert outcome({"resultType": "input_required", "inputRequests": {}}, "dev~peer") == ProviderFailed(
+        "dev~peer asks for further input before it goes on, and that cannot be passed on yet", may_have_run=True
+    )
+
+
+def test_half_a_character_in_a_result_becomes_its_escape() -> None:
+    assert outcome({"content": [{"type": "text", "text": "\ud83d"}]}, "s") == Returned(
+        b'{"content":[{"type":"text","text":"\\ud83d"}]}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "expected"),
+    [
+        (-32602, "Unknown tool: x.", ProviderFailed("s refused the call: Unknown tool: x (error -32602)", False)),
+        (-32601, "Method not found", ProviderFailed("s refused the call: Method not found (error -32601)", False)),
+        (-32603, "It broke", ProviderFailed("s refused the call: It broke (error -32603)", True)),
+        (-32050, "Its own code", ProviderFailed("s refused the call: Its own code (error -32050)", True)),
+        (-32000, "Connection closed", ProviderFailed("s exited with code 9 before it answered", True)),
+        (NONSENSE, "the answer is not JSON", ProviderFailed("s answered, but the answer is not JSON", True)),
+        (UNSENT, "cannot be reached", ProviderFailed("s cannot be reached", False)),
+        (BROKEN_OFF, "broke off", ProviderFailed("s broke off", True)),
+        (STATUS - 401, "answered HTTP 401", ProviderFailed("s answered HTTP 401", False)),
+        (STATUS - 408, "answered HTTP 408", ProviderFailed("s answered HTTP 408", True)),
+        (STATUS - 502, "answered HTTP 502", ProviderFailed("s answered HTTP 502", True)),
+    ],
+)
+def test_an_error_says_what_happened_and_whether_the_tool_may_have_run(
+    code: int, message: str, expected: Outcome
+) -> None:
+    assert failure(MCPError(code, message), "s", "exited with code 9", str) == expected
+
+
+def test_an_error_does_not_repeat_a_secret_or_a_novel() -> None:
+    found = failure(
+        MCPError(-32603, "key hunter2 " + "x" * 10_000), "s", None, lambda text: text.replace("hunter2", "•••")
+    )
+    assert found.why.startswith("s refused the call: key ••• xxx")
+    assert len(found.why) < 2_100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"a": [1, 2.5, None, "größe 🔨", {"b": True}]}, None),
+        ({"a": "\ud83d"}, "the arguments hold half a character, which no JSON text can carry"),
+        ({"\ud83d": 1}, "the arguments hold half a character, which no JSON text can carry"),
+        ({"a": float("nan")}, "the arguments hold a number that is not finite, or are nested too deep"),
+        ({"a": float("inf")}, "the arguments hold a number that is not finite, or are nested too deep"),
+    ],
+)
+def test_arguments_that_no_message_can_carry_are_found_beforehand(arguments: Arguments, problem: str | None) -> None:
+    assert problem_with(arguments) == problem
