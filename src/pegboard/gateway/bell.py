@@ -16,8 +16,11 @@ class Listener:
         self._rung.set()
 
     async def wait(self) -> None:
-        await self._rung.wait()
-        self._rung = anyio.Event()
+        rung = self._rung
+        await rung.wait()
+        # Whoever waits beside this one may have laid out the next event already, and it may have been rung.
+        if self._rung is rung:
+            self._rung = anyio.Event()
 
 
 class Bell:

@@ -1,0 +1,267 @@
+"""Our own ports in memory, in the hands of a test: a policy store, an audit, and providers that do as they are told.
+
+They keep the ports' contracts unless a test tells them to break one.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+import anyio
+
+from pegboard.core.call import Admitted, CallRecord, Outcome, Returned
+from pegboard.core.catalogue import Down, Flaw, Health, Listing, Off, Starting, Up
+from pegboard.core.ids import PrincipalId, ServerKey, Source, ToolId
+from pegboard.core.policy import Decided
+from pegboard.core.server import Server
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.gateway.bell import Bell
+from pegboard.ports import AuditQuery, AuditRow, Progress, Ring, Saved, Stale
+
+SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+UP = Up(SINCE)
+STARTING = Starting(1, SINCE)
+OK = Returned(b'{"content":[]}')
+
+Answer: TypeAlias = Outcome | Callable[[Admitted, Progress | None], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True)
+class Save:
+    """One change that a store took."""
+
+    version: int
+    by: PrincipalId
+    what: str
+    at: datetime
+
+
+class MemoryStore:
+    """A policy store with optimistic concurrency and a bell for what other processes save."""
+
+    def __init__(self, decided: Decided | None = None) -> None:
+        self.decided = Decided() if decided is None else decided
+        self.saves: list[Save] = []
+        self.loads = 0
+        self.away: Exception | None = None
+        """Raised by everything until it is None again."""
+        self.loses_answers = False
+        """The next save is written, and then its answer is lost."""
+        self.hold: anyio.Event | None = None
+        """Until it is set, a save waits."""
+        self.asked = anyio.Event()
+        """Set when a save has begun."""
+        self._others = Bell()
+
+    async def load(self) -> Decided:
+        await anyio.lowlevel.checkpoint()
+        self.loads += 1
+        if self.away is not None:
+            raise self.away
+        return self.decided
+
+    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+        self.asked.set()
+        if self.hold is not None:
+            await self.hold.wait()
+        await anyio.lowlevel.checkpoint()
+        if self.away is not None:
+            raise self.away
+        if before.version != self.decided.version:
+            return Stale(self.decided.version)
+        self.decided = after
+        self.saves.append(Save(after.version, by, what, at))
+        if self.loses_answers:
+            self.loses_answers = False
+            raise ConnectionError("the connection was closed")
+        return Saved(after.version)
+
+    async def changes(self) -> AsyncGenerator[None, None]:
+        with self._others.listen() as bell:
+            while True:
+                await bell.wait()
+                if self.away is not None:
+                    raise self.away
+                yield
+
+    def decide_elsewhere(self, decided: Decided, *, ring: bool = True) -> None:
+        """Another process saves."""
+        self.decided = decided
+        if ring:
+            self._others.ring()
+
+    def go_away(self, error: Exception) -> None:
+        self.away = error
+        self._others.ring()
+
+    def come_back(self) -> None:
+        self.away = None
+
+
+class MemoryAudit:
+    def __init__(self) -> None:
+        self.records: list[CallRecord] = []
+
+    def record(self, record: CallRecord) -> None:
+        self.records.append(record)
+
+    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
+        """Newest first, by the fields a record has in itself."""
+        rows = [_row(number, record) for number, record in enumerate(self.records, start=1)]
+        fitting = [
+            row
+            for row in reversed(rows)
+            if query.tool in (None, row.tool)
+            and query.principal in (None, row.principal)
+            and query.ended in (None, row.ended)
+            and (query.before is None or row.number < query.before)
+        ]
+        return fitting[: query.limit]
+
+    @property
+    def dropped(self) -> int:
+        return 0
+
+
+def _row(number: int, record: CallRecord) -> AuditRow:
+    call = record.call
+    return AuditRow(
+        number=number,
+        at=call.at,
+        call_id=call.id,
+        parent_id=call.parent,
+        principal=call.principal,
+        client=call.client,
+        name=call.name,
+        tool=None if record.tool is None else str(record.tool),
+        ended=type(record.ended).__name__,
+        said="",
+        took_us=round(record.took.total_seconds() * 1_000_000),
+        argument_bytes=0,
+        result_bytes=0,
+    )
+
+
+class ScriptedProvider:
+    """A source of tools whose health, tools and answers a test sets as it goes."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.word = Listing(server.key, STARTING)
+        self.answers: dict[str, Answer] = {}
+        self.calls: list[Admitted] = []
+        self.given_up = 0
+        """Calls that were cancelled while they ran."""
+        self.lines: tuple[str, ...] = ()
+        self.restarts = 0
+        self.runs = 0
+        self.running = False
+        self.started = anyio.Event()
+        self.stopping = anyio.Event()
+        """Set when it was told to stop, before it has."""
+        self.stopped = anyio.Event()
+        self.may_stop: anyio.Event | None = None
+        """Until it is set, the provider is busy stopping."""
+        self.break_with: BaseException | None = None
+        """What `run` raises when `broken` is set, against its contract."""
+        self.broken = anyio.Event()
+        self.ends = anyio.Event()
+        """When it is set, `run` returns, against its contract."""
+        self._ring: Ring = lambda: None
+
+    @property
+    def source(self) -> Source:
+        return self.server.key
+
+    def listing(self) -> Listing:
+        return self.word
+
+    async def run(self, ring: Ring) -> None:
+        self._ring = ring
+        self.runs += 1
+        self.running = True
+        self.started.set()
+        ring()
+        try:
+            await self._live()
+        finally:
+            self.stopping.set()
+            if self.may_stop is not None:
+                with anyio.CancelScope(shield=True):
+                    await self.may_stop.wait()
+            self.running = False
+            self.stopped.set()
+
+    async def _live(self) -> None:
+        if self.break_with is not None:
+            await self.broken.wait()
+            raise self.break_with
+        await self.ends.wait()
+
+    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+        self.calls.append(admitted)
+        answer = self.answers.get(admitted.tool.id.name, OK)
+        if not callable(answer):
+            return answer
+        try:
+            return await answer(admitted, progress)
+        except anyio.get_cancelled_exc_class():
+            self.given_up += 1
+            raise
+
+    def restart(self) -> None:
+        self.restarts += 1
+
+    def log(self) -> Sequence[str]:
+        return self.lines
+
+    def becomes(self, health: Health, *tools: Tool, flaws: tuple[Flaw, ...] = ()) -> None:
+        self.word = Listing(self.source, health, tools, flaws)
+        self._ring()
+
+    def lists(self, *tools: Tool) -> None:
+        self.becomes(UP, *tools)
+
+    def falls(self, why: str = "it was unplugged") -> None:
+        """Down, with its last tools, as a provider keeps them."""
+        self.becomes(Down(SINCE, why), *self.word.tools)
+
+    def rests(self) -> None:
+        self.becomes(Off())
+
+
+class Providers:
+    """Makes providers as the gateway asks for them and keeps all it made, oldest first."""
+
+    def __init__(self, tools: Mapping[ServerKey, Sequence[Tool]] | None = None) -> None:
+        self.tools = {} if tools is None else tools
+        """What a server lists as soon as it runs; others stay in their start."""
+        self.made: list[ScriptedProvider] = []
+        self.prepare: Callable[[ScriptedProvider], None] = _unprepared
+
+    def __call__(self, server: Server) -> ScriptedProvider:
+        provider = ScriptedProvider(server)
+        if server.key in self.tools:
+            provider.word = Listing(server.key, UP, tuple(self.tools[server.key]))
+        self.prepare(provider)
+        self.made.append(provider)
+        return provider
+
+    def of(self, key: ServerKey) -> ScriptedProvider:
+        """The latest one made for this server."""
+        return [provider for provider in self.made if provider.source == key][-1]
+
+
+def _unprepared(provider: ScriptedProvider) -> None:
+    """As it was made."""
+
+
+def named(key: ServerKey, *names: str) -> tuple[Tool, ...]:
+    return tuple(Tool(ToolId(key, name), ToolSpec(name, description=f"Would {name}.")) for name in names)
+
+
+async def held_forever(admitted: Admitted, progress: Progress | None) -> Outcome:
+    """An answer that never comes."""
+    await anyio.sleep_forever()
+    raise AssertionError("unreachable")
