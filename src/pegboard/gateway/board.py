@@ -4,17 +4,24 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from pegboard.core.catalogue import Catalogue, Listing, catalogue
 from pegboard.core.ids import Source, ToolId, WireName
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open, Resolution, judge, resolve
+from pegboard.core.tool import Tool, canonical
 from pegboard.core.view import View
 
 from .bell import Bell
 
 REMEMBERED_VIEWS: Final = 1024
+REMEMBERED_TOOLS: Final = 2_000_000
+"""Summed over all views, because on a large board a few views weigh as much as a thousand on a small one."""
+
+RETIRED_NAMES: Final = 10_000
+"""How many names of tools that are gone one view keeps from being given to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,18 @@ class _Judged:
     verdicts: Mapping[ToolId, Open | Locked]
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one view was told last: the verdicts until the next change, the names beyond it."""
+
+    resolution: Resolution | None
+    held: Mapping[WireName, ToolId]
+
+    @property
+    def weight(self) -> int:
+        return len(self.held) if self.resolution is None else len(self.held) + len(self.resolution.verdicts)
+
+
 @dataclass
 class Board:
     policy: Policy = field(default_factory=Policy)
@@ -41,13 +60,14 @@ class Board:
     notices: Mapping[str, Notice] = field(default_factory=dict[str, Notice])
 
     def __post_init__(self) -> None:
-        self._resolutions: OrderedDict[View, Resolution] = OrderedDict()
-        self._held: OrderedDict[View, Mapping[WireName, ToolId]] = OrderedDict()
+        self._told: OrderedDict[View, _Told] = OrderedDict()
+        self._weight = 0
         self._judged: dict[Source, _Judged] = {}
 
     def hang(self, listing: Listing) -> None:
         """Take a provider's latest word in place of its former one."""
-        if self.catalogue.listings.get(listing.source) == listing:
+        former = self.catalogue.listings.get(listing.source)
+        if former is not None and _same(former, listing):
             return
         others = (known for source, known in self.catalogue.listings.items() if source != listing.source)
         self._swap(catalogue((*others, listing)), self.policy)
@@ -59,12 +79,15 @@ class Board:
             self._swap(catalogue(rest), self.policy)
 
     def decide(self, policy: Policy) -> None:
-        if policy != self.policy:
+        if not _equal(policy, self.policy):
             self._swap(self.catalogue, policy)
 
     def notice(self, notice: Notice) -> None:
-        self.notices = {**self.notices, notice.subject: notice}
-        self.changed.ring()
+        """The same words again are no news: they keep the time at which they were first true."""
+        known = self.notices.get(notice.subject)
+        if known is None or known.text != notice.text:
+            self.notices = {**self.notices, notice.subject: notice}
+            self.changed.ring()
 
     def forget_notice(self, subject: str) -> None:
         if subject in self.notices:
@@ -73,19 +96,22 @@ class Board:
 
     def resolution(self, view: View) -> Resolution:
         """The verdicts for this view: worked out once after a change, remembered until the next."""
-        known = self._resolutions.get(view)
-        if known is not None:
-            self._resolutions.move_to_end(view)
-            return known
-        fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=self._held.get(view, {}))
-        self._resolutions[view] = fresh
-        self._held[view] = fresh.by_name
-        self._held.move_to_end(view)
-        while len(self._resolutions) > REMEMBERED_VIEWS:
-            self._resolutions.popitem(last=False)
-        while len(self._held) > REMEMBERED_VIEWS:
-            self._held.popitem(last=False)
+        known = self._told.get(view)
+        if known is not None and known.resolution is not None:
+            self._told.move_to_end(view)
+            return known.resolution
+        held: Mapping[WireName, ToolId] = {} if known is None else known.held
+        fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
+        self._remember(view, _Told(fresh, _held(held, fresh.by_name)))
         return fresh
+
+    def _remember(self, view: View, told: _Told) -> None:
+        former = self._told.pop(view, None)
+        self._told[view] = told
+        self._weight += told.weight - (0 if former is None else former.weight)
+        while len(self._told) > 1 and (len(self._told) > REMEMBERED_VIEWS or self._weight > REMEMBERED_TOOLS):
+            _, forgotten = self._told.popitem(last=False)
+            self._weight -= forgotten.weight
 
     def _judge(self, listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
         """One provider's new word costs only its own tools: the others' verdicts are still at hand."""
@@ -97,5 +123,41 @@ class Board:
 
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
         self.catalogue, self.policy = catalogue, policy
-        self._resolutions.clear()
+        for view, told in self._told.items():
+            if told.resolution is not None:
+                self._told[view] = _Told(None, told.held)
+        self._weight = sum(told.weight for told in self._told.values())
         self.changed.ring()
+
+
+def _equal(one: Policy, other: Policy) -> bool:
+    try:
+        return one == other
+    except RecursionError:  # an approved schema that is nested too deeply to be compared
+        return False
+
+
+def _same(former: Listing, latest: Listing) -> bool:
+    """By what a model would see: to Python 1, 1.0 and True are equal, in a schema they are three things."""
+    return (
+        (former.health, former.flaws) == (latest.health, latest.flaws)
+        and len(former.tools) == len(latest.tools)
+        and all(map(_same_tool, former.tools, latest.tools))
+    )
+
+
+def _same_tool(former: Tool, latest: Tool) -> bool:
+    return former is latest or (
+        former.id == latest.id
+        and former.spec.fingerprint == latest.spec.fingerprint
+        and canonical(former.extra) == canonical(latest.extra)
+    )
+
+
+def _held(before: Mapping[WireName, ToolId], now: Mapping[WireName, ToolId]) -> Mapping[WireName, ToolId]:
+    """A name stays its tool's own after the tool has gone: who still knows the old list must not reach another."""
+    retired = {name: id for name, id in before.items() if name not in now}
+    if not retired:
+        return now
+    newest = islice(retired.items(), max(0, len(retired) - RETIRED_NAMES), None)
+    return {**dict(newest), **now}
