@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
@@ -14,6 +14,9 @@ from .tool import Json, Tool
 Arguments: TypeAlias = Mapping[str, Json]
 Validate: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
 """Problems with these arguments, each naming the argument; empty when they fit."""
+
+_SHOWN: Final = 128
+"""Of a name that means nothing, as much as any real name has."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bo
     id = resolution.by_name.get(call.name)
     if id is None:
         return UnknownTool(call.name, closest(call.name, resolution.by_name))
-    match resolution.verdicts[id]:
+    verdict = resolution.verdicts[id]
+    match verdict:
         case Absent():
             return UnknownTool(call.name, closest(call.name, resolution.by_name))
         case Locked(_, reason):
@@ -113,6 +117,8 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bo
         case Open(tool):
             problems = validate(tool, call.arguments)
             return BadArguments(id, problems) if problems else Admitted(call, tool, confirm)
+        case _:
+            assert_never(verdict)
 
 
 def refusal_text(refusal: Refusal) -> str:
@@ -124,7 +130,8 @@ def refusal_text(refusal: Refusal) -> str:
                 if near
                 else "List the tools to see what there is."
             )
-            return f"There is no tool {name!r} here. {hint}"
+            shown = name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
+            return f"There is no tool {shown!r} here. {hint}"
         case ToolIsLocked(_, reason):
             return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
         case BadArguments(tool, problems):

@@ -1,0 +1,204 @@
+"""Overrides: field by field the most specific wins, what is unset says nothing, and every field can be cleared."""
+
+from dataclasses import fields, replace
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
+
+from pegboard.core.commands import SetOverride, apply
+from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.override import FIELDS, PLAIN, Appearance, Override, OverrideIndex, appearance
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Policy, Switch
+from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.status import Status
+from pegboard.core.view import View
+
+READ = ToolId(GITHUB, "read")
+DEV = ToolsetId("dev")
+ROWS = (
+    Override(DEV, Pattern("*", "*"), renderer="text"),
+    Override(DEV, Pattern("*", "r*"), renderer="code"),
+    Override(DEV, Pattern("*", "rea*"), renderer="diff"),
+    Override(DEV, Pattern("*", "read"), renderer="table"),
+    Override(DEV, Pattern("github", "*"), renderer="html"),
+    Override(DEV, Pattern("github", "read"), renderer="json"),
+    Override(DEV, READ, renderer="markdown"),
+)
+"""Weakest first."""
+
+SAYS_ALL = Override(
+    DEV,
+    READ,
+    renderer="code",
+    renderer_config={"language": "python"},
+    name_override="Read it",
+    description_override="Reads",
+    requires_confirmation=True,
+    enabled=False,
+)
+
+
+@pytest.mark.behaviour(
+    "overrides.renderer", "overrides.name_is_for_display", "overrides.description", "overrides.requires_confirmation"
+)
+def test_an_override_says_what_it_sets_and_where_each_field_came_from() -> None:
+    assert appearance(READ, [SAYS_ALL]) == Appearance(
+        renderer="code",
+        renderer_config={"language": "python"},
+        name_override="Read it",
+        description_override="Reads",
+        requires_confirmation=True,
+        enabled=False,
+        origin=dict.fromkeys(FIELDS, SAYS_ALL),
+    )
+
+
+def test_the_fields_of_an_override_are_those_that_are_merged() -> None:
+    assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, "declared"]
+    assert [f.name for f in fields(Appearance)] == [*FIELDS, "origin"]
+
+
+@pytest.mark.behaviour(
+    "overrides.exact_id_wins", "overrides.exact_scope_before_exact_name", "overrides.more_literals_win"
+)
+def test_the_most_specific_wins_in_whatever_order_they_were_written() -> None:
+    for strongest in range(1, len(ROWS) + 1):
+        told = ROWS[:strongest]
+        for rows in (told, told[::-1]):
+            assert appearance(READ, rows).renderer == told[-1].renderer
+    for rows in permutations(ROWS[-3:]):
+        assert appearance(READ, rows).renderer == "markdown"
+
+
+@pytest.mark.behaviour("overrides.more_literals_win")
+def test_among_equals_the_later_one_wins() -> None:
+    one, other = Override(DEV, Pattern("*", "r*d"), renderer="a"), Override(DEV, Pattern("*", "re*"), renderer="b")
+    assert appearance(READ, [one, other]).renderer == "b"
+    assert appearance(READ, [other, one]).renderer == "a"
+
+
+@pytest.mark.behaviour("overrides.field_by_field", "overrides.unset_is_not_false")
+def test_each_field_is_decided_by_itself() -> None:
+    rows = [
+        Override(DEV, Pattern("*", "*"), enabled=False, renderer="text", requires_confirmation=True),
+        Override(DEV, Pattern("github", "*"), renderer="code"),
+        Override(DEV, READ, name_override="Read", requires_confirmation=False),
+    ]
+    shown = appearance(READ, rows)
+    assert (shown.enabled, shown.renderer, shown.name_override, shown.requires_confirmation) == (
+        False,
+        "code",
+        "Read",
+        False,
+    )
+    assert shown.origin == {
+        "enabled": rows[0],
+        "renderer": rows[1],
+        "name_override": rows[2],
+        "requires_confirmation": rows[2],
+    }
+
+
+@pytest.mark.behaviour("overrides.person_on_top_of_declared")
+def test_a_persons_word_lies_on_the_declared_base_however_specific_that_is() -> None:
+    declared = Override(DEV, READ, renderer="declared", name_override="Declared", declared=True)
+    person = Override(DEV, Pattern("*", "*"), renderer="person")
+    shown = appearance(READ, [person, declared])
+    assert (shown.renderer, shown.name_override) == ("person", "Declared")
+
+
+@pytest.mark.behaviour("overrides.per_toolset", "overrides.per_server_when_standalone")
+def test_an_override_is_seen_in_its_own_toolset_only() -> None:
+    rows = [
+        Override(DEV, Pattern("files", "*"), renderer="code"),
+        Override(ToolsetId("docs"), Pattern("*", "*"), renderer="html"),
+    ]
+    assert appearance(ToolId(DEV_FILES, "read"), rows).renderer == "code"
+    assert appearance(ToolId(DOCS_FILES, "read"), rows).renderer == "html"
+    assert appearance(ToolId(BUILTINS, "read"), rows) == PLAIN
+    assert appearance(READ, [Override(ToolsetId("docs"), READ, renderer="never")]) == PLAIN
+
+
+def decided(board: Board, *rows: Override) -> Policy:
+    return board.deciding(overrides=rows).policy
+
+
+OPEN_BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write")])
+
+
+@pytest.mark.behaviour("overrides.enabled_hides", "ids.unchanged_by_override", "overrides.provider_untouched")
+def test_an_override_hides_one_tool_and_renames_and_changes_none() -> None:
+    plain = resolve(OPEN_BOARD.catalogue, OPEN_BOARD.policy, View(ME))
+    hidden = resolve(OPEN_BOARD.catalogue, decided(OPEN_BOARD, SAYS_ALL), View(ME))
+    verdict = hidden.verdicts[READ]
+    assert isinstance(verdict, Locked)
+    assert (verdict.status, verdict.tool) == (Status.DISABLED_BY_USER, OPEN_BOARD.tools[READ])
+    assert hidden.verdicts[ToolId(GITHUB, "write")] == plain.verdicts[ToolId(GITHUB, "write")]
+    assert hidden.names == plain.names
+
+
+@pytest.mark.behaviour("overrides.unset_is_not_false")
+def test_a_row_that_only_sets_a_renderer_does_not_switch_a_tool_on() -> None:
+    rows = (Override(DEV, Pattern("*", "*"), enabled=False), Override(DEV, READ, renderer="code"))
+    assert isinstance(resolve(OPEN_BOARD.catalogue, decided(OPEN_BOARD, *rows), View(ME)).verdicts[READ], Locked)
+
+
+def test_a_more_specific_row_that_says_enabled_shows_the_tool_again() -> None:
+    rows = (Override(DEV, Pattern("*", "*"), enabled=False), Override(DEV, READ, enabled=True))
+    resolution = resolve(OPEN_BOARD.catalogue, decided(OPEN_BOARD, *rows), View(ME))
+    assert [type(verdict) for verdict in resolution.verdicts.values()] == [Open, Locked]
+
+
+def test_a_switch_thrown_on_shows_what_a_pattern_hides() -> None:
+    hidden = OPEN_BOARD.deciding(
+        overrides=(Override(DEV, Pattern("*", "*"), enabled=False),), switches={READ: Switch(True, ME, NOW)}
+    )
+    assert isinstance(resolve(hidden.catalogue, hidden.policy, View(ME)).verdicts[READ], Open)
+
+
+@pytest.mark.behaviour("overrides.clearable")
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_can_be_cleared_again_and_a_row_that_says_nothing_is_dropped(field: str) -> None:
+    policy = applied(OPEN_BOARD.policy, SAYS_ALL)
+    cleared = applied(policy, replace(SAYS_ALL, **{field: None}))  # type: ignore[arg-type]  # only fields that may be None
+    assert getattr(cleared.overrides.for_tool(READ), field) is None
+    assert [*cleared.overrides.for_tool(READ).origin] == [name for name in FIELDS if name != field]
+    assert applied(cleared, Override(DEV, READ)).decided.overrides == ()
+
+
+def applied(policy: Policy, override: Override) -> Policy:
+    after = apply(policy, SetOverride(override), ME, NOW)
+    assert isinstance(after, Policy)
+    return after
+
+
+targets = st.one_of(
+    st.sampled_from([READ, ToolId(GITHUB, "write"), ToolId(DEV_FILES, "read"), ToolId(DOCS_FILES, "read")]),
+    st.builds(Pattern, st.sampled_from(["*", "github", "dev", "g*"]), st.sampled_from(["*", "read", "r*", "?????"])),
+)
+rows = st.builds(
+    Override,
+    st.sampled_from([DEV, ToolsetId("docs")]),
+    targets,
+    renderer=st.sampled_from([None, "a", "b"]),
+    enabled=st.sampled_from([None, True, False]),
+    declared=st.booleans(),
+)
+
+
+@pytest.mark.behaviour("overrides.applied_to_discovered_tools")
+@given(st.lists(rows, max_size=8))
+def test_the_index_says_what_holding_every_row_against_the_tool_says(each: list[Override]) -> None:
+    for id in (READ, ToolId(DEV_FILES, "read"), ToolId(DOCS_FILES, "write"), ToolId(BUILTINS, "read")):
+        fitting = [(not r.declared, r.specificity, place, r) for place, r in enumerate(each) if r.fits(id)]
+        ranked = [row for *_, row in sorted(fitting, key=lambda one: one[:3])]
+        expected = {name: [r for r in ranked if getattr(r, name) is not None] for name in FIELDS}
+        index = OverrideIndex(tuple(each))
+        shown = index.for_tool(id)
+        assert shown.origin == {name: said[-1] for name, said in expected.items() if said}
+        assert all(getattr(shown, name) == getattr(row, name) for name, row in shown.origin.items())
+        assert index.hides(id) is (shown.enabled is False)
