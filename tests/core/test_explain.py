@@ -1,0 +1,117 @@
+"""The trail: every step that was taken for a tool, what each said, and where it ended."""
+
+import pytest
+from tests.core.boards import DEV_FILES, GITHUB, ME, NOW, OFF, Board, board, tool
+
+from pegboard.core.explain import QUESTIONS, Step, Trail, explain, selection_text
+from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, WireName
+from pegboard.core.policy import Switch
+from pegboard.core.resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Open
+from pegboard.core.rules import RULES
+from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.status import OwnerOff, SwitchedOff
+from pegboard.core.view import View
+
+READ = ToolId(GITHUB, "read")
+BOARD = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])
+ONLY_WRITE = Selection(TheseToolsets(()), ("write",))
+YES = [Step(QUESTIONS[rule.__name__], True, "yes") for rule in RULES]
+
+
+def trail(made: Board, *narrowings: Selection, by: PrincipalId = ME) -> Trail:
+    told = explain(made.catalogue, made.policy, View(by, narrowings), READ)
+    assert told is not None
+    return told
+
+
+@pytest.mark.behaviour("explain.every_step")
+def test_an_open_tool_passed_every_step() -> None:
+    assert trail(BOARD, Selection()) == Trail(
+        READ,
+        Open(BOARD.tools[READ]),
+        "read",
+        (
+            Step("Does the board's selection choose it?", True, "yes: toolsets all"),
+            Step("Is me granted it?", True, "granted: everything"),
+            Step("Does the request keep it?", True, "toolsets all"),
+            *YES,
+        ),
+    )
+
+
+def test_each_rule_that_locks_says_so_in_the_words_of_the_refusal() -> None:
+    off = BOARD.deciding(switches={READ: OFF, GITHUB: Switch(False, ME, NOW)})
+    told = trail(off)
+    assert told.verdict == Locked(
+        BOARD.tools[READ], OwnerOff(GITHUB, Switch(False, ME, NOW)), (SwitchedOff(READ, OFF),)
+    )
+    assert [step for step in told.steps if not step.lets] == [
+        Step(
+            "Is its server and toolset on?",
+            False,
+            "server_disabled: Server dev~github is off: switched off by me on 2026-01-02. "
+            "Ask the user to enable the server first: pegboard servers enable SERVER, or in the UI.",
+        ),
+        Step(
+            "Is the tool switched on?",
+            False,
+            "disabled_by_user: mcp:dev~github:read was switched off by me on 2026-01-02 (out of order). "
+            "Ask the user to switch the tool on again in the UI.",
+        ),
+    ]
+
+
+def test_every_rule_has_its_question() -> None:
+    assert [*QUESTIONS] == [rule.__name__ for rule in RULES]
+
+
+@pytest.mark.behaviour("explain.absent_names_the_step")
+def test_the_trail_of_an_absent_tool_ends_with_the_step_that_removed_it() -> None:
+    unselected = trail(BOARD.declaring(selection=ONLY_WRITE), Selection())
+    assert (unselected.verdict, unselected.wire_name) == (Absent(BOARD.tools[READ], NotSelected()), None)
+    assert unselected.steps[: -len(RULES)] == (
+        Step("Does the board's selection choose it?", False, "no: toolsets none, plus write"),
+    )
+
+    ungranted = trail(BOARD.deciding(grants={ME: frozenset({ToolsetId("docs")})}), Selection())
+    assert ungranted.verdict == Absent(BOARD.tools[READ], NotGranted())
+    assert ungranted.steps[1 : -len(RULES)] == (Step("Is me granted it?", False, "granted: docs"),)
+
+    narrowed = trail(BOARD, Selection(), ONLY_WRITE, Selection())
+    assert narrowed.verdict == Absent(BOARD.tools[READ], NarrowedAway(ONLY_WRITE))
+    assert narrowed.steps[2 : -len(RULES)] == (
+        Step("Does the request keep it?", True, "toolsets all"),
+        Step("Does the request keep it?", False, "toolsets none, plus write"),
+    )
+
+
+def test_a_tool_outside_the_view_is_still_told_what_else_would_lock_it() -> None:
+    told = trail(BOARD.deciding(switches={READ: OFF}), ONLY_WRITE)
+    assert [step.asked for step in told.steps if not step.lets] == [
+        "Does the request keep it?",
+        "Is the tool switched on?",
+    ]
+
+
+def test_a_tool_that_the_catalogue_does_not_have_has_no_trail() -> None:
+    assert explain(BOARD.catalogue, BOARD.policy, View(ME), ToolId(GITHUB, "nothing")) is None
+
+
+def test_the_trail_names_the_tool_as_this_caller_sees_it() -> None:
+    held = {WireName("read"): ToolId(DEV_FILES, "read")}
+    told = explain(BOARD.catalogue, BOARD.policy, View(ME), READ, held=held)
+    assert told is not None
+    assert told.wire_name == "dev__read"
+
+
+@pytest.mark.parametrize(
+    ("selection", "text"),
+    [
+        (Selection(), "toolsets all"),
+        (Selection(TheseToolsets(())), "toolsets none"),
+        (Selection(TheseToolsets(("a", "b")), ("x",), ("y", "z")), "toolsets a, b, plus x, minus y, z"),
+        (Selection(Everything(), (), ("y",)), "toolsets all, minus y"),
+    ],
+)
+def test_a_selection_is_told_in_words(selection: Selection, text: str) -> None:
+    assert selection_text(selection) == text

@@ -1,0 +1,83 @@
+"""Which servers run, what first sight records, and what another policy would change."""
+
+from dataclasses import replace
+
+import pytest
+from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, board, key, server, tool, toolset
+
+from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.commands import TakeBaseline
+from pegboard.core.ids import Source, ToolId, ToolsetId
+from pegboard.core.resolve import Locked, Open
+from pegboard.core.running import first_sight, wanted
+from pegboard.core.selection import Selection
+from pegboard.core.server import Trust
+from pegboard.core.status import SwitchedOff
+from pegboard.core.view import View
+from pegboard.core.whatif import Shift, WhatIf, what_if
+
+READ, WRITE = tool(GITHUB, "read"), tool(GITHUB, "write")
+BOARD = board([READ, WRITE, tool(DEV_FILES, "read"), tool(DOCS_FILES, "read")], trust=Trust.BASELINE)
+
+
+def test_a_server_runs_when_it_and_its_toolset_are_on_and_it_was_reviewed() -> None:
+    assert [*wanted(BOARD.policy)] == [DEV_FILES, GITHUB, DOCS_FILES]
+    assert [*wanted(BOARD.deciding(switches={GITHUB: OFF}).policy)] == [DEV_FILES, DOCS_FILES]
+    assert [*wanted(BOARD.deciding(switches={GITHUB.toolset: OFF}).policy)] == [DOCS_FILES]
+    assert [*wanted(BOARD.deciding(switches={READ.id: OFF}).policy)] == [DEV_FILES, GITHUB, DOCS_FILES]
+    quarantined = BOARD.with_server(server(GITHUB, quarantined=True))
+    assert GITHUB not in wanted(quarantined.policy)
+    assert [*wanted(BOARD.declaring(toolsets={ToolsetId("dev"): toolset("dev", enabled=False)}).policy)] == [DOCS_FILES]
+
+
+UP = Up(NOW)
+
+
+def listing(source: Source = GITHUB, health: Health = UP) -> Listing:
+    return Listing(source, health, (READ, WRITE))
+
+
+@pytest.mark.behaviour("approvals.trust_baseline")
+def test_first_sight_of_a_baseline_server_records_all_that_it_lists() -> None:
+    assert first_sight(listing(), BOARD.policy) == TakeBaseline(GITHUB, {READ.id: READ.spec, WRITE.id: WRITE.spec})
+
+
+@pytest.mark.behaviour("approvals.trust_open", "approvals.trust_strict")
+@pytest.mark.parametrize("trust", [Trust.OPEN, Trust.STRICT])
+def test_a_server_of_another_trust_has_no_first_sight(trust: Trust) -> None:
+    assert first_sight(listing(), BOARD.deciding(trust={GITHUB: trust}).policy) is None
+
+
+@pytest.mark.parametrize("health", [Starting(1, NOW), Down(NOW, "gone"), NeedsSignIn(NOW, "https://a.test"), Off()])
+def test_a_server_that_is_not_up_has_not_been_seen(health: Health) -> None:
+    assert first_sight(listing(GITHUB, health), BOARD.policy) is None
+
+
+def test_nothing_else_has_a_first_sight() -> None:
+    decided = BOARD.policy.decided
+    seen = replace(BOARD.policy, decided=replace(decided, baselined={GITHUB: NOW}))
+    assert first_sight(listing(), seen) is None
+    assert first_sight(listing(), BOARD.with_server(server(GITHUB, quarantined=True)).policy) is None
+    assert first_sight(listing(key("no~where")), BOARD.policy) is None
+    assert first_sight(listing(MATH), BOARD.policy) is None
+
+
+def test_what_if_tells_which_tools_would_change_their_verdict_and_why() -> None:
+    after = BOARD.deciding(switches={READ.id: OFF}).policy
+    assert what_if(BOARD.catalogue, BOARD.policy, after, View(ME)) == WhatIf(
+        shifts=(Shift(READ.id, Open(READ), Locked(READ, SwitchedOff(READ.id, OFF))),), gone=(), fresh=()
+    )
+    assert what_if(BOARD.catalogue, BOARD.policy, BOARD.policy, View(ME)) == WhatIf((), (), ())
+
+
+def test_what_if_tells_servers_that_come_and_go_without_listing_their_tools_twice() -> None:
+    new = key("dev~new")
+    servers = {k: s for k, s in BOARD.policy.declared.servers.items() if k != GITHUB}
+    after = BOARD.declaring(servers={**servers, new: server(new)}).policy
+    assert what_if(BOARD.catalogue, BOARD.policy, after, View(ME)) == WhatIf((), gone=(GITHUB,), fresh=(new,))
+
+
+def test_what_if_sees_what_another_selection_takes_away() -> None:
+    after = BOARD.declaring(selection=Selection(disabled=("mcp:docs~files",))).policy
+    shifted = what_if(BOARD.catalogue, BOARD.policy, after, View(ME)).shifts
+    assert [shift.tool for shift in shifted] == [ToolId(DOCS_FILES, "read")]
