@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+import anyio.to_thread
 import asyncpg
 
 
@@ -27,6 +28,9 @@ class Sqlite:
         self.url = f"sqlite:///{path}"
 
     async def run(self, statement: str) -> Sequence[tuple[Any, ...]]:
+        return await anyio.to_thread.run_sync(self._run, statement)
+
+    def _run(self, statement: str) -> Sequence[tuple[Any, ...]]:
         connection = sqlite3.connect(self.path)
         try:
             rows = connection.execute(statement).fetchall()

@@ -15,8 +15,8 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.ports import Saved
-from pegboard.store import Store
-from pegboard.store.text import KEY_BYTES, holdable, key, restored
+from pegboard.store import Store, StoreError
+from pegboard.store.text import KEY_BYTES, MOST_LEVELS, holdable, key, restored
 
 ONE_FIXTURE_MANY_EXAMPLES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.large_base_example]
 BY = PrincipalId("local")
@@ -67,6 +67,28 @@ async def test_an_approved_schema_keeps_its_fingerprint(store: Store, schema: di
     written, read = await kept(store, Decided(approvals={tool: Approval(spec, BY, now())}))
     assert read == written
     assert read.approvals[tool].fingerprint == spec.fingerprint
+
+
+def nested(levels: int) -> dict[str, Json]:
+    value: dict[str, Json] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("levels", [MOST_LEVELS, 5000])
+async def test_a_schema_too_deep_to_be_read_again_is_refused_and_leaves_the_store_usable(
+    store: Store, levels: int
+) -> None:
+    tool = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read")
+    deep = Approval(ToolSpec("read", input_schema=nested(levels)), BY, now())
+    with pytest.raises(StoreError, match=r"Version 1 cannot be kept: .*nested more than 500 levels deep"):
+        await kept(store, Decided(approvals={tool: deep}))
+    # The spec itself is one level around its schema.
+    fine = Approval(ToolSpec("read", input_schema=nested(MOST_LEVELS - 1)), BY, now())
+    written, read = await kept(store, Decided(approvals={tool: fine}))
+    assert read.approvals[tool].fingerprint == written.approvals[tool].fingerprint
 
 
 @pytest.mark.anyio

@@ -63,6 +63,7 @@ class AuditLog:
         self._none = asyncio.Event()
         self._none.set()
         self._last_call = asyncio.Event()
+        self._hurried = False
         self._closed = False
         self._dropped = 0
         self._overflowing = False
@@ -103,6 +104,7 @@ class AuditLog:
     async def written(self) -> None:
         """Waits until no record waits, and hurries them along."""
         if self._queue:
+            self._hurried = True
             self._enough.set()
         await self._none.wait()
 
@@ -167,9 +169,10 @@ class AuditLog:
         for _ in range(count):
             self._queue.popleft()
         if not self._queue:
+            self._hurried = False
             self._some.clear()
             self._none.set()
-        if len(self._queue) < self._limits.batch:
+        if len(self._queue) < self._limits.batch and not self._hurried:
             self._enough.clear()
         if len(self._queue) < self._limits.queue // 2:
             self._overflowing = False

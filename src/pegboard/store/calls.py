@@ -69,8 +69,8 @@ def _ended(record: CallRecord) -> tuple[str, str, int]:
             return "cancelled", "", 0
         case ToolIsLocked(_, reason):
             return status(reason).value, sentence(reason), 0
-        case UnknownTool(name, near):
-            return "unknown_tool", refusal_text(UnknownTool(name[:SAID_AT_MOST], near)), 0
+        case UnknownTool() as refusal:
+            return "unknown_tool", refusal_text(refusal), 0
         case BadArguments(_, problems):
             # A problem may quote the argument, and arguments are not kept.
             return "bad_arguments", f"The arguments did not fit the tool. Problems: {len(problems)}.", 0

@@ -18,6 +18,7 @@ from .database import Database
 from .errors import StoreError
 from .rows import EVERY, Difference, decided, differences
 from .schema import policy_versions
+from .text import TooDeepError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class StoredPolicy:
     async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
         if after.version <= before.version:
             raise ValueError(f"Version {after.version} cannot follow version {before.version}.")
-        changes = await anyio.to_thread.run_sync(differences, before, after)
         try:
+            changes = await anyio.to_thread.run_sync(differences, before, after)
             async with self._database.writing() as connection:
                 await self._database.alone(connection)
                 current = await _version(connection)
@@ -63,6 +64,11 @@ class StoredPolicy:
                 for change in changes:
                     await _write(connection, change)
                 await self._database.ring(connection)
+        except TooDeepError as error:
+            raise StoreError(
+                f"Version {after.version} cannot be kept: {error}. Nothing of it was. Leave out the server or override "
+                f"that brings it."
+            ) from error
         except IntegrityError as error:
             raise StoreError(
                 f"{self._database.where} refused version {after.version}: it contradicts itself or what is stored "

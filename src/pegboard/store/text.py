@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Dialect, Text
@@ -54,7 +54,40 @@ def whole(text: str) -> str | None:
 
 def document(value: object) -> str:
     """As readable as JSON gets. What an engine cannot hold is escaped by the column."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        raise TooDeepError from None
+    # Most values do not have as many brackets as levels are allowed, and need no closer look.
+    if text.count("{") + text.count("[") > MOST_LEVELS and _is_deep(value):
+        raise TooDeepError
+    return text
+
+
+MOST_LEVELS: Final = 500
+"""A row that can be written must be readable later, from a stack that may be deeper then."""
+
+
+class TooDeepError(ValueError):
+    def __init__(self) -> None:
+        super().__init__(f"a schema or setting is nested more than {MOST_LEVELS} levels deep")
+
+
+def _is_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = [inner for item in level for inner in _inside(item)]
+    return any(isinstance(item, dict | list) for item in level)
+
+
+def _inside(item: object) -> Iterable[object]:
+    match item:
+        case dict():
+            return item.values()
+        case list():
+            return item
+        case _:
+            return ()
 
 
 class Words(TypeDecorator[str]):

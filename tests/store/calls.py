@@ -1,0 +1,39 @@
+"""Calls as the gateway records them."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from pegboard.core.call import Arguments, Call, CallRecord, Outcome, Refusal, Returned
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
+
+TOOL = ToolId(ServerKey(ToolsetId("dev"), ServerId("fs")), "read_file")
+NOON = datetime(2026, 7, 28, 12, 0, tzinfo=UTC)
+EMPTY = Returned(b'{"content":[]}')
+_numbers = count()
+
+
+def record(
+    ended: Refusal | Outcome = EMPTY,
+    *,
+    at: datetime = NOON,
+    id: str | None = None,
+    principal: PrincipalId = LOCAL,
+    tool: ToolId | None = TOOL,
+    name: str = "read_file",
+    arguments: Arguments | None = None,
+    raw: bytes | None = b"{}",
+    client: str = "claude",
+    parent: CallId | None = None,
+    took: timedelta = timedelta(milliseconds=3),
+) -> CallRecord:
+    call = Call(
+        CallId(f"call-{next(_numbers)}" if id is None else id),
+        WireName(name),
+        arguments or {},
+        principal,
+        at,
+        raw,
+        client,
+        parent,
+    )
+    return CallRecord(call, tool, ended, took)

@@ -1,0 +1,65 @@
+"""A process of its own that uses a store, to be run beside another one or to be killed.
+
+    python -m tests.store.saver URL share NAME TIMES    saves so many grants, whoever else saves
+    python -m tests.store.saver URL endless             saves one version after the other and records calls
+
+What `endless` has done is told on standard output: `saved VERSION` once a save is acknowledged, and
+`recorded NUMBER MICROSECONDS` once a call is recorded, with its time.
+"""
+
+import sys
+from dataclasses import replace
+from itertools import count
+
+import anyio
+from tests.store.calls import NOON, record
+from tests.store.engines import now
+
+from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.policy import Decided, Switch
+from pegboard.ports import Saved
+from pegboard.store import Store, open_store
+from pegboard.store.calls import microseconds
+
+DEV = ToolsetId("dev")
+
+
+def version(number: int) -> Decided:
+    """Two tables tell the number, so that half a version would show."""
+    switch = Switch(number % 2 == 0, LOCAL, NOON, f"version {number}")
+    return Decided(number, switches={DEV: switch}, grants={PrincipalId(f"p{number}"): frozenset({DEV})})
+
+
+async def share(store: Store, name: str, times: int) -> None:
+    for number in range(times):
+        while True:
+            before = await store.policy.load()
+            grants = {**before.grants, PrincipalId(f"{name}{number}"): frozenset({DEV})}
+            after = replace(before, version=before.version + 1, grants=grants)
+            if isinstance(await store.policy.save(before, after, by=PrincipalId(name), what="share", at=now()), Saved):
+                break
+
+
+async def endless(store: Store) -> None:
+    before = Decided()
+    for number in count(1):
+        after = version(number)
+        assert await store.policy.save(before, after, by=LOCAL, what="endless", at=now()) == Saved(number)
+        print(f"saved {number}", flush=True)
+        before = after
+        at = now()
+        store.audit.record(record(at=at, id=str(number)))
+        print(f"recorded {number} {microseconds(at)}", flush=True)
+
+
+async def main(*arguments: str) -> None:
+    url, what, *rest = arguments
+    async with open_store(url, clock=now) as store:
+        if what == "share":
+            await share(store, rest[0], int(rest[1]))
+        else:
+            await endless(store)
+
+
+if __name__ == "__main__":
+    anyio.run(main, *sys.argv[1:])

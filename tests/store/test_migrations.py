@@ -1,0 +1,170 @@
+"""A database comes up to date when it is opened, whoever else opens it, and never by losing anything."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+from tests.store.engines import Engine, Postgres, Sqlite, now
+from tests.store.processes import finished
+from tests.store.saver import version
+
+from pegboard.core.ids import LOCAL
+from pegboard.core.policy import Decided
+from pegboard.ports import Saved
+from pegboard.store import StoreError, open_store
+from pegboard.store.database import Database
+from pegboard.store.migrate import SCRIPTS, migrate, revision
+from pegboard.store.postgres import PostgresDatabase
+from pegboard.store.schema import REVISION, REVISION_TABLE, metadata
+from pegboard.store.sqlite import SqliteDatabase
+
+pytestmark = pytest.mark.anyio
+
+SEED_TABLES = {"toolsets", "toolset_mcp_servers", "tool_overrides"}
+
+
+async def opened(engine: Engine) -> Database:
+    """The database below the store, before any table is made."""
+    database = SqliteDatabase(engine.path) if isinstance(engine, Sqlite) else PostgresDatabase(engine.url)
+    await database.prepare()
+    return database
+
+
+def described(connection: Connection) -> object:
+    """All that the engine says of its tables."""
+    seen = inspect(connection)
+    return {
+        table: (
+            [{**column, "type": str(column["type"])} for column in seen.get_columns(table)],
+            seen.get_pk_constraint(table),
+            seen.get_foreign_keys(table),
+            sorted(seen.get_indexes(table), key=lambda index: str(index["name"])),
+        )
+        for table in sorted(seen.get_table_names())
+        if table != REVISION_TABLE
+    }
+
+
+@pytest.mark.behaviour("store.migrations", "store.same_contract")
+async def test_migrating_an_empty_database_makes_the_tables_that_the_program_knows(engine: Engine) -> None:
+    migrated = await opened(engine)
+    await migrate(migrated)
+    async with migrated.reading() as connection:
+        drift = await connection.run_sync(
+            lambda sync: compare_metadata(
+                MigrationContext.configure(sync, opts={"version_table": REVISION_TABLE}), metadata
+            )
+        )
+        by_migration = await connection.run_sync(described)
+    async with migrated.writing() as connection:
+        await connection.run_sync(metadata.drop_all)
+    async with migrated.writing() as connection:
+        await connection.run_sync(metadata.create_all)
+    async with migrated.reading() as connection:
+        by_program = await connection.run_sync(described)
+    await migrated.engine.dispose()
+    assert drift == []
+    assert by_migration == by_program
+
+
+async def test_in_sqlite_the_migrated_tables_are_the_programs_to_the_letter(tmp_path: Path) -> None:
+    schemas = []
+    for make in (migrate, create):
+        engine = Sqlite(tmp_path / f"{make.__name__}.db")
+        database = await opened(engine)
+        await make(database)
+        await database.engine.dispose()
+        tables = f"SELECT name, sql FROM sqlite_master WHERE tbl_name != '{REVISION_TABLE}' ORDER BY name"
+        schemas.append(await engine.run(tables))
+    assert schemas[0] == schemas[1]
+
+
+async def create(database: Database) -> None:
+    async with database.writing() as connection:
+        await connection.run_sync(metadata.create_all)
+
+
+async def test_the_newest_migration_is_the_one_the_program_asks_for() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    assert ScriptDirectory.from_config(config).get_heads() == [REVISION]
+
+
+@pytest.mark.behaviour("store.table_names")
+async def test_what_people_install_is_in_the_tables_that_are_named_for_it(engine: Engine) -> None:
+    async with open_store(engine.url, clock=now):
+        catalogue = "sqlite_master WHERE type = 'table'" if isinstance(engine, Sqlite) else "pg_tables"
+        column = "name" if isinstance(engine, Sqlite) else "tablename"
+        tables = {name for (name,) in await engine.run(f"SELECT {column} FROM {catalogue}")}
+    assert tables >= SEED_TABLES | {"switches", "approvals", "baselines", "trust", "grants", "policy_versions", "calls"}
+
+
+@pytest.mark.behaviour("store.migrations")
+async def test_opening_again_changes_nothing_and_loses_nothing(engine: Engine) -> None:
+    async with open_store(engine.url, clock=now) as store:
+        await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
+    for _ in range(2):
+        async with open_store(engine.url, clock=now) as store:
+            assert await store.policy.load() == version(1)
+
+
+async def test_many_who_open_a_new_database_at_once_in_one_process_all_succeed(engine: Engine) -> None:
+    async def use() -> None:
+        async with open_store(engine.url, clock=now) as store:
+            assert await store.policy.load() == Decided()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(use)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("store.migrations")
+async def test_processes_that_open_a_new_database_at_once_all_succeed(engine: Engine) -> None:
+    with anyio.fail_after(90):
+        async with anyio.create_task_group() as tasks:
+            for name in "abcd":
+                tasks.start_soon(finished, engine.url, "share", name, "2")
+    async with open_store(engine.url, clock=now) as store:
+        assert (await store.policy.load()).version == 8
+
+
+async def test_a_database_of_a_newer_program_is_refused_and_left_alone(engine: Engine) -> None:
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now()) == Saved(1)
+    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '9999'")
+    with pytest.raises(StoreError, match=r"was written by a newer Pegboard \(schema '9999'.*Upgrade Pegboard, or use"):
+        async with open_store(engine.url, clock=now):
+            pytest.fail("it was opened")
+    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '{REVISION}'")
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.load() == version(1)
+
+
+async def test_a_database_with_a_table_of_another_program_is_refused_and_left_alone(engine: Engine) -> None:
+    await engine.run("CREATE TABLE trust (company TEXT)")
+    await engine.run("INSERT INTO trust VALUES ('ours')")
+    with pytest.raises(StoreError, match=r"holds a table of another program: .*trust.*Give Pegboard a database"):
+        async with open_store(engine.url, clock=now):
+            pytest.fail("it was opened")
+    assert await engine.run("SELECT * FROM trust") == [("ours",)]
+    database = await opened(engine)
+    async with database.reading() as connection:
+        tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+        assert (tables, await connection.run_sync(revision)) == (["trust"], None)
+    await database.engine.dispose()
+
+
+@pytest.mark.slow
+async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postgres) -> None:
+    await postgres.outside(f"DROP DATABASE {postgres.name}")
+    await postgres.outside(f"CREATE DATABASE {postgres.name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(StoreError, match=r"stores text as LATIN1.*createdb --encoding=UTF8"):
+        async with open_store(postgres.url, clock=now):
+            pytest.fail("it was opened")

@@ -1,0 +1,154 @@
+"""The audit does not grow without end, and however large it is, a question finds its rows by an index."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import anyio
+import pytest
+from sqlalchemy import text
+from tests.store.calls import NOON, TOOL, record
+from tests.store.engines import Engine, Postgres, Sqlite, now
+
+from pegboard.ports import AuditQuery
+from pegboard.store import AuditLimits, Store, open_store
+from pegboard.store.calls import question
+from pegboard.store.retention import AT_ONCE
+
+pytestmark = pytest.mark.anyio
+
+DAY: Final = timedelta(days=1)
+
+
+def noon() -> datetime:
+    return NOON
+
+
+async def left(store: Store) -> list[str]:
+    return [row.call_id for row in await store.audit.rows(AuditQuery(limit=10**6))]
+
+
+@pytest.mark.behaviour("audit.retention_by_age")
+async def test_records_older_than_the_age_are_removed_and_the_others_stay(engine: Engine) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=7) as store:
+        for days in range(10):
+            store.audit.record(record(id=str(days), at=NOON - days * DAY))
+        await store.audit.written()
+        assert await store.audit.prune() == 2
+        assert await left(store) == ["0", "1", "2", "3", "4", "5", "6", "7"]
+        assert await store.audit.prune() == 0
+
+
+@pytest.mark.behaviour("audit.retention_by_size")
+async def test_the_oldest_beyond_the_number_of_rows_are_removed(engine: Engine) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=None, keep_rows=3) as store:
+        for number, at in enumerate([5, 1, 4, 2, 3]):
+            store.audit.record(record(id=str(at), at=NOON + at * DAY, name=f"tool{number}"))
+        await store.audit.written()
+        assert await store.audit.prune() == 2
+        assert await left(store) == ["5", "4", "3"]
+        assert await store.audit.prune() == 0
+
+
+async def test_rows_of_one_moment_are_counted_one_by_one(engine: Engine) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=None, keep_rows=4) as store:
+        for number in range(10):
+            store.audit.record(record(id=str(number)))
+        await store.audit.written()
+        assert await store.audit.prune() == 6
+        assert await left(store) == ["9", "8", "7", "6"]
+
+
+async def test_many_rows_are_removed_in_small_steps_and_all_of_them(engine: Engine) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=1, keep_rows=10) as store:
+        many = 2 * AT_ONCE + 100
+        for number in range(many):
+            store.audit.record(record(at=NOON - (2 if number < many - 100 else 0) * DAY))
+        await store.audit.written()
+        assert await store.audit.prune() == many - 10
+        assert len(await left(store)) == 10
+
+
+@pytest.mark.parametrize(("keep_days", "keep_rows"), [(None, None), (10**12, 10**12)])
+async def test_without_limits_everything_stays(engine: Engine, keep_days: int | None, keep_rows: int | None) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=keep_days, keep_rows=keep_rows) as store:
+        store.audit.record(record(at=datetime.fromtimestamp(0, NOON.tzinfo)))
+        await store.audit.written()
+        assert (await store.audit.prune(), len(await left(store))) == (0, 1)
+
+
+async def test_pruning_happens_by_itself_and_outlives_an_outage(engine: Engine) -> None:
+    limits = AuditLimits(prune_every=0.01)
+    async with open_store(engine.url, clock=noon, keep_days=1, limits=limits) as store:
+        await engine.run("ALTER TABLE calls RENAME TO elsewhere")
+        await anyio.wait_all_tasks_blocked()
+        await engine.run("ALTER TABLE elsewhere RENAME TO calls")
+        store.audit.record(record(at=NOON - 2 * DAY))
+        await store.audit.written()
+        with anyio.fail_after(60):
+            while await left(store):
+                pass
+
+
+async def test_numbers_are_not_used_again_when_all_rows_are_gone(engine: Engine) -> None:
+    async with open_store(engine.url, clock=noon, keep_days=None, keep_rows=0) as store:
+        numbers = []
+        for _ in range(3):
+            store.audit.record(record())
+            (row,) = await store.audit.rows(AuditQuery())
+            numbers.append(row.number)
+            assert await store.audit.prune() == 1
+    assert numbers == sorted({*numbers})
+
+
+QUERIES: Final = {
+    AuditQuery(): "ix_calls_at",
+    AuditQuery(tool=str(TOOL)): "ix_calls_tool",
+    AuditQuery(principal="local"): "ix_calls_principal",
+    AuditQuery(ended="returned"): "ix_calls_ended",
+    AuditQuery(since=NOON): "ix_calls_at",
+    AuditQuery(until=NOON): "ix_calls_at",
+    AuditQuery(since=NOON - DAY, until=NOON): "ix_calls_at",
+    AuditQuery(before=5): "ix_calls_at",
+    AuditQuery(tool=str(TOOL), since=NOON, before=5): "ix_calls_tool",
+    AuditQuery(principal="local", until=NOON): "ix_calls_principal",
+    AuditQuery(ended="cancelled", since=NOON - DAY): "ix_calls_ended",
+}
+
+
+@pytest.mark.behaviour("audit.indexed_queries")
+@pytest.mark.parametrize(("query", "index"), QUERIES.items(), ids=lambda value: str(value)[10:])
+async def test_in_sqlite_a_question_goes_down_an_index_and_sorts_nothing(
+    tmp_path_factory: pytest.TempPathFactory, query: AuditQuery, index: str
+) -> None:
+    engine = Sqlite(tmp_path_factory.mktemp("plan") / "pegboard.db")
+    async with open_store(engine.url, clock=now) as store:
+        dialect = store.audit._database.engine.dialect
+        asked = question(query, NOON if query.before else None).compile(
+            dialect=dialect, compile_kwargs={"literal_binds": True}
+        )
+        plan = [row[3] for row in await engine.run(f"EXPLAIN QUERY PLAN {asked}")]
+    (step,) = plan  # a second step would be the sort
+    narrowed = any(value is not None for value in (query.tool, query.principal, query.ended, query.since, query.until))
+    assert step.startswith("SEARCH calls USING" if narrowed or query.before else "SCAN calls USING")
+    assert index in step
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("audit.indexed_queries")
+async def test_in_postgresql_a_question_goes_down_an_index_and_sorts_nothing(postgres: Postgres) -> None:
+    async with open_store(postgres.url, clock=now) as store:
+        await postgres.run(
+            "INSERT INTO calls (at, call_id, principal, client, name, tool, ended, said, took_us, argument_bytes,"
+            " result_bytes) SELECT n * 1000000::bigint, n, 'p' || n % 100, '', '', 't' || n % 100, 'e' || n % 5, '',"
+            " 0, 0, 0 FROM generate_series(1, 20000) AS n"
+        )
+        await postgres.run("ANALYZE calls")
+        async with store.audit._database.reading() as connection:
+            for query, index in QUERIES.items():
+                asked = question(query, NOON if query.before else None).compile(
+                    dialect=connection.dialect, compile_kwargs={"literal_binds": True}
+                )
+                plan = "\n".join((await connection.execute(text(f"EXPLAIN {asked}"))).scalars())
+                assert ("Seq Scan" in plan, "Sort" in plan) == (False, False), plan
+                assert "Index Scan" in plan, plan
+                assert index in plan or query.since or query.until or query.before, plan
