@@ -14,6 +14,7 @@ from pegboard.gateway.gateway import Gateway
 
 from .door import CLOSE, Door, Refused, is_modern
 from .exchange import CURRENT, Exchange
+from .plain import plain_answer
 from .server import McpServer
 from .standing import standing_stream
 from .view import BadOption, refusal, view_of
@@ -92,12 +93,13 @@ class McpHttp:
         scope = {**scope, "headers": headers}
         token = CURRENT.set(exchange)
         try:
-            if method == "GET" and not is_modern(version):
+            hearing = _replay(body, receive, gone)
+            serve = self._sessions.handle_request
+            if method == "GET":
                 with self._mcp.watching(exchange) as watch:
-                    serve = self._sessions.handle_request
-                    await standing_stream(serve, scope, _replay(body, receive, gone), send, watch, self._mcp.ending)
+                    await standing_stream(serve, scope, hearing, send, watch, self._mcp.ending)
             else:
-                await self._sessions.handle_request(scope, _replay(body, receive, gone), send)
+                await serve(scope, hearing, send if is_modern(version) else plain_answer(send))
         finally:
             CURRENT.reset(token)
             if method == "DELETE" and session is not None:

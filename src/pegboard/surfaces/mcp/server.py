@@ -64,7 +64,7 @@ Context = ServerRequestContext[Any, Any]
 class _Answer:
     """What a request is answered with, past the SDK's models: they would drop what they do not know."""
 
-    result: JsonObject | None = None
+    result: "JsonObject | None" = None
 
 
 _ANSWER: Final[ContextVar[_Answer]] = ContextVar("answer")

@@ -57,7 +57,7 @@ def view_of(headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: Pri
     assert not isinstance(in_query, BadOption)
     if both := sorted(in_header.keys() & in_query.keys()):
         return BadOption(
-            f"Both {in_header[both[0]].where} and {in_query[both[0]].where} are given, "
+            f"Both the {in_header[both[0]].where} and the {in_query[both[0]].where} are given, "
             "and neither goes before the other. Leave one out."
         )
     given = {**in_header, **in_query}
@@ -88,7 +88,9 @@ def _narrowed(view: View, given: Mapping[str, _Given]) -> View | BadOption:
     for option, read in given.items():
         listed = tuple(dict.fromkeys(name for part in read.text.split(",") if (name := part.strip())))
         if len(listed) > MOST_NAMES:
-            return BadOption(f"{read.where} lists {len(listed)} names; at most {MOST_NAMES} are taken. Use patterns.")
+            return BadOption(
+                f"The {read.where} lists {len(listed)} names; at most {MOST_NAMES} are taken. Use patterns."
+            )
         names[option] = listed
     named = names.get(TOOLSETS)
     return view.narrowed(
@@ -105,15 +107,14 @@ def _dynamic(read: _Given | None) -> BadOption | None:
     if read is None or word in NO:
         return None
     if word in YES:
-        return BadOption(
-            f"{read.where} asks for meta tools, which are not available yet. Leave it out to get the tools themselves."
-        )
-    return BadOption(f"{read.where} is {read.text[:80]!r}. Write yes, y, true or 1; or no, n, false or 0.")
+        told = f"The {read.where} asks for meta tools, which are not available yet."
+        return BadOption(f"{told} Leave it out to get the tools themselves.")
+    return BadOption(f"The {read.where} is {read.text[:80]!r}. Write yes, y, true or 1; or no, n, false or 0.")
 
 
 def _header_options(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, _Given] | BadOption:
     pairs = [(name.decode("latin-1").lower(), value) for name, value in headers if name[:6].lower() == b"x-mcp-"]
-    return _options(pairs, HEADERS, lambda name: f"The header {name.title()}")
+    return _options(pairs, HEADERS, lambda name: f"header {name.title()}")
 
 
 def _query_options(query: bytes) -> dict[str, _Given] | BadOption:
@@ -126,7 +127,7 @@ def _query_options(query: bytes) -> dict[str, _Given] | BadOption:
         return BadOption(f"The address has more than {MOST_PARAMETERS} query parameters. Leave out what is not needed.")
     known = {option: option for option in OPTIONS}
     return _options(
-        [(name, value.encode("latin-1")) for name, value in pairs], known, lambda name: f"The query parameter {name}"
+        [(name, value.encode("latin-1")) for name, value in pairs], known, lambda name: f"query parameter {name}"
     )
 
 
@@ -139,16 +140,16 @@ def _options(
         if option is None:
             # A misspelt option that is passed over would show more tools than were asked for.
             if near := get_close_matches(name.lower().replace("-", "_"), _plain(known), n=1, cutoff=0.85):
-                return BadOption(f"{where(name[:80])} is unknown. Did you mean {_plain(known)[near[0]]}?")
+                return BadOption(f"The {where(name[:80])} is unknown. Did you mean {_plain(known)[near[0]]}?")
             continue
         if option in found:
-            return BadOption(f"{where(name)} is given more than once. Join its values with commas.")
+            return BadOption(f"The {where(name)} is given more than once. Join its values with commas.")
         if len(value) > LONGEST:
-            return BadOption(f"{where(name)} is longer than {LONGEST} bytes. Use patterns or toolsets.")
+            return BadOption(f"The {where(name)} is longer than {LONGEST} bytes. Use patterns or toolsets.")
         try:
             found[option] = _Given(value.decode("utf-8"), where(name))
         except UnicodeDecodeError:
-            return BadOption(f"{where(name)} is not UTF-8 text. Encode it as UTF-8.")
+            return BadOption(f"The {where(name)} is not UTF-8 text. Encode it as UTF-8.")
     return found
 
 

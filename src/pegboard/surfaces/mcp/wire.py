@@ -23,7 +23,7 @@ class Unreadable:
     why: str
 
 
-def read(text: bytes) -> Json | Unreadable:
+def read(text: bytes) -> "Json | Unreadable":
     """Strict JSON: no NaN, no half of a surrogate pair, no number or nesting that the next reader cannot hold."""
     try:
         value: Json = pydantic_core.from_json(text, allow_inf_nan=False)
@@ -34,7 +34,7 @@ def read(text: bytes) -> Json | Unreadable:
     return value
 
 
-def result_object(body: bytes) -> JsonObject | Unreadable:
+def result_object(body: bytes) -> "JsonObject | Unreadable":
     """A server's answer, read generously: what a careless server wrote is mended as long as it can be understood."""
     try:
         value = json.loads(body)

@@ -1,0 +1,59 @@
+"""Answers of the handshake era as plain JSON, where the SDK would open a stream for a single message."""
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Send
+
+EVENT: Final = b"event: message\r\ndata: "
+END: Final = b"\r\n\r\n"
+RESPONSE: Final = b'{"jsonrpc":"2.0","id":'
+OF_STREAMS: Final = frozenset({b"content-type", b"cache-control", b"connection", b"x-accel-buffering"})
+
+
+def plain_answer(send: "Send") -> "Send":
+    """Holds the start of a stream back until its first event. If that is the answer already, it is sent as JSON.
+
+    Clients bound the size of an event in a stream, and often to less than an answer may have. Anything that comes
+    before the answer (a notification, a sign of life) makes it the stream that it set out to be.
+    """
+    held: list[Message] = []
+    done = False
+
+    async def sending(message: "Message") -> None:
+        nonlocal done
+        if done:
+            return
+        if message["type"] == "http.response.start":
+            if _is_stream(message):
+                held.append(message)
+                return
+        elif held:
+            start = held.pop()
+            answer = _answer(message.get("body", b""))
+            if answer is not None:
+                done = True
+                await send({**start, "headers": _headers(start, len(answer))})
+                await send({"type": "http.response.body", "body": answer})
+                return
+            await send(start)
+        await send(message)
+
+    return sending
+
+
+def _is_stream(start: "Message") -> bool:
+    return start["status"] == 200 and any(
+        name == b"content-type" and value.startswith(b"text/event-stream") for name, value in start["headers"]
+    )
+
+
+def _answer(event: bytes) -> bytes | None:
+    answer = event.removeprefix(EVENT).removesuffix(END)
+    whole = len(answer) == len(event) - len(EVENT) - len(END) and b"\n" not in answer
+    return answer if whole and answer.startswith(RESPONSE) else None
+
+
+def _headers(start: "Message", length: int) -> list[tuple[bytes, bytes]]:
+    kept = [(name, value) for name, value in start["headers"] if name not in OF_STREAMS]
+    return [*kept, (b"content-type", b"application/json"), (b"content-length", b"%d" % length)]

@@ -1,0 +1,44 @@
+"""Our own ports in memory: a store that keeps its one value, an audit that keeps every record."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+import anyio
+
+from pegboard.core.call import CallRecord
+from pegboard.core.ids import PrincipalId
+from pegboard.core.policy import Decided
+from pegboard.ports import AuditQuery, AuditRow, Saved, Stale
+
+
+class MemoryStore:
+    def __init__(self, decided: Decided | None = None) -> None:
+        self._decided = Decided() if decided is None else decided
+
+    async def load(self) -> Decided:
+        return self._decided
+
+    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+        if before != self._decided:
+            return Stale(self._decided.version)
+        self._decided = after
+        return Saved(after.version)
+
+    async def changes(self) -> AsyncIterator[None]:
+        await anyio.sleep_forever()
+        yield
+
+
+class MemoryAudit:
+    def __init__(self) -> None:
+        self.records: list[CallRecord] = []
+
+    def record(self, record: CallRecord) -> None:
+        self.records.append(record)
+
+    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
+        raise NotImplementedError("the surface asks for no rows")
+
+    @property
+    def dropped(self) -> int:
+        return 0

@@ -1,0 +1,94 @@
+"""Where a client meets the gateway: in memory, over HTTP on a free port, or as the child process of its own."""
+
+import socket
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+import httpx2
+import uvicorn
+from mcp import Client, StdioServerParameters
+from mcp.client._memory import InMemoryTransport
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from tests.surfaces.mcp.workshop import Workshop, open_workshop
+
+from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.server import McpServer
+
+ROOT = Path(__file__).parents[3]
+LEGACY, MODERN = "legacy", "2026-07-28"
+MODES = (LEGACY, MODERN)
+DEADLINE = 30.0
+
+
+class Connect(Protocol):
+    """Opens one more client of the same place; whatever it is given goes to the SDK's client."""
+
+    async def __call__(self, **options: Any) -> Client: ...
+
+
+@asynccontextmanager
+async def served(workshop: Workshop, door: Door | None = None, app: McpHttp | None = None) -> AsyncIterator[str]:
+    """The address of the gateway's endpoint on a free port of this machine."""
+    app = McpHttp(workshop.gateway, door) if app is None else app
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(512)
+        # It listens before the server runs, so a client that comes early only waits.
+        server = uvicorn.Server(
+            uvicorn.Config(app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5)
+        )
+        async with app.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listening])
+            try:
+                yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+            finally:
+                app.end_streams()
+                server.should_exit = True
+
+
+@asynccontextmanager
+async def http_client(url: str, headers: Mapping[str, str] | None = None, **options: Any) -> AsyncIterator[Client]:
+    async with (
+        httpx2.AsyncClient(headers=dict(headers or {}), timeout=DEADLINE) as http,
+        Client(streamable_http_client(url, http_client=http), **options) as client,
+    ):
+        yield client
+
+
+def stdio_parameters(*arguments: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "tests.surfaces.mcp.stdio_program", *arguments], cwd=str(ROOT)
+    )
+
+
+@asynccontextmanager
+async def place(name: str, mode: str, errors: Path) -> AsyncIterator[Connect]:
+    """A way to open clients of one era at one place. They close with the block, the last one first."""
+    async with AsyncExitStack() as stack:
+        if name == "stdio":
+
+            async def connect(**options: Any) -> Client:
+                errlog = stack.enter_context(errors.open("w"))
+                transport = stdio_client(stdio_parameters(), errlog)
+                return await stack.enter_async_context(Client(transport, mode=mode, **options))
+
+        elif name == "http":
+            url = await stack.enter_async_context(served(await stack.enter_async_context(open_workshop())))
+
+            async def connect(**options: Any) -> Client:
+                return await stack.enter_async_context(http_client(url, mode=mode, **options))
+
+        else:
+            workshop = await stack.enter_async_context(open_workshop())
+            server = McpServer(workshop.gateway).server
+
+            async def connect(**options: Any) -> Client:
+                return await stack.enter_async_context(Client(InMemoryTransport(server), mode=mode, **options))
+
+        yield connect
