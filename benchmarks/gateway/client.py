@@ -130,18 +130,18 @@ class Client:
 
     async def open(self) -> None:
         """Connect and, where the era asks for it, shake hands."""
-        await self.reconnect()
+        await self.connect()
         if self._era is Era.SESSION:
             response = await self._sent(self._post("initialize", wire.INITIALIZE))
             _result(response, "initialize")
             self._session = response.text(b"mcp-session-id") or None
             await self._sent(self._post("notifications/initialized", {}, notification=True))
 
-    async def reconnect(self) -> None:
-        """A fresh connection if the gateway closed this one, as it may when it was idle; a session outlives it."""
-        if not self._connection.is_open:
-            loop = asyncio.get_running_loop()
-            _, self._connection = await loop.create_connection(Connection, self._endpoint.host, self._endpoint.port)
+    async def connect(self) -> None:
+        """A fresh connection in place of the one there was; a session outlives it."""
+        self.abandon()
+        loop = asyncio.get_running_loop()
+        _, self._connection = await loop.create_connection(Connection, self._endpoint.host, self._endpoint.port)
 
     async def listed(self) -> Listed:
         """Every tool's name, page by page to the end."""
@@ -172,6 +172,8 @@ class Client:
 
     async def perform(self) -> None:
         """The prepared operation once more, with a cheap check of each answer."""
+        if not self._connection.is_open:
+            await self.connect()
         for step in self.steps:
             response = await self._connection.send(step.request)
             if response.status != 200 or response.body.rfind(step.expected) < 0:
@@ -179,7 +181,7 @@ class Client:
 
     async def close(self) -> None:
         if self._session is not None:
-            await self.reconnect()
+            await self.connect()
             await self._sent(wire.delete(self._endpoint, self._session))
         self.abandon()
 
@@ -202,10 +204,14 @@ class Client:
         return wire.post(self._endpoint, self._era, method, params, number=number, session=self._session)
 
 
+async def connect_anew(clients: Sequence[Client]) -> None:
+    """Fresh connections before a window: a gateway may close idle ones at any moment, so at the first request too."""
+    for client in clients:
+        await client.connect()
+
+
 async def put_load(clients: Sequence[Client], seconds: float) -> Load:
     """All clients perform their operation until the time is up, then finish what they began."""
-    for client in clients:
-        await client.reconnect()
     latencies: list[float] = []
     problems: list[str] = []
     gc.collect()
@@ -235,7 +241,6 @@ async def _perform_until(client: Client, end: float, latencies: list[float], pro
     clock = time.perf_counter
     while (begun := clock()) < end:
         try:
-            await client.reconnect()
             await client.perform()
         except AnswerError as problem:
             problems.append(str(problem))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.gateway.client import AnswerError, Client, Load, Operation, put_load
+from benchmarks.gateway.client import AnswerError, Client, Load, Operation, connect_anew, put_load
 from benchmarks.gateway.field import Absent, Entrant, Field, Transport
 from benchmarks.gateway.program import busy_seconds, family_seconds
 from benchmarks.gateway.upstream.echo import last_tool_name
@@ -180,8 +180,9 @@ async def _add_window(lane: _Lane, plan: Plan) -> None:
     budget = PATIENCE * plan.windows * plan.seconds
     if lane.failure or (lane.windows and lane.spent >= budget):
         return
-    before = lane.entrant.program.cpu_seconds()
     try:
+        await connect_anew(lane.clients)
+        before = lane.entrant.program.cpu_seconds()
         load = await put_load(lane.clients, plan.seconds)
     except (OSError, AnswerError) as problem:
         lane.failure = _reason(lane.entrant, problem)

@@ -10,7 +10,7 @@ from benchmarks.gateway.contenders import FASTMCP_PROXY, FASTMCP_SHARED, FLOOR
 from benchmarks.gateway.measure import Failed, Measured, Plan, Result, Row, described
 from benchmarks.sample import ratio
 
-REASON_WIDTH = 160
+REMARK_WIDTH = 160
 HEADINGS = (
     "gateway",
     "CPU µs/call",
@@ -56,7 +56,7 @@ def as_text(results: Sequence[Result], plan: Plan, machine: str) -> str:
         remarks = [f"others used {result.cores_used_by_others:.2f} cores meanwhile"]
         if result.ceiling_calls_per_second is not None:
             remarks.insert(0, f"without a gateway {result.ceiling_calls_per_second:,.0f} calls/s")
-        rows = [_cells(row, result) for row in result.rows]
+        rows = [line for row in result.rows for line in _lines(row, result)]
         parts.append(f"{described(result.cell)}  ({'; '.join(remarks)})\n{table.render(HEADINGS, rows)}")
     return "\n\n".join([*parts, LEGEND])
 
@@ -79,15 +79,15 @@ def as_json(results: Sequence[Result], plan: Plan, machine: str) -> dict[str, An
     }
 
 
-def _cells(row: Row, result: Result) -> tuple[str, ...]:
+def _lines(row: Row, result: Result) -> list[tuple[str, ...]]:
     match row:
         case Failed():
-            return (row.title, f"not measured: {shorten(row.reason, REASON_WIDTH)}")
+            return [(row.title, f"not measured: {shorten(row.reason, REMARK_WIDTH)}")]
         case Measured():
+            flawed = f"^ and {row.errors} errors, the first: {shorten(row.problem, REMARK_WIDTH)}"
             ratios = ratios_of(row, result)
-            title = f"{row.title} ({row.errors} errors: {row.problem})" if row.errors else row.title
-            return (
-                title,
+            cells = (
+                row.title,
                 table.number(row.cpu_per_call * 1e6),
                 table.times(ratios.times_floor),
                 table.times(ratios.fastmcp_times_this),
@@ -98,6 +98,7 @@ def _cells(row: Row, result: Result) -> tuple[str, ...]:
                 table.number(row.resident_bytes / 2**20),
                 table.number(row.first_list_seconds, 2),
             )
+            return [cells, ("", flawed)] if row.errors else [cells]
         case _:
             assert_never(row)
 

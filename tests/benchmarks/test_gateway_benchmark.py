@@ -10,7 +10,7 @@ import anyio
 import msgspec
 import pytest
 from benchmarks.gateway import wire
-from benchmarks.gateway.client import AnswerError, Client, Connection, Listed, Operation, put_load
+from benchmarks.gateway.client import AnswerError, Client, Connection, Listed, Operation, connect_anew, put_load
 from benchmarks.gateway.contenders import CONTENDERS, FLOOR, Contender
 from benchmarks.gateway.field import Transport, field
 from benchmarks.gateway.measure import Cell, Failed, Measured, Plan, measure
@@ -158,10 +158,9 @@ async def test_an_answer_meant_for_another_client_is_an_error_and_not_a_call() -
         assert "nobody" in load.problem
 
 
-async def test_a_connection_that_the_gateway_closed_is_opened_again_before_a_window() -> None:
+async def test_a_session_outlives_its_connection() -> None:
     async with served(EchoServer(TOOLS)) as endpoint, prepared(endpoint, Era.SESSION, Operation.CALL, 2) as clients:
-        clients[0].abandon()
-        await anyio.lowlevel.checkpoint()
+        await connect_anew(clients)
         load = await put_load(clients, 0.05)
         assert (load.errors, load.problem) == (0, "")
 

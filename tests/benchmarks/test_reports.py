@@ -80,7 +80,7 @@ def test_a_ratio_to_a_gateway_that_was_not_measured_is_none() -> None:
 def test_a_row_with_errors_says_how_many_and_shows_one() -> None:
     windows = (Window(Load(10, 2, 1.0, 0.001, 0.002, "status 500"), 0.1),)
     flawed = Result(CELL, (Measured("pegboard", "Pegboard", windows, 0, 0.1),), None, 0.0)
-    assert "Pegboard (2 errors: status 500)" in as_text([flawed], PLAN, "a machine")
+    assert "^ and 2 errors, the first: status 500" in as_text([flawed], PLAN, "a machine")
 
 
 def test_numbers_keep_the_digits_that_matter() -> None:
