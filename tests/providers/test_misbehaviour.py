@@ -10,7 +10,7 @@ import pytest
 from tests.providers.running import program, running, server
 
 from pegboard.core.call import Outcome, ProviderFailed, Returned
-from pegboard.core.catalogue import Flaw, Up
+from pegboard.core.catalogue import Flaw, Starting, Up
 from pegboard.core.server import Stdio
 from pegboard.providers.mcp import life, listing, stdio
 from pegboard.providers.mcp.lines import KEPT
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.anyio
 PEERS = Path(__file__).parent / "peers"
 
 
-def peer(name: str) -> Stdio:
-    return Stdio(sys.executable, (str(PEERS / f"{name}.py"),))
+def peer(name: str, *arguments: str) -> Stdio:
+    return Stdio(sys.executable, (str(PEERS / f"{name}.py"), *arguments))
 
 
 def text(outcome: Outcome) -> str:
@@ -188,6 +188,45 @@ async def test_what_a_server_asks_back_is_answered_as_not_supported() -> None:
             "roots": "error",
             "sampling": "error",
         }
+
+
+async def test_a_server_that_ignores_the_question_of_the_new_era_is_asked_in_the_old_way() -> None:
+    async with running(server(peer("odd", "--ignore-discover"), start=3.0)) as watched:
+        await watched.up()
+        assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
+        assert "resultType" not in json.loads(text_body(await watched.call("listens")))
+
+
+@pytest.mark.parametrize(("way", "listens"), [("hang", 1), ("refuse", 1), ("keep", 1)])
+async def test_a_subscription_that_is_not_granted_keeps_no_list_waiting(
+    way: str, listens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(life, "_SUBSCRIBE", 0.1)
+    async with running(peer("odd", "--listen", way)) as watched:
+        await watched.up()
+        assert text(await watched.call("listens")) == str(listens)
+
+
+async def test_a_subscription_that_keeps_ending_is_opened_again_but_not_without_rest() -> None:
+    async with running(peer("odd", "--listen", "end")) as watched:
+        await watched.up()
+        assert text(await watched.call("listens")) == "1"
+        await watched.until(lambda _: len(watched.seen) >= 4)
+        assert 2 <= int(text(await watched.call("listens"))) <= 6
+
+
+async def test_a_server_that_stops_reading_costs_each_call_its_deadline_and_no_more() -> None:
+    async with running(server(peer("odd", "--deaf"), call=0.2, stop=0.5)) as watched:
+        await watched.up()
+        for _ in range(3):
+            assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailed(
+                "dev~peer did not answer within 0.2 s", may_have_run=True
+            )
+
+
+def text_body(outcome: Outcome) -> bytes:
+    assert isinstance(outcome, Returned), outcome
+    return outcome.body
 
 
 async def forever(seconds: float) -> None:

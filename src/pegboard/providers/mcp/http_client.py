@@ -65,7 +65,7 @@ class HttpClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, *, stream: bool = False, **how: Any) -> httpx2.Response:
         self.protocol_version = request.headers.get("mcp-protocol-version", self.protocol_version)
         try:
-            if request.method == "POST" and request.content.startswith(_NOTIFICATION):
+            if request.method == "POST" and (await request.aread()).startswith(_NOTIFICATION):
                 return await self._noticed(request, **how)
             response = await super().send(request, stream=True, **how)
         except httpx2.TransportError as error:

@@ -1,0 +1,69 @@
+"""A server that does everything properly but the one thing it is told to get wrong.
+
+--ignore-discover    never answers the first question of the new era
+--listen WAY         offers a subscription and hangs on it, ends it at once, refuses it, or keeps it
+--deaf               reads nothing more after its tools were listed once
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "servers"))
+
+if TYPE_CHECKING:
+    from tests.servers import wire
+else:
+    import wire
+
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+
+def acknowledge(id: object) -> None:
+    wire.write(
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {"_meta": {SUBSCRIPTION: id}, "notifications": {"toolsListChanged": True}},
+        }
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ignore-discover", action="store_true")
+    parser.add_argument("--deaf", action="store_true")
+    parser.add_argument("--listen", choices=["hang", "end", "refuse", "keep"])
+    chosen = parser.parse_args()
+    listens = 0
+    answers = wire.opening("odd", stateless=not chosen.ignore_discover) | {
+        "tools/list": wire.lists([wire.tool("listens")]),
+        "tools/call": wire.calls({"listens": lambda arguments: wire.text(str(listens))}),
+    }
+    for request in wire.messages():
+        match request:
+            case {"method": "server/discover"} if chosen.ignore_discover:
+                continue
+            case {"method": "subscriptions/listen", "id": id}:
+                listens += 1
+                if chosen.listen in ("end", "keep"):
+                    acknowledge(id)
+                if chosen.listen == "end":
+                    wire.write({"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete"}})
+                if chosen.listen == "refuse":
+                    wire.write({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no"}})
+                continue
+        response = wire.answer(request, answers)
+        if response is None:
+            continue
+        if request["method"] == "server/discover" and chosen.listen:
+            response["result"]["capabilities"]["tools"]["listChanged"] = True
+        wire.write(response)
+        if request["method"] == "tools/list" and chosen.deaf:
+            time.sleep(600)
+
+
+if __name__ == "__main__":
+    main()
