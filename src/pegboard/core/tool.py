@@ -9,7 +9,7 @@ from typing import NewType, TypeAlias
 
 from .ids import ToolId
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 JsonObject: TypeAlias = dict[str, "Json"]
 JsonSchema: TypeAlias = Mapping[str, "Json"]
 Fingerprint = NewType("Fingerprint", str)
