@@ -4,10 +4,10 @@ import json
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,9 @@ FILE_NAME: Final = "pegboard.yaml"
 DATABASE: Final = "pegboard.db"
 ADDRESS: Final = "gateway.json"
 LOCK: Final = "gateway.lock"
+
+_ATTEMPTS: Final = 5
+_PAUSE: Final = 0.1
 
 
 def data_directory(said: Path | None, environ: Mapping[str, str]) -> Path:
@@ -52,6 +55,13 @@ class Address:
     pid: int
 
 
+@dataclass(frozen=True)
+class Unusable:
+    """Why there is no address to use; it reads on from `but`."""
+
+    why: str
+
+
 def write_address(directory: Path, address: Address) -> None:
     """Readable by its owner alone from the first moment, and never half written."""
     target, fresh = directory / ADDRESS, directory / f"{ADDRESS}.{os.getpid()}"
@@ -62,42 +72,63 @@ def write_address(directory: Path, address: Address) -> None:
     fresh.replace(target)
 
 
-def read_address(directory: Path) -> Address | None:
-    """`None` when no gateway left one, or what is there is not one."""
+def read_address(directory: Path) -> Address | Unusable:
     path = directory / ADDRESS
     try:
-        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
-            return None
+        if others_may(path, 0o077):
+            return Unusable(f"others than its owner may use {path}")
         told = json.loads(path.read_text("utf-8"))
         return Address(str(told["url"]), str(told["token"]), int(told["pid"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    except FileNotFoundError:
+        return Unusable(f"there is no {path}")
+    except OSError as error:
+        return Unusable(f"{path} cannot be read: {error.strerror or error}")
+    except (ValueError, KeyError, TypeError):
+        return Unusable(f"{path} is not what a gateway writes")
 
 
 def forget_address(directory: Path, pid: int) -> None:
     told = read_address(directory)
-    if told is not None and told.pid == pid:
+    if isinstance(told, Address) and told.pid == pid:
         (directory / ADDRESS).unlink(missing_ok=True)
+
+
+def others_may(path: Path, bits: int) -> bool:
+    """Whether the permissions give any of these bits. Elsewhere than on POSIX they say nothing of the kind."""
+    return os.name == "posix" and bool(stat.S_IMODE(path.stat().st_mode) & bits)
 
 
 @contextmanager
 def only_one(directory: Path) -> Iterator[bool]:
     """Whether this process is the only gateway on the directory; the system gives the place back when it dies."""
     with open(directory / LOCK, "a+b") as file:
-        yield _locked(file.fileno())
+        # Whoever only asks whether a gateway runs holds the lock for a moment.
+        for _ in range(_ATTEMPTS):
+            if alone := _locked(file.fileno(), shared=False):
+                break
+            time.sleep(_PAUSE)
+        yield alone
 
 
-def _locked(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        import msvcrt
-
-        attempt = partial(msvcrt.locking, descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        attempt = partial(fcntl.flock, descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def is_held(directory: Path) -> bool:
+    """Whether a gateway runs on the directory, or is about to."""
     try:
-        attempt()
+        with open(directory / LOCK, "rb") as file:
+            return not _locked(file.fileno(), shared=True)
+    except OSError:
+        return False
+
+
+def _locked(descriptor: int, *, shared: bool) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

@@ -47,7 +47,7 @@ def as_yaml(servers: Iterable[Server]) -> str:
     """Loads as it is. Its comment names the variables to set and where their values are found."""
     emptied, secrets = without_secrets(servers)
     head = ["# Set these environment variables before Pegboard starts:"] if secrets else []
-    head += [f"#   {secret.variable}  the {secret.key} of {secret.server}, see {secret.at}" for secret in secrets]
+    head += [f"#   {one.variable}  the {_in_line(one.key)} of {one.server}, see {_in_line(one.at)}" for one in secrets]
     tree: Json = {"servers": {str(server.key.server): _entry(server) for server in emptied}}
     body = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return "".join(f"{line}\n" for line in head) + str(body)
@@ -72,7 +72,8 @@ class _Vault:
     def value(self, id: str, at: str, name: str, value: str) -> str:
         """Whatever is not known to be harmless is taken for a secret: better a variable too many."""
         if has_reference(value):
-            spans = (Span(0, len(value), name),) if is_secret_key(name) else secrets_in(value)
+            whole = (Span(0, len(value)),) if is_secret_key(name) else ()
+            spans = tuple(Span(span.start, span.end, name) for span in secrets_in(value) or whole)
             return self.spanned(id, at, name, value, spans)
         if not is_secret_key(name) and _is_harmless(value):
             return value
@@ -131,7 +132,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _as_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = None if kind_of(text) is Kind.TEXT else '"'
+    style = None if kind_of(text) is Kind.TEXT and text.isprintable() else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -158,6 +159,11 @@ def _entry(server: Server) -> JsonObject:
         case AllButTools(names):
             entry["disabled_tools"] = [*names]
     return entry
+
+
+def _in_line(text: str) -> str:
+    """A comment ends with its line, and what stands in it was written by others."""
+    return "".join(one if one.isprintable() else "?" for one in text)
 
 
 def _filled(key: str, value: Json) -> JsonObject:

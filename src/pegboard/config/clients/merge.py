@@ -47,7 +47,8 @@ def _free(wanted: str, client: Client, taken: Iterable[str]) -> str:
     if wanted not in ids:
         return wanted
     own = f"{wanted[: 60 - len(client.suffix)]}-{client.suffix}"
-    return next(id for id in (own, *(f"{own}-{number}" for number in count(2))) if id not in ids)
+    numbered = (own if number == 1 else f"{own}-{number}" for number in count(1))
+    return next(id for id in numbered if id not in ids)
 
 
 def _told(server: Server, first: Server, id: str) -> Problem:

@@ -1,0 +1,174 @@
+"""Where the lists of other clients are found, on each system."""
+
+from pathlib import Path
+
+import pytest
+from tests.config.machine import Machine, connections, told
+
+from pegboard.config.clients import Client, Found, read_list
+from pegboard.config.problem import Problem
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.server import DeclaredAt, Http, Server, Stdio, Transport
+
+ONE = {"mcpServers": {"one": {"command": "x"}}}
+SERVERS = {"servers": {"one": {"type": "stdio", "command": "x"}}}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    for name in ("home", "project"):
+        (tmp_path / name).mkdir()
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("platform", "place", "content", "client"),
+    [
+        ("darwin", "home/Library/Application Support/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
+        ("win32", "home/AppData/Roaming/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
+        ("linux", "home/.config/Claude/claude_desktop_config.json", ONE, Client.CLAUDE_DESKTOP),
+        ("linux", "home/.claude.json", ONE, Client.CLAUDE_CODE),
+        ("linux", "project/.mcp.json", ONE, Client.CLAUDE_CODE),
+        ("darwin", "home/.cursor/mcp.json", ONE, Client.CURSOR),
+        ("linux", "project/.cursor/mcp.json", ONE, Client.CURSOR),
+        ("darwin", "home/Library/Application Support/Code/User/mcp.json", SERVERS, Client.VS_CODE),
+        ("win32", "home/AppData/Roaming/Code/User/mcp.json", SERVERS, Client.VS_CODE),
+        ("linux", "home/.config/Code/User/mcp.json", SERVERS, Client.VS_CODE),
+        ("linux", "home/.config/Code - Insiders/User/mcp.json", SERVERS, Client.VS_CODE),
+        ("linux", "home/.config/Code/User/settings.json", {"mcp": SERVERS}, Client.VS_CODE),
+        ("linux", "home/.config/Code/User/settings.json", {"mcp.servers": SERVERS["servers"]}, Client.VS_CODE),
+        ("linux", "project/.vscode/mcp.json", SERVERS, Client.VS_CODE),
+        ("win32", "home/.codeium/windsurf/mcp_config.json", ONE, Client.WINDSURF),
+    ],
+)
+def test_each_client_is_found_where_it_keeps_its_list(
+    machine: Machine, platform: str, place: str, content: object, client: Client
+) -> None:
+    machine.platform = platform
+    path = machine.write(place, content)
+    found = machine.only()
+    assert (found.client, found.path, connections(found), found.problems) == (client, path, {"one": Stdio("x")}, ())
+
+
+def test_the_environment_can_name_other_folders(machine: Machine) -> None:
+    machine.environ = {"XDG_CONFIG_HOME": str(machine.root / "xdg"), "CLAUDE_CONFIG_DIR": str(machine.root / "claude")}
+    machine.write("home/.config/Claude/claude_desktop_config.json", ONE)
+    machine.write("home/.claude.json", ONE)
+    desktop = machine.write("xdg/Claude/claude_desktop_config.json", ONE)
+    code = machine.write("claude/.claude.json", ONE)
+    assert [found.path for found in machine.find()] == [desktop, code]
+    machine.platform, machine.environ = "win32", {"APPDATA": str(machine.root / "roaming")}
+    windows = machine.write("roaming/Claude/claude_desktop_config.json", ONE)
+    assert windows in [found.path for found in machine.find()]
+
+
+def test_nothing_is_found_on_an_empty_machine(machine: Machine) -> None:
+    assert machine.find() == ()
+
+
+def test_a_list_that_is_the_users_and_the_projects_is_found_once(machine: Machine) -> None:
+    machine.write("home/.cursor/mcp.json", ONE)
+    machine_at_home = Machine(machine.root)
+    machine_at_home.write("home/.mcp.json", ONE)
+    from pegboard.config.clients import find
+
+    found = find(machine.home, machine.home, "linux", {})
+    assert [one.path.name for one in found] == [".mcp.json", "mcp.json"]
+
+
+def test_a_whole_server_knows_where_it_was_found(machine: Machine) -> None:
+    path = machine.write("home/.cursor/mcp.json", '{\n "mcpServers": {\n  "a": {"url": "https://h/mcp"}\n }\n}')
+    assert machine.only() == Found(
+        Client.CURSOR,
+        path,
+        (
+            Server(
+                key=ServerKey(ToolsetId("a"), ServerId("a")),
+                connection=Http("https://h/mcp", Transport.STREAMABLE_HTTP),
+                origin=DeclaredAt(str(path), 3),
+            ),
+        ),
+    )
+
+
+def test_servers_of_projects_are_taken_with_the_folder_they_need(machine: Machine) -> None:
+    machine.write(
+        "home/.claude.json",
+        {
+            "numStartups": 7,
+            "mcpServers": {"user": {"type": "stdio", "command": "x"}},
+            "projects": {
+                "/work/shop": {
+                    "mcpServers": {
+                        "local": {"command": "./serve", "args": ["--root", "."]},
+                        "plain": {"command": "npx", "args": ["-y", "y"]},
+                    },
+                    "disabledMcpServers": ["plain"],
+                    "history": [{"display": "x"}],
+                },
+                "/work/empty": {},
+                "/work/null": None,
+            },
+        },
+    )
+    found = machine.only()
+    assert {str(server.key.server): (server.connection, server.enabled) for server in found.servers} == {
+        "user": (Stdio("x"), True),
+        "local": (Stdio("/work/shop/./serve", ("--root", "."), cwd="/work/shop"), True),
+        "plain": (Stdio("npx", ("-y", "y")), False),
+    }
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"mcpServers": {"a": {"command": "x"}', "1: mcpServers.a: the file ends where ',' or '}' should be."),
+        ("[]", "1: : this is not a list of servers. Nothing was taken."),
+        ('{"mcpServers": []}', "1: mcpServers: this should be a map of servers, and it is a list. Nothing was taken."),
+    ],
+)
+def test_a_broken_list_is_told_and_the_others_are_read(machine: Machine, content: str, problem: str) -> None:
+    machine.write("home/.cursor/mcp.json", content)
+    machine.write("home/.codeium/windsurf/mcp_config.json", ONE)
+    broken, whole = machine.find()
+    assert (broken.servers, told(broken)) == ((), [problem])
+    assert connections(whole) == {"one": Stdio("x")}
+
+
+@pytest.mark.parametrize("content", ["", "{}", "// nothing\n", '{"mcpServers": {}}', '{"mcpServers": null}'])
+def test_an_empty_list_is_no_problem(machine: Machine, content: str) -> None:
+    path = machine.write("home/.cursor/mcp.json", content)
+    assert machine.only() == Found(Client.CURSOR, path)
+
+
+def test_a_list_that_is_no_text_is_told(machine: Machine) -> None:
+    path = machine.home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_bytes(b'{"a": "\xff"}')
+    problem = Problem(str(path), 1, "", "the byte 0xFF is not UTF-8. Save the file as UTF-8.")
+    assert machine.only() == Found(Client.CURSOR, path, (), (problem,))
+
+
+@pytest.mark.parametrize(
+    ("place", "client"),
+    [
+        ("project/somewhere/claude_desktop_config.json", Client.CLAUDE_DESKTOP),
+        ("project/a/.mcp.json", Client.CLAUDE_CODE),
+        ("project/a/.vscode/mcp.json", Client.VS_CODE),
+        ("project/a/.cursor/mcp.json", Client.CURSOR),
+        ("project/mcp_config.json", Client.WINDSURF),
+        ("project/servers.json", Client.UNKNOWN),
+    ],
+)
+def test_a_file_that_a_person_names_is_known_by_its_name(machine: Machine, place: str, client: Client) -> None:
+    found = read_list(machine.write(place, ONE), machine.home, "linux")
+    assert (found.client, connections(found)) == (client, {"one": Stdio("x")})
+
+
+def test_a_list_pasted_into_yaml_is_read_too(machine: Machine) -> None:
+    path = machine.write("project/pegboard.yaml", "mcpServers:\n  a: {command: x, env: {A: '${B}'}}\n")
+    found = read_list(path, machine.home, "linux")
+    assert (connections(found), found.problems) == ({"a": Stdio("x", env={"A": "${B}"})}, ())
+    missing = read_list(machine.project / "no.json", machine.home, "linux")
+    assert [problem.what for problem in missing.problems] == ["there is no such file. Check the path, or create it."]

@@ -1,0 +1,241 @@
+"""Many lists become one, and one that can be written down without a secret in it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.config.machine import Machine
+
+from pegboard.config.clients import Client, Found, Secret, as_yaml, merged, without_secrets
+from pegboard.config.settings import Settings, load_text
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId, is_id
+from pegboard.core.server import AllButTools, Connection, DeclaredAt, Http, OnlyTools, Server, Stdio, Transport
+
+
+def server(id: str, connection: Connection, file: str = "list.json", line: int = 1) -> Server:
+    return Server(ServerKey(ToolsetId(id), ServerId(id)), connection, DeclaredAt(file, line))
+
+
+def found(client: Client, *servers: Server) -> Found:
+    return Found(client, Path("list.json"), servers)
+
+
+def test_the_same_server_in_two_lists_is_one_and_on_if_it_is_on_in_one() -> None:
+    here = server("a", Stdio("x", ("1",)))
+    there = replace(here, enabled=False, origin=DeclaredAt("other.json", 9))
+    result = merged([found(Client.CURSOR, there), found(Client.WINDSURF, here)])
+    assert (result.servers, result.problems) == ((replace(there, enabled=True),), ())
+
+
+def test_servers_that_only_share_an_id_are_told_apart_by_their_client() -> None:
+    one, two, three = (
+        server("db", Stdio("x")),
+        server("db", Stdio("y"), "b.json", 4),
+        server("db", Stdio("z"), "c.json", 5),
+    )
+    again = server("db", Stdio("y"), "d.json", 6)
+    result = merged([found(Client.CLAUDE_DESKTOP, one), found(Client.CURSOR, two, three), found(Client.CURSOR, again)])
+    assert [(str(one.key), one.connection) for one in result.servers] == [
+        ("db~db", Stdio("x")),
+        ("db-cursor~db-cursor", Stdio("y")),
+        ("db-cursor-2~db-cursor-2", Stdio("z")),
+    ]
+    assert [str(problem) for problem in result.problems] == [
+        "b.json:4: db: another server has this id already (list.json:1) and is not the same;"
+        " this one becomes 'db-cursor'.",
+        "c.json:5: db: another server has this id already (list.json:1) and is not the same;"
+        " this one becomes 'db-cursor-2'.",
+    ]
+
+
+def test_two_names_for_one_program_stay_two() -> None:
+    result = merged([found(Client.CURSOR, server("db", Stdio("x")), server("db-2", Stdio("x")))])
+    assert [str(one.key.server) for one in result.servers] == ["db", "db-2"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(Client), st.sampled_from(["a" * 64, "b", "b-cursor"]), st.sampled_from("xyz")))
+)
+def test_ids_of_one_list_are_legal_and_unique(rows: list[tuple[Client, str, str]]) -> None:
+    servers = merged([found(client, server(id, Stdio(command))) for client, id, command in rows]).servers
+    ids = [str(one.key.server) for one in servers]
+    assert len(ids) == len({*ids})
+    assert all(is_id(id) for id in ids)
+
+
+def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
+    servers = [
+        replace(
+            server(
+                "github",
+                Stdio(
+                    "npx",
+                    ("-y", "server", "--api-key", "hunter2", "--header", "Authorization: Bearer hunter2x"),
+                    {
+                        "GITHUB_TOKEN": "hunter2",
+                        "LOG_LEVEL": "debug",
+                        "ROOT": "/srv/data",
+                        "UNCLEAR": "hunter2",
+                        "DSN": "postgres://u:hunter2@${HOST}/db",
+                        "PASSWORD": "hunter2${SALT}",
+                        "SET": "${ALREADY:-8080}",
+                        "FALLBACK_TOKEN": "${MINE:-hunter2}",
+                    },
+                    "/srv",
+                ),
+                "/home/ada/.cursor/mcp.json",
+                7,
+            ),
+            enabled=False,
+            limit=AllButTools(("rm",)),
+        ),
+        replace(
+            server(
+                "web",
+                Http(
+                    "https://u:hunter2@h/mcp?api_key=hunter2&page=2",
+                    Transport.SSE,
+                    {"Authorization": "Bearer hunter2", "Accept": "text/x", "X-Team": "hunter2"},
+                ),
+                "/home/ada/.cursor/mcp.json",
+                20,
+            ),
+            limit=OnlyTools(()),
+        ),
+    ]
+    at = "/home/ada/.cursor/mcp.json"
+    assert (
+        as_yaml(servers)
+        == f"""\
+# Set these environment variables before Pegboard starts:
+#   GITHUB_TOKEN  the GITHUB_TOKEN of github, see {at}:7
+#   GITHUB_UNCLEAR  the UNCLEAR of github, see {at}:7
+#   GITHUB_DSN  the DSN of github, see {at}:7
+#   GITHUB_PASSWORD  the PASSWORD of github, see {at}:7
+#   MINE  the FALLBACK_TOKEN of github, see {at}:7
+#   GITHUB_API_KEY  the api-key of github, see {at}:7
+#   GITHUB_ARGUMENT  the argument of github, see {at}:7
+#   WEB_AUTHORIZATION  the Authorization of web, see {at}:20
+#   WEB_X_TEAM  the X-Team of web, see {at}:20
+#   WEB_PASSWORD  the password of web, see {at}:20
+#   WEB_API_KEY  the api_key of web, see {at}:20
+servers:
+  github:
+    command: npx
+    args:
+      - -y
+      - server
+      - --api-key
+      - ${{GITHUB_API_KEY}}
+      - --header
+      - 'Authorization: Bearer ${{GITHUB_ARGUMENT}}'
+    env:
+      GITHUB_TOKEN: ${{GITHUB_TOKEN}}
+      LOG_LEVEL: debug
+      ROOT: /srv/data
+      UNCLEAR: ${{GITHUB_UNCLEAR}}
+      DSN: postgres://${{GITHUB_DSN}}@${{HOST}}/db
+      PASSWORD: ${{GITHUB_PASSWORD}}${{SALT}}
+      SET: ${{ALREADY:-8080}}
+      FALLBACK_TOKEN: ${{MINE}}
+    cwd: /srv
+    enabled: false
+    disabled_tools:
+      - rm
+  web:
+    url: https://${{WEB_PASSWORD}}@h/mcp?api_key=${{WEB_API_KEY}}&page=2
+    transport: sse
+    headers:
+      Authorization: Bearer ${{WEB_AUTHORIZATION}}
+      Accept: text/x
+      X-Team: ${{WEB_X_TEAM}}
+    enabled_tools: []
+"""
+    )
+
+
+def test_variables_are_named_apart_unless_their_values_are_the_same() -> None:
+    servers = [
+        server("git", Stdio("x", env={"HUB_KEY": "one"})),
+        server("git-hub", Stdio("x", env={"KEY": "two"})),
+        server("7zip", Stdio("x", env={"KEY": "one"})),
+        server("git_hub", Stdio("x", env={"KEY": "one"})),
+    ]
+    emptied, secrets = without_secrets(servers)
+    assert [one.connection for one in emptied] == [
+        Stdio("x", env={"HUB_KEY": "${GIT_HUB_KEY}"}),
+        Stdio("x", env={"KEY": "${GIT_HUB_KEY_2}"}),
+        Stdio("x", env={"KEY": "${PEGBOARD_7ZIP_KEY}"}),
+        Stdio("x", env={"KEY": "${GIT_HUB_KEY}"}),
+    ]
+    assert secrets == (
+        Secret("GIT_HUB_KEY", "git", "HUB_KEY", "list.json:1"),
+        Secret("GIT_HUB_KEY_2", "git-hub", "KEY", "list.json:1"),
+        Secret("PEGBOARD_7ZIP_KEY", "7zip", "KEY", "list.json:1"),
+    )
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
+values = words | st.sampled_from(
+    ["yes", "null", "0o7", "1.10", "${A}", "$${", "a: b", "- x", "#", "'", "\n", "~", "é😀"]
+)
+
+
+def well_formed(text: str) -> str:
+    return text.replace("${", "$${")
+
+
+@given(
+    command=st.sampled_from(["x", "yes", "0o7", "1", "a b", "${A:-b}"]),
+    args=st.lists(values.map(well_formed), max_size=4),
+    env=st.dictionaries(words.filter(lambda name: "=" not in name), values.map(well_formed), max_size=3),
+)
+def test_a_fragment_loads_as_the_servers_it_was_made_of(command: str, args: list[str], env: dict[str, str]) -> None:
+    original = server("a", Stdio(command, tuple(args), env, "/srv"))
+    (emptied,), _ = without_secrets([original])
+    loaded = load_text(as_yaml([original]), "pegboard.yaml", Path("/etc"), {})
+    assert isinstance(loaded, Settings), str(loaded)
+    (read,) = loaded.declared.servers.values()
+    assert read.connection == emptied.connection
+
+
+def test_a_comment_cannot_be_left_by_what_stands_in_it() -> None:
+    text = as_yaml([server("a", Stdio("x", env={"K\nstore: evil": "hunter2"}), "a\nb: c")])
+    assert text.splitlines()[:3] == [
+        "# Set these environment variables before Pegboard starts:",
+        "#   A_K_STORE_EVIL  the K?store: evil of a, see a?b: c:1",
+        "servers:",
+    ]
+
+
+def test_no_servers_make_an_empty_fragment_that_loads() -> None:
+    assert as_yaml([]) == "servers: {}\n"
+
+
+@pytest.mark.parametrize(
+    "value", ["true", "info", "8080", "30s", "/srv/a b", "~/x", "C:\\x\\y", "https://h/x?page=1", "localhost:80", ""]
+)
+def test_what_is_plainly_no_secret_stays_readable(value: str) -> None:
+    (emptied,), secrets = without_secrets([server("a", Stdio("x", env={"SETTING": value}))])
+    assert (emptied.connection, secrets) == (Stdio("x", env={"SETTING": value}), ())
+
+
+def test_lists_of_a_whole_machine_become_one_board(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.project.mkdir()
+    files = {"command": "npx", "args": ["-y", "files", "/srv"]}
+    machine.write("home/.config/Claude/claude_desktop_config.json", {"mcpServers": {"Files": files}})
+    machine.write("home/.claude.json", {"mcpServers": {"files": {"type": "stdio", **files}}})
+    machine.write("home/.cursor/mcp.json", {"mcpServers": {"files": {"url": "https://h/mcp"}}})
+    machine.write("project/.vscode/mcp.json", '{"servers": {"web": {"url": "https://w/${env:TEAM}",},},}')
+    result = merged(machine.find())
+    loaded = load_text(as_yaml(result.servers), "pegboard.yaml", tmp_path, {"TEAM": "a"})
+    assert isinstance(loaded, Settings), str(loaded)
+    assert {str(key.server): one.connection for key, one in loaded.declared.servers.items()} == {
+        "files": Stdio("npx", ("-y", "files", "/srv"), cwd=str(tmp_path)),
+        "files-cursor": Http("https://h/mcp"),
+        "web": Http("https://w/${TEAM}"),
+    }
+    assert loaded.warnings == ()
