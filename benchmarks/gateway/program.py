@@ -13,6 +13,8 @@ from benchmarks.gateway.placement import pin
 from benchmarks.gateway.target import ROOT
 
 STOP_SECONDS = 10
+LAST_LINES = 3
+LAST_CHARACTERS = 120
 UPSTREAM_MODULE = "benchmarks.gateway.upstream."
 
 
@@ -50,10 +52,11 @@ class Program:
     def resident_bytes(self) -> int:
         return sum(process.memory_info().rss for process in self._own_processes())
 
-    def last_words(self, lines: int = 3) -> str:
-        """The end of its log, for a row that must say why there are no numbers."""
-        written = [line.strip() for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        return " | ".join(written[-lines:])
+    def last_words(self) -> str:
+        """The end of its log, for a row that must say why there are no numbers: an error's message comes last."""
+        written = [line.strip(" ^~") for line in self._log.read_text(errors="replace").splitlines()]
+        told = " | ".join([line for line in written if line][-LAST_LINES:])
+        return told if len(told) <= LAST_CHARACTERS else f"…{told[-LAST_CHARACTERS:]}"
 
     def stop(self) -> None:
         """End it and what it started; a process that ignores the request is killed."""

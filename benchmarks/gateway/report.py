@@ -10,7 +10,7 @@ from benchmarks.gateway.contenders import FASTMCP_PROXY, FASTMCP_SHARED, FLOOR
 from benchmarks.gateway.measure import Failed, Measured, Plan, Result, Row, described
 from benchmarks.sample import ratio
 
-REMARK_WIDTH = 160
+REMARK_WIDTH = 200
 HEADINGS = (
     "gateway",
     "CPU µs/call",
