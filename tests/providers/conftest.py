@@ -2,26 +2,13 @@
 
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
-from tests.providers.running import program
+from tests.providers.running import Peer, program
 from tests.servers.peers import command
 
-from pegboard.core.server import Connection, Http, Transport
+from pegboard.core.server import Http, Transport
 from pegboard.providers.mcp import connect
-
-
-@dataclass(frozen=True)
-class Peer:
-    """`everyday.py` as it is reached. Over HTTP many tests share one process, so they ask it for differences."""
-
-    connection: Connection
-    era: str
-
-    @property
-    def over_http(self) -> bool:
-        return isinstance(self.connection, Http)
 
 
 def _everyday(transport: str) -> Iterator[str]:

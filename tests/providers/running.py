@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import anyio
@@ -14,7 +15,7 @@ from tests.servers.peers import command
 from pegboard.core.call import Admitted, Call, Outcome
 from pegboard.core.catalogue import Down, Listing, Up
 from pegboard.core.ids import LOCAL, CallId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.server import Connection, DeclaredAt, Server, Stdio, Timeouts
+from pegboard.core.server import Connection, DeclaredAt, Http, Server, Stdio, Timeouts
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.ports import Expand, Progress
 from pegboard.providers.mcp import McpServer
@@ -22,6 +23,18 @@ from pegboard.providers.mcp import McpServer
 KEY = ServerKey(ToolsetId("dev"), ServerId("peer"))
 PATIENCE = 40
 """Seconds until a test gives up. Far more than anything here takes, because the machine may be busy."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`everyday.py` as it is reached. Over HTTP many tests share one process, so they ask it for differences."""
+
+    connection: Connection
+    era: str
+
+    @property
+    def over_http(self) -> bool:
+        return isinstance(self.connection, Http)
 
 
 class Watch:
@@ -129,10 +142,10 @@ async def nothing_left() -> AsyncIterator[None]:
     finally:
         _within.reset(token)
     assert set(psutil.Process().children(recursive=True)) <= children
-    for _ in range(5):
+    with anyio.fail_after(PATIENCE):
         # What was closed is let go by the event loop in its next rounds.
-        await anyio.lowlevel.checkpoint()
-    assert open_files() <= files
+        while not open_files() <= files:
+            await anyio.lowlevel.checkpoint()
 
 
 def open_files() -> set[str]:

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import anyio
 import pytest
-from tests.providers.conftest import Peer
-from tests.providers.running import KEY, running, server
+from tests.providers.running import KEY, Peer, running, server
 
 from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Listing, Off, Starting, Up
@@ -39,7 +38,7 @@ def names(listing: Listing) -> set[str]:
     return {tool.id.name for tool in listing.tools}
 
 
-@pytest.mark.behaviour("providers.mcp_discovered_at_run_time", "mcp.out.tool_fields_intact")
+@pytest.mark.behaviour("providers.mcp_discovered_at_run_time")
 async def test_the_tools_are_listed_with_all_that_the_server_says_of_them(peer: Peer) -> None:
     async with running(peer.connection) as watched:
         assert watched.provider.listing().tools == ()

@@ -1,10 +1,12 @@
 """Servers that break the rules: each costs itself what it must, and the gateway nothing."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import psutil
 import pytest
 from tests.providers.running import program, running, server
@@ -222,6 +224,15 @@ async def test_a_server_that_stops_reading_costs_each_call_its_deadline_and_no_m
             assert await watched.call("listens", much="x" * 1_000_000) == ProviderFailed(
                 "dev~peer did not answer within 0.2 s", may_have_run=True
             )
+
+
+async def test_a_server_that_asks_and_asks_but_reads_no_answer_fills_no_memory() -> None:
+    async with running(server(peer("odd", "--nag"), stop=0.5)) as watched:
+        await watched.up()
+        with anyio.fail_after(60):
+            while "nagged" not in watched.provider.log():
+                await anyio.lowlevel.checkpoint()
+        assert len(asyncio.all_tasks()) < 500
 
 
 def text_body(outcome: Outcome) -> bytes:

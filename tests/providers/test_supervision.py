@@ -50,7 +50,7 @@ async def test_a_server_that_keeps_failing_is_left_alone_for_longer_and_longer()
         assert health.retry_at == clock.time + timedelta(seconds=60)
 
 
-@pytest.mark.behaviour("supervision.stderr_in_health", "cli.servers_logs")
+@pytest.mark.behaviour("supervision.stderr_in_health")
 async def test_the_health_of_a_failed_server_holds_its_exit_code_and_its_last_lines() -> None:
     clock = Watch()
     async with running(program("crash_on_start"), sleep=Sleep(), clock=clock) as watched:

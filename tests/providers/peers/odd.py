@@ -3,6 +3,7 @@
 --ignore-discover    never answers the first question of the new era
 --listen WAY         offers a subscription and hangs on it, ends it at once, refuses it, or keeps it
 --deaf               reads nothing more after its tools were listed once
+--nag                asks and asks after its tools were listed once, and reads no answer
 """
 
 import argparse
@@ -35,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ignore-discover", action="store_true")
     parser.add_argument("--deaf", action="store_true")
+    parser.add_argument("--nag", action="store_true")
     parser.add_argument("--listen", choices=["hang", "end", "refuse", "keep"])
     chosen = parser.parse_args()
     listens = 0
@@ -62,6 +64,11 @@ def main() -> None:
             response["result"]["capabilities"]["tools"]["listChanged"] = True
         wire.write(response)
         if request["method"] == "tools/list" and chosen.deaf:
+            time.sleep(600)
+        if request["method"] == "tools/list" and chosen.nag:
+            for number in range(50_000):
+                wire.write({"jsonrpc": "2.0", "id": number, "method": "ping"})
+            wire.complain("nagged")
             time.sleep(600)
 
 

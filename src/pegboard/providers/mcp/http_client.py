@@ -35,9 +35,10 @@ _NEVER_LEFT: Final = (
     httpx2.LocalProtocolError,
 )
 
-# Its lines name whole addresses, which may hold a key.
-if (_chatter := logging.getLogger("httpx2")).level == logging.NOTSET:
-    _chatter.setLevel(logging.WARNING)
+# Their lines name whole addresses, which may hold a key, and sessions, which are one.
+for _name in ("httpx2", "mcp.client.streamable_http"):
+    if (_chatter := logging.getLogger(_name)).level == logging.NOTSET:
+        _chatter.setLevel(logging.WARNING)
 
 
 @cache

@@ -4,7 +4,7 @@ Not the SDK's own, because a gateway must survive what a server may write: lines
 noise faster than anyone can read.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -12,17 +12,19 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
 from pegboard.core.server import Stdio
 
 from . import processes
-from .messages import Lines, message_of
+from .messages import Line, Lines, message_of
 from .transport import Streams
 from .trouble import Loss
 
 _REST: Final = 0.01
-"""How long a reader rests after a chunk of nothing but noise, so that a flood costs it a tenth of its time at most."""
+"""How long a reader rests after a chunk of nothing but noise, so that a flood costs it a small part of its time."""
 
+_FEW: Final = 50
 _FLOOD: Final = 32_768
 _EXIT_TOLD: Final = 1.0
 _LAST_WORDS: Final = 1.0
@@ -43,7 +45,7 @@ async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], l
     async def pump() -> None:
         with pipes:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, process, arriving, loss)
+                tasks.start_soon(_read, process, arriving, leaving, loss)
                 tasks.start_soon(_listen, process, hear)
                 tasks.start_soon(_write, process, leaving, loss)
                 tasks.start_soon(_watch, process, loss)
@@ -67,31 +69,44 @@ async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], l
             await process.aclose()
 
 
-async def _read(process: Process, arriving: MemoryObjectSendStream[SessionMessage | Exception], loss: Loss) -> None:
+async def _read(
+    process: Process,
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+    leaving: MemoryObjectReceiveStream[SessionMessage],
+    loss: Loss,
+) -> None:
     assert process.stdout is not None
     lines = Lines()
     async with arriving:
         with suppress(*_GONE):
             async for chunk in process.stdout:
-                if not await _deliver(chunk, lines, arriving):
+                if await _deliver(lines.feed(chunk), arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
         loss.happen(await _ending(process))
 
 
-async def _deliver(chunk: bytes, lines: Lines, arriving: MemoryObjectSendStream[SessionMessage | Exception]) -> bool:
-    """Pass on what the chunk completes; False when that was nothing but noise."""
-    noise = wanted = False
-    for line in lines.feed(chunk):
-        message = message_of(line)
-        if message is None:
-            noise = True
+async def _deliver(
+    lines: Iterator[Line],
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+    leaving: MemoryObjectReceiveStream[SessionMessage],
+) -> int:
+    """Pass the messages on. How many lines came that nobody had asked for, or 0 when there was an answer among them."""
+    unasked = 0
+    answered = False
+    for line in lines:
+        session_message = message_of(line)
+        message = None if session_message is None else session_message.message
+        answered |= isinstance(message, JSONRPCResponse | JSONRPCError)
+        unasked += not isinstance(message, JSONRPCResponse | JSONRPCError)
+        # A server that asks and asks but reads no answer would fill our memory with them.
+        if isinstance(message, JSONRPCRequest) and leaving.statistics().current_buffer_used > _QUEUE // 2:
             continue
-        wanted = True
-        # A session that is gone takes nothing any more, and the rest of the output is only drained.
-        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-            await arriving.send(message)
-    return wanted or not noise
+        if session_message is not None:
+            # A session that is gone takes nothing any more, and the rest of the output is only drained.
+            with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                await arriving.send(session_message)
+    return 0 if answered else unasked
 
 
 async def _ending(process: Process) -> str:
