@@ -234,14 +234,19 @@ class ScriptedProvider:
 class Providers:
     """Makes providers as the gateway asks for them and keeps all it made, oldest first."""
 
-    def __init__(self, tools: Mapping[ServerKey, Sequence[Tool]] | None = None) -> None:
+    def __init__(
+        self,
+        tools: Mapping[ServerKey, Sequence[Tool]] | None = None,
+        make: Callable[[Server], ScriptedProvider] = ScriptedProvider,
+    ) -> None:
         self.tools = {} if tools is None else tools
         """What a server lists as soon as it runs; others stay in their start."""
+        self.make = make
         self.made: list[ScriptedProvider] = []
         self.prepare: Callable[[ScriptedProvider], None] = _unprepared
 
     def __call__(self, server: Server) -> ScriptedProvider:
-        provider = ScriptedProvider(server)
+        provider = self.make(server)
         if server.key in self.tools:
             provider.word = Listing(server.key, UP, tuple(self.tools[server.key]))
         self.prepare(provider)

@@ -79,7 +79,7 @@ class Board:
             self._swap(catalogue(rest), self.policy)
 
     def decide(self, policy: Policy) -> None:
-        if not _equal(policy, self.policy):
+        if not same_policy(policy, self.policy):
             self._swap(self.catalogue, policy)
 
     def notice(self, notice: Notice) -> None:
@@ -130,7 +130,7 @@ class Board:
         self.changed.ring()
 
 
-def _equal(one: Policy, other: Policy) -> bool:
+def same_policy(one: Policy, other: Policy) -> bool:
     try:
         return one == other
     except RecursionError:  # an approved schema that is nested too deeply to be compared
@@ -142,7 +142,7 @@ def _same(former: Listing, latest: Listing) -> bool:
     return (
         (former.health, former.flaws) == (latest.health, latest.flaws)
         and len(former.tools) == len(latest.tools)
-        and all(map(_same_tool, former.tools, latest.tools))
+        and (former.tools is latest.tools or all(map(_same_tool, former.tools, latest.tools)))
     )
 
 

@@ -1,9 +1,12 @@
 """One call, start to end: admitted or refused, carried to its provider, recorded."""
 
+import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from time import perf_counter
 from typing import TypeAlias, assert_never
+
+import anyio
 
 from pegboard.core.call import (
     Admitted,
@@ -24,7 +27,10 @@ from pegboard.core.view import View
 from pegboard.ports import Audit, Progress
 
 from .board import Board
+from .cancellation import was_asked_to_end
 from .roster import Roster
+
+log = logging.getLogger(__name__)
 
 Ended: TypeAlias = Outcome | Refusal
 
@@ -37,14 +43,18 @@ class Caller:
     audit: Audit
 
     async def call(self, call: Call, view: View, progress: Progress | None = None) -> Ended:
+        """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
         verdict = admit(call, self.board.resolution(view), self.validate)
-        ended: Ended = Cancelled()
+        if not isinstance(verdict, Admitted):
+            self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta()))
+            return verdict
+        ended: Outcome = Cancelled()
         try:
-            ended = await self._carried(verdict, progress) if isinstance(verdict, Admitted) else verdict
+            ended = await self._carried(verdict, progress)
         finally:
             took = timedelta(seconds=perf_counter() - started)
-            self.audit.record(CallRecord(call, _tool(verdict), ended, took))
+            self.audit.record(CallRecord(call, verdict.tool.id, ended, took))
         return ended
 
     async def _carried(self, admitted: Admitted, progress: Progress | None) -> Outcome:
@@ -52,16 +62,22 @@ class Caller:
         provider = self.roster.provider(source)
         if provider is None:
             return ProviderFailed(f"{source} is not running", may_have_run=False)
-        return await provider.call(admitted, progress)
+        try:
+            return await provider.call(admitted, progress)
+        except anyio.get_cancelled_exc_class():
+            if was_asked_to_end():
+                raise
+            log.exception("The provider of %s cancelled call %s from within", source, admitted.call.id)
+        except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
+            log.exception("The provider of %s broke in call %s", source, admitted.call.id)
+        return ProviderFailed(f"{source} broke off", may_have_run=True)
 
 
-def _tool(verdict: Admitted | Refusal) -> ToolId | None:
-    match verdict:
-        case Admitted(tool=tool):
-            return tool.id
+def _tool(refusal: Refusal) -> ToolId | None:
+    match refusal:
         case ToolIsLocked(tool) | BadArguments(tool):
             return tool
         case UnknownTool():
             return None
         case _:
-            assert_never(verdict)
+            assert_never(refusal)

@@ -1,28 +1,24 @@
 """The gateway as one thing: its board, its running providers, its operator and its caller, and the tasks between."""
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
 
 import anyio
 
 from pegboard.core.catalogue import Starting
-from pegboard.core.policy import Declared, Policy, clashes
+from pegboard.core.policy import Declared, Policy
+from pegboard.core.running import first_sight
 from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
 
 from .bell import Listener
-from .board import Board, Notice
+from .board import Board
 from .caller import Caller
 from .operate import Operator
 from .roster import Roster
+from .store_watch import StoreWatch
 from .validation import Validators
-
-log = logging.getLogger(__name__)
-
-STORE: Final = "store"
-_RETRY: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -37,61 +33,72 @@ class Gateway:
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
         with anyio.move_on_after(within), self.board.changed.listen() as bell:
-            while any(isinstance(word.health, Starting) for word in self.board.catalogue.listings.values()):
+            while any(_first_start(word.health) for word in self.board.catalogue.listings.values()):
                 await bell.wait()
             return True
         return False
+
+
+def _first_start(health: object) -> bool:
+    """A second attempt tells that the first one failed."""
+    return isinstance(health, Starting) and health.attempt <= 1
 
 
 @asynccontextmanager
 async def open_gateway(
     declared: Declared, store: PolicyStore, audit: Audit, provider_for: ProviderFor, clock: Clock
 ) -> AsyncIterator[Gateway]:
+    """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
     policy = Policy(declared, await store.load())
     board = Board(policy)
-    for clash in clashes(declared, policy.decided):
-        board.notice(Notice(f"clash {clash.id}", str(clash), clock()))
-    heard = Listener()
     operator = Operator(board, store, clock)
+    heard, unseen = Listener(), Listener()
+    raised: BaseException | None = None
     async with anyio.create_task_group() as tasks:
-        roster = Roster(board, provider_for, tasks, heard.ring)
+        roster = Roster(board, provider_for, tasks, heard.ring, clock)
         caller = Caller(board, roster, Validators().problems, audit)
         roster.follow(policy)
-        tasks.start_soon(_hear_providers, heard, roster, operator, name="providers")
-        tasks.start_soon(_follow_policy, board, roster, name="policy")
-        tasks.start_soon(_hear_store, store, operator, board, clock, name="store")
+        tasks.start_soon(_show_words, heard, unseen, board, roster, name="words")
+        tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
+        tasks.start_soon(_follow_policy, policy, board, roster, heard, name="policy")
+        tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         try:
             yield Gateway(board, roster, operator, caller, audit, clock)
+        except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
+            raised = error
         finally:
             tasks.cancel_scope.cancel()
+    if raised is not None:
+        raise raised
 
 
-async def _hear_providers(heard: Listener, roster: Roster, operator: Operator) -> None:
+async def _show_words(heard: Listener, unseen: Listener, board: Board, roster: Roster) -> None:
+    """Never waits for the store: a server's health is on the board at once, whatever else is slow."""
     while True:
         await heard.wait()
-        for listing in roster.listings():
-            await operator.see(listing)
+        for source in roster.sources:
+            word = roster.word(source)
+            if word is None:
+                continue
+            if first_sight(word, board.policy) is None:
+                board.hang(word)
+            else:
+                unseen.ring()
 
 
-async def _follow_policy(board: Board, roster: Roster) -> None:
+async def _record_first_sights(unseen: Listener, roster: Roster, operator: Operator) -> None:
+    while True:
+        await unseen.wait()
+        for source in roster.sources:
+            await operator.see(partial(roster.word, source))
+
+
+async def _follow_policy(followed: Policy, board: Board, roster: Roster, heard: Listener) -> None:
     with board.changed.listen() as bell:
-        followed = board.policy
         while True:
-            await bell.wait()
             if board.policy is not followed:
                 followed = board.policy
                 roster.follow(followed)
-
-
-async def _hear_store(store: PolicyStore, operator: Operator, board: Board, clock: Clock) -> None:
-    """A store that is away is told on the board, and asked again; what was decided before still holds."""
-    while True:
-        try:
-            await operator.reload()
-            board.forget_notice(STORE)
-            async for _ in store.changes():
-                await operator.reload()
-        except Exception as error:  # supervised: the gateway outlives its store
-            log.exception("The store does not answer")
-            board.notice(Notice(STORE, f"The store does not answer: {error}", clock()))
-        await anyio.sleep(_RETRY)
+                # Another trust, or a server removed and added again, may be a first sight of what runs already.
+                heard.ring()
+            await bell.wait()

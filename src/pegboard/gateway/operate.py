@@ -1,6 +1,8 @@
 """One command, start to end: applied to the policy, saved, and only then on the board."""
 
-from dataclasses import replace
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
@@ -12,10 +14,23 @@ from pegboard.core.policy import Declared, Policy, clashes
 from pegboard.core.running import first_sight
 from pegboard.ports import Clock, PolicyStore, Saved, Stale
 
-from .board import Board
+from .bell import Listener
+from .board import Board, Notice, same_policy
+
+log = logging.getLogger(__name__)
 
 FIRST_SIGHT: Final = PrincipalId("first-sight")
-_ATTEMPTS: Final = 5
+STORE_SECONDS: Final = 15.0
+"""How long the store may take for one load or one save."""
+
+_ATTEMPTS: Final = 20
+_CLASH: Final = "clash "
+_LONGEST: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class NotSaved(Rejected):
+    """The store did not take the command, and the board is as it was. No fault of the command: it may be repeated."""
 
 
 class Operator:
@@ -26,30 +41,20 @@ class Operator:
         self._store = store
         self._clock = clock
         self._turn = anyio.Lock()
+        self.doubt = Listener()
+        """Rings when a save got no answer: the store may hold more than the board, so it must be loaded again."""
+        self._tell_clashes()
 
     async def do(self, command: Command, by: PrincipalId, *, expecting: int | None = None) -> Policy | Rejected | Stale:
-        """`expecting` is the version the person looked at; without it the command stands on whatever is true now."""
+        """`expecting` is the version the person looked at; without it the command stands on whatever is true now.
+
+        A store that fails is told as a `NotSaved`, which is a `Rejected`.
+        """
         async with self._turn:
-            for _ in range(_ATTEMPTS):
-                before = self._board.policy
-                if expecting is not None and before.version != expecting:
-                    return Stale(before.version)
-                at = self._clock()
-                after = apply(before, command, by, at)
-                if isinstance(after, Rejected):
-                    return after
-                match await self._store.save(before.decided, after.decided, by=by, what=_told(command), at=at):
-                    case Saved():
-                        self._board.decide(replace(after, declared=self._board.policy.declared))
-                        return after
-                    case Stale() as stale:
-                        await self._reload()
-                        if expecting is not None:
-                            return stale
-            return Stale(self._board.policy.version)
+            return await self._carried_out(command, by, expecting)
 
     async def reload(self) -> None:
-        """Another process decided: take over what the store now holds."""
+        """Another process decided: take over what the store now holds. Raises what the store raises."""
         async with self._turn:
             await self._reload()
 
@@ -58,20 +63,103 @@ class Operator:
         async with self._turn:
             clashing = clashes(declared, self._board.policy.decided)
             if not clashing:
-                self._board.decide(replace(self._board.policy, declared=declared))
+                self._decide(replace(self._board.policy, declared=declared))
             return tuple(str(clash) for clash in clashing)
 
-    async def see(self, listing: Listing) -> None:
-        """Hang a provider's latest word. First sight is recorded before, so that no tool flickers."""
-        command = first_sight(listing, self._board.policy)
-        if command is not None:
-            await self.do(command, FIRST_SIGHT)
-        self._board.hang(listing)
+    async def see(self, word: Callable[[], Listing | None]) -> None:
+        """Hang a provider's latest word, if it still has one. First sight is recorded before, so that no tool flickers.
+
+        While the store is away the tools hang without it, and so locked; they are seen again when it is back.
+        """
+        if self._first_sight(word()) is not None:
+            async with self._turn:
+                # Asked again, because the server may have been changed or removed while others had their turn.
+                command = self._first_sight(word())
+                if command is not None:
+                    await self._carried_out(command, FIRST_SIGHT, None)
+        if (listing := word()) is not None:
+            self._board.hang(listing)
+
+    def _first_sight(self, listing: Listing | None) -> Command | None:
+        return None if listing is None else first_sight(listing, self._board.policy)
+
+    async def _carried_out(self, command: Command, by: PrincipalId, expecting: int | None) -> Policy | Rejected | Stale:
+        for _ in range(_ATTEMPTS):
+            if expecting is not None and self._board.policy.version != expecting:
+                return Stale(self._board.policy.version)
+            done = await self._attempt(command, by)
+            if not isinstance(done, Stale):
+                return done
+            if (away := await self._caught_up()) is not None:
+                return away
+            if expecting is not None:
+                return done
+        return Stale(self._board.policy.version)
+
+    async def _attempt(self, command: Command, by: PrincipalId) -> Policy | Rejected | Stale:
+        before, at = self._board.policy, self._clock()
+        after = apply(before, command, by, at)
+        if isinstance(after, Rejected):
+            return after
+        what = type(command).__name__
+        try:
+            # Whoever gave the command may leave; a save that has begun is still followed to its end.
+            with anyio.fail_after(STORE_SECONDS, shield=True):
+                saved = await self._store.save(before.decided, after.decided, by=by, what=what, at=at)
+        except Exception as error:  # whatever a store raises, the command ends in words and the board stays true
+            log.exception("The store did not take %s by %s", what, by)
+            return await self._unanswered(after, error)
+        match saved:
+            case Saved():
+                self._decide(after)
+                return after
+            case Stale():
+                return saved
+
+    async def _unanswered(self, after: Policy, error: Exception) -> Policy | NotSaved:
+        """An error says nothing of whether the change was written: only the store can tell."""
+        if await self._caught_up() is not None:
+            return NotSaved(
+                f"The store does not answer: {in_words(error)} It is not known whether this was saved; the board shows "
+                f"what was true before, and follows as soon as the store is back. See: pegboard doctor"
+            )
+        if same_policy(self._board.policy, after):
+            return self._board.policy
+        return NotSaved(f"The store did not take this: {in_words(error)} Nothing was changed. Try again.")
+
+    async def _caught_up(self) -> NotSaved | None:
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._reload()
+        except Exception as error:  # as above: told as a value
+            log.exception("The store cannot be read")
+            self.doubt.ring()
+            return NotSaved(f"The store does not answer: {in_words(error)} Nothing was changed. Try again.")
+        return None
 
     async def _reload(self) -> None:
-        decided = await self._store.load()
-        self._board.decide(replace(self._board.policy, decided=decided))
+        with anyio.fail_after(STORE_SECONDS):
+            decided = await self._store.load()
+        self._decide(replace(self._board.policy, decided=decided))
+
+    def _decide(self, policy: Policy) -> None:
+        self._board.decide(policy)
+        self._tell_clashes()
+
+    def _tell_clashes(self) -> None:
+        """A clash that was there at the start is told for as long as it lasts."""
+        policy = self._board.policy
+        told = {f"{_CLASH}{clash.id}": str(clash) for clash in clashes(policy.declared, policy.decided)}
+        for subject in self._board.notices:
+            if subject.startswith(_CLASH) and subject not in told:
+                self._board.forget_notice(subject)
+        for subject, text in told.items():
+            self._board.notice(Notice(subject, text, self._clock()))
 
 
-def _told(command: Command) -> str:
-    return type(command).__name__
+def in_words(error: Exception) -> str:
+    """One sentence. Only its first line: some drivers append the statement with its values, which may be secrets."""
+    first = str(error).strip().partition("\n")[0][:_LONGEST].rstrip(" .")
+    if not first:
+        first = f"no answer within {STORE_SECONDS:g} seconds" if isinstance(error, TimeoutError) else repr(error)
+    return f"{first}."

@@ -2,46 +2,72 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.core.catalogue import Listing, Off, Up
+from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.policy import Policy
 from pegboard.core.running import wanted
-from pegboard.core.server import Server
-from pegboard.ports import Provider, ProviderFor, Ring
+from pegboard.core.server import Connection, Server, Timeouts
+from pegboard.ports import Clock, Provider, ProviderFor, Ring
 
 from .board import Board
+from .cancellation import was_asked_to_end
 
 log = logging.getLogger(__name__)
 
+PAUSE: Final = 5.0
+"""Seconds before a provider that ended against its contract is run again. Restarting a server is its own affair."""
 
-@dataclass(frozen=True)
+PATIENCE: Final = 5.0
+"""Seconds beyond a server's own stop deadline before it is said that it does not stop."""
+
+
+@dataclass(eq=False)
 class _Running:
     server: Server
     provider: Provider
-    scope: anyio.CancelScope
-    ended: anyio.Event
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    again: anyio.Event = field(default_factory=anyio.Event)
+    broken: Down | None = None
+    """Why its task ended though it should go on: then its own word is not to be believed."""
+    silent: Down | None = None
+    """Why it cannot even say what it has."""
 
 
 class Roster:
     """Starts and stops providers as the policy says. One that breaks never touches another."""
 
-    def __init__(self, board: Board, provider_for: ProviderFor, tasks: TaskGroup, heard: Ring) -> None:
+    def __init__(self, board: Board, provider_for: ProviderFor, tasks: TaskGroup, heard: Ring, clock: Clock) -> None:
         self._board = board
         self._provider_for = provider_for
         self._tasks = tasks
         self._heard = heard
+        self._clock = clock
         self._running: dict[Source, _Running] = {}
-        self._stopping: set[ServerKey] = set()
+        self._stopping: dict[ServerKey, Health] = {}
+        """What to say of a server that should run, while its former process is not gone yet."""
         self._logs: dict[Source, Sequence[str]] = {}
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """Whatever runs."""
+        return tuple(self._running)
 
     def provider(self, source: Source) -> Provider | None:
         running = self._running.get(source)
         return None if running is None else running.provider
+
+    def word(self, source: Source) -> Listing | None:
+        """The latest word of a running provider; until it has answered, its former tools stay."""
+        running = self._running.get(source)
+        return None if running is None else self._keeping_tools(self._said(running))
 
     def log(self, source: Source) -> Sequence[str]:
         """What the server last wrote; of a stopped one, what it wrote before."""
@@ -49,17 +75,19 @@ class Roster:
         return self._logs.get(source, ()) if running is None else running.provider.log()
 
     def restart(self, source: Source) -> bool:
-        provider = self.provider(source)
-        if provider is None:
+        running = self._running.get(source)
+        if running is None:
             return False
-        provider.restart()
+        running.again.set()
+        running.provider.restart()
         return True
 
     def follow(self, policy: Policy) -> None:
         """Bring what runs in line with what should run."""
         should = wanted(policy)
         for source, running in tuple(self._running.items()):
-            if should.get(running.server.key) != running.server:
+            server = should.get(running.server.key)
+            if server is None or _reach(server) != _reach(running.server):
                 self._stop(source, running)
         for key, server in should.items():
             if key not in self._running and key not in self._stopping:
@@ -68,53 +96,112 @@ class Roster:
 
     def _rest(self, policy: Policy, should: Mapping[ServerKey, Server]) -> None:
         """What does not run keeps its last tools on the board; what no policy names leaves it."""
-        for source, listing in tuple(self._board.catalogue.listings.items()):
-            if not isinstance(source, ServerKey):
-                continue
-            if source not in policy.servers:
+        for source in tuple(self._board.catalogue.listings):
+            if isinstance(source, ServerKey) and source not in policy.servers:
                 self._board.take_down(source)
-            elif source not in should:
-                self._board.hang(Listing(source, Off(), listing.tools, listing.flaws))
         for key in policy.servers:
-            if key not in should and key not in self._board.catalogue.listings:
-                self._board.hang(Listing(key, Off()))
+            if key not in should:
+                self._board.hang(self._keeping_tools(Listing(key, Off())))
+            elif key in self._stopping:
+                self._board.hang(self._keeping_tools(Listing(key, self._stopping[key])))
+        self._logs = {source: lines for source, lines in self._logs.items() if source in policy.servers}
 
     def _start(self, server: Server) -> None:
-        provider = self._provider_for(server)
-        scope, ended = anyio.CancelScope(), anyio.Event()
-        self._running[server.key] = _Running(server, provider, scope, ended)
-        self._board.hang(self._word(server.key, provider.listing()))
-        self._tasks.start_soon(self._run, server.key, provider, scope, ended, name=f"provider {server.key}")
-
-    async def _run(self, key: ServerKey, provider: Provider, scope: anyio.CancelScope, ended: anyio.Event) -> None:
+        key = server.key
+        starting = Starting(1, self._clock())
         try:
-            with scope:
-                await provider.run(self._heard)
-        except Exception:  # a provider's own task is supervised here: its end must not take the gateway along
-            log.exception("The provider of %s ended unexpectedly", key)
+            provider = self._provider_for(server)
+        except Exception as error:  # making a provider belongs to running it: one that cannot be made stands alone
+            log.exception("No provider could be made for %s", key)
+            down = Down(starting.since, _broke(error))
+            self._board.hang(self._keeping_tools(Listing(key, down)))
+            return
+        running = self._running[key] = _Running(server, provider)
+        word = self._said(running)
+        # Its tools wait until first sight is recorded, even those of a provider that is up at once.
+        early = Listing(key, starting) if isinstance(word.health, Up) else word
+        self._board.hang(self._keeping_tools(early))
+        self._tasks.start_soon(self._run, running, name=f"provider {key}")
+        self._heard()
+
+    async def _run(self, running: _Running) -> None:
+        try:
+            with running.scope:
+                while True:
+                    why = await self._ran(running)
+                    running.again = anyio.Event()
+                    now = self._clock()
+                    running.broken = Down(now, why, now + timedelta(seconds=PAUSE))
+                    self._heard()
+                    with anyio.move_on_after(PAUSE):
+                        await running.again.wait()
+                    running.broken = None
+                    self._heard()
         finally:
-            ended.set()
+            running.ended.set()
+
+    async def _ran(self, running: _Running) -> str:
+        """Runs a provider for as long as it keeps its contract, and tells how it broke it."""
+        key = running.server.key
+        try:
+            await running.provider.run(self._heard)
+        except anyio.get_cancelled_exc_class():
+            if was_asked_to_end():
+                raise
+            log.exception("The provider of %s was cancelled from within", key)
+            return "its provider was cancelled from within"
+        except Exception as error:  # a provider's own task is supervised here: its end must not take the gateway along
+            log.exception("The provider of %s ended unexpectedly", key)
+            return _broke(error)
+        log.error("The provider of %s ended by itself", key)
+        return "its provider ended by itself"
 
     def _stop(self, source: Source, running: _Running) -> None:
         del self._running[source]
         self._logs[source] = tuple(running.provider.log())
         running.scope.cancel()
-        self._stopping.add(running.server.key)
+        self._stopping[running.server.key] = Starting(1, self._clock())
         self._tasks.start_soon(self._stopped, running, name=f"stopping {source}")
 
     async def _stopped(self, running: _Running) -> None:
         """A changed server starts anew only when its former process is gone."""
-        await running.ended.wait()
-        self._stopping.discard(running.server.key)
+        key, patience = running.server.key, running.server.timeouts.stop + PATIENCE
+        with anyio.move_on_after(patience):
+            await running.ended.wait()
+        if not running.ended.is_set():
+            log.error("%s has not stopped after %g seconds; it is not started again before it has", key, patience)
+            self._stopping[key] = Down(self._clock(), "its former process does not stop")
+            self.follow(self._board.policy)
+            await running.ended.wait()
+        del self._stopping[key]
         self.follow(self._board.policy)
-        self._heard()
 
-    def listings(self) -> Sequence[Listing]:
-        """The latest word of every running provider; until one has answered, its former tools stay."""
-        return [self._word(source, running.provider.listing()) for source, running in self._running.items()]
+    def _said(self, running: _Running) -> Listing:
+        key = running.server.key
+        if running.broken is not None:
+            return Listing(key, running.broken)
+        try:
+            word = running.provider.listing()
+        except Exception as error:  # part of its supervision: what it cannot say is its own trouble alone
+            if running.silent is None:
+                log.exception("The provider of %s does not say what it has", key)
+                running.silent = Down(self._clock(), _broke(error))
+            return Listing(key, running.silent)
+        running.silent = None
+        return word
 
-    def _word(self, source: Source, word: Listing) -> Listing:
-        former = self._board.catalogue.listings.get(source)
+    def _keeping_tools(self, word: Listing) -> Listing:
+        former = self._board.catalogue.listings.get(word.source)
         if former is None or word.tools or isinstance(word.health, Up):
             return word
-        return Listing(source, word.health, former.tools, former.flaws)
+        return Listing(word.source, word.health, former.tools, former.flaws)
+
+
+def _reach(server: Server) -> tuple[Connection, Timeouts]:
+    """All that a provider is made from: another trust, or a line further down in the file, restarts nothing."""
+    return server.connection, server.timeouts
+
+
+def _broke(error: Exception) -> str:
+    """Agents read why a server is down; what the error says is for the log alone."""
+    return f"its provider broke ({type(error).__name__}); the gateway's log says more"

@@ -1,0 +1,112 @@
+"""A whole gateway in memory: open it with a declaration, steer its providers and its store, wait for what must come."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import anyio
+from tests.core.boards import ME, NOW, server, toolset
+from tests.support.doubles import MemoryAudit, MemoryStore, Providers, ScriptedProvider
+
+from pegboard.core.call import Arguments, Call
+from pegboard.core.commands import Command
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerKey, ToolId, WireName
+from pegboard.core.policy import Declared, Policy
+from pegboard.core.resolve import Absent, Locked, Verdict
+from pegboard.core.server import Server, Trust
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+from pegboard.gateway.gateway import Gateway, open_gateway
+
+PATIENCE = 10.0
+"""Seconds that nothing in these tests comes near, unless it would never come."""
+
+
+def declared(*keys: ServerKey, trust: Trust = Trust.OPEN, **changes: object) -> Declared:
+    """These servers, each in its toolset, all alike."""
+    return declaring(*(server(key, trust=trust, **changes) for key in keys))
+
+
+def declaring(*servers: Server) -> Declared:
+    return Declared(
+        servers={each.key: each for each in servers},
+        toolsets={each.key.toolset: toolset(each.key.toolset) for each in servers},
+    )
+
+
+@dataclass
+class Ticking:
+    """A clock that moves only when a test says so."""
+
+    now: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+@dataclass
+class House:
+    gateway: Gateway
+    store: MemoryStore
+    audit: MemoryAudit
+    providers: Providers
+    clock: Ticking
+
+    @property
+    def board(self) -> Board:
+        return self.gateway.board
+
+    def provider(self, key: ServerKey) -> ScriptedProvider:
+        return self.providers.of(key)
+
+    async def does(self, *commands: Command) -> None:
+        """As a person would, one after the other; each must succeed."""
+        for command in commands:
+            assert isinstance(await self.gateway.operator.do(command, ME), Policy)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits, at each change of the board, for what must become true."""
+        with anyio.fail_after(PATIENCE), self.board.changed.listen() as bell:
+            while not holds():
+                await bell.wait()
+
+    def statuses(self, view: View | None = None) -> Mapping[str, str]:
+        """Every tool that a caller may know of, and what holds of it."""
+        verdicts = self.board.resolution(view or View()).verdicts
+        return {str(id): told(verdict) for id, verdict in verdicts.items() if not isinstance(verdict, Absent)}
+
+    def status(self, tool: ToolId) -> str | None:
+        verdict = self.board.resolution(View()).verdicts.get(tool)
+        return None if verdict is None else told(verdict)
+
+
+def told(verdict: Verdict) -> str:
+    return verdict.status.value if isinstance(verdict, Locked) else type(verdict).__name__.lower()
+
+
+@asynccontextmanager
+async def opened(
+    declared: Declared, providers: Providers | None = None, *, store: MemoryStore | None = None, settle: bool = True
+) -> AsyncIterator[House]:
+    """`settle` waits until every server has answered; leave it out where one is meant not to."""
+    store, providers = store or MemoryStore(), providers or Providers()
+    audit, clock = MemoryAudit(), Ticking()
+    async with open_gateway(declared, store, audit, providers, clock) as gateway:
+        if settle:
+            assert await gateway.settled(PATIENCE)
+        yield House(gateway, store, audit, providers, clock)
+
+
+def call_of(
+    name: str, arguments: Arguments | None = None, *, id: str = "call-1", by: PrincipalId = LOCAL, client: str = ""
+) -> Call:
+    return Call(CallId(id), WireName(name), arguments or {}, by, NOW, client=client)
+
+
+def redeclared(policy: Policy, *servers: Server) -> Declared:
+    """The same declaration with these servers in place of those of the same key."""
+    return replace(policy.declared, servers={**policy.declared.servers, **{each.key: each for each in servers}})
