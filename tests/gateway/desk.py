@@ -1,0 +1,28 @@
+"""The operator at a desk: a board, a store and nothing that runs."""
+
+from tests.support.doubles import MemoryStore
+from tests.support.house import Ticking
+
+from pegboard.core.catalogue import Listing
+from pegboard.core.policy import Declared, Policy
+from pegboard.core.resolve import Locked
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+from pegboard.gateway.operate import Operator
+
+
+class Desk:
+    """A board, a store and the operator between them."""
+
+    def __init__(self, declared: Declared, store: MemoryStore | None = None) -> None:
+        self.store = store or MemoryStore()
+        self.board = Board(Policy(declared, self.store.decided))
+        self.clock = Ticking()
+        self.operator = Operator(self.board, self.store, self.clock)
+
+    def locked(self) -> dict[str, str]:
+        verdicts = self.board.resolution(View()).verdicts
+        return {id.name: v.status.value for id, v in verdicts.items() if isinstance(v, Locked)}
+
+    async def sees(self, listing: Listing) -> None:
+        await self.operator.see(lambda: listing)

@@ -1,0 +1,155 @@
+"""First sight: recorded before a tool hangs, once, and only for servers whose trust is baseline."""
+
+from dataclasses import replace
+
+import anyio
+import pytest
+from tests.core.boards import ME, NOW, PERSON, key, server
+from tests.gateway.desk import Desk
+from tests.support.doubles import UP, named
+from tests.support.house import PATIENCE, declared
+
+from pegboard.core.catalogue import Down, Listing
+from pegboard.core.commands import AddServer, Approve, Rejected, RemoveServer, SetTrust
+from pegboard.core.policy import Approval, Decided
+from pegboard.core.server import Trust
+from pegboard.core.toolset import Toolset
+from pegboard.gateway.operate import FIRST_SIGHT
+
+pytestmark = pytest.mark.anyio
+
+GITHUB, NOTES = key("dev~github"), key("docs~notes")
+ADD_NOTES = AddServer(server(NOTES, origin=PERSON), Toolset(NOTES.toolset, PERSON))
+
+
+def desk(trust: Trust) -> Desk:
+    return Desk(declared(GITHUB, trust=trust))
+
+
+SEARCH, WRITE = named(GITHUB, "search", "write")
+FIRST = Listing(GITHUB, UP, (SEARCH,))
+
+
+@pytest.mark.behaviour("approvals.trust_baseline", "locked.status.pending_approval")
+async def test_what_a_server_lists_first_is_approved_once_and_what_comes_later_waits() -> None:
+    at = desk(Trust.BASELINE)
+    await at.sees(FIRST)
+    assert at.locked() == {}
+    assert at.store.decided == Decided(
+        1, approvals={SEARCH.id: Approval(SEARCH.spec, FIRST_SIGHT, NOW, first_sight=True)}, baselined={GITHUB: NOW}
+    )
+    at.clock.passes(60)
+    changed = replace(SEARCH, spec=replace(SEARCH.spec, description="Now it deletes."))
+    await at.sees(Listing(GITHUB, UP, (changed, WRITE)))
+    assert at.locked() == {"search": "pending_approval", "write": "pending_approval"}
+    assert [save.what for save in at.store.saves] == ["TakeBaseline"]
+    await at.operator.do(Approve(WRITE.id, WRITE.spec, WRITE.spec.fingerprint), ME)
+    assert at.locked() == {"search": "pending_approval"}
+
+
+@pytest.mark.behaviour("approvals.trust_baseline")
+async def test_no_tool_of_a_first_sight_is_ever_seen_locked() -> None:
+    at = desk(Trust.BASELINE)
+    at.board.hang(Listing(GITHUB, Down(NOW, "not yet")))
+    seen: list[dict[str, str]] = []
+
+    async def look(ready: anyio.Event) -> None:
+        with at.board.changed.listen() as bell:
+            ready.set()
+            while len(at.board.catalogue.tools) == 0:
+                await bell.wait()
+                seen.append(at.locked())
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            ready = anyio.Event()
+            tasks.start_soon(look, ready)
+            await ready.wait()
+            await at.sees(FIRST)
+    assert seen
+    assert all(locked == {} for locked in seen)
+
+
+@pytest.mark.behaviour("approvals.trust_baseline")
+async def test_a_server_that_lists_nothing_at_first_sight_was_seen_all_the_same() -> None:
+    at = desk(Trust.BASELINE)
+    await at.sees(Listing(GITHUB, UP))
+    await at.sees(FIRST)
+    assert at.locked() == {"search": "pending_approval"}
+
+
+@pytest.mark.behaviour("approvals.trust_strict", "approvals.name_the_fingerprint")
+async def test_of_a_strict_server_every_tool_waits_for_its_own_approval() -> None:
+    at = desk(Trust.STRICT)
+    await at.sees(FIRST)
+    assert (at.locked(), at.store.saves) == ({"search": "pending_approval"}, [])
+    later = replace(SEARCH.spec, description="Read this instead.")
+    done = await at.operator.do(Approve(SEARCH.id, later, SEARCH.spec.fingerprint), ME)
+    assert isinstance(done, Rejected)
+    await at.operator.do(Approve(SEARCH.id, SEARCH.spec, SEARCH.spec.fingerprint), ME)
+    assert at.locked() == {}
+
+
+@pytest.mark.behaviour("approvals.trust_open")
+async def test_of_an_open_server_nothing_waits_and_nothing_is_recorded() -> None:
+    at = desk(Trust.OPEN)
+    await at.sees(FIRST)
+    assert (at.locked(), at.store.saves) == ({}, [])
+
+
+async def test_a_server_that_is_not_up_is_not_seen_yet() -> None:
+    at = desk(Trust.BASELINE)
+    await at.sees(Listing(GITHUB, Down(NOW, "it fell"), (SEARCH,)))
+    assert at.store.saves == []
+    assert at.locked() == {"search": "pending_approval"}
+
+
+async def test_a_word_that_is_gone_when_its_first_sight_is_recorded_is_not_hung() -> None:
+    at = desk(Trust.BASELINE)
+    words: list[Listing | None] = [FIRST, FIRST, None]
+    await at.operator.see(lambda: words.pop(0))
+    assert at.board.catalogue.listings == {}
+
+
+async def test_a_server_made_strict_while_its_first_sight_waits_is_not_approved() -> None:
+    at = desk(Trust.BASELINE)
+    at.store.hold = anyio.Event()
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(at.operator.do, SetTrust(GITHUB, Trust.STRICT), ME)
+            await at.store.asked.wait()
+            tasks.start_soon(at.sees, FIRST)
+            await anyio.wait_all_tasks_blocked()
+            at.store.hold.set()
+    assert at.locked() == {"search": "pending_approval"}
+    assert [save.what for save in at.store.saves] == ["SetTrust"]
+
+
+async def test_a_server_removed_while_its_first_sight_waits_leaves_no_approval() -> None:
+    at = desk(Trust.OPEN)
+    await at.operator.do(ADD_NOTES, ME)
+    (tool,) = named(NOTES, "list")
+    at.store.hold, at.store.asked = anyio.Event(), anyio.Event()
+
+    def word() -> Listing | None:
+        return Listing(NOTES, UP, (tool,)) if NOTES in at.board.policy.servers else None
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(at.operator.do, RemoveServer(NOTES), ME)
+            await at.store.asked.wait()
+            tasks.start_soon(at.operator.see, word)
+            await anyio.wait_all_tasks_blocked()
+            at.store.hold.set()
+    assert at.store.decided == Decided(2)
+    assert at.board.catalogue.listings == {}
+
+
+async def test_while_the_store_is_away_a_first_sight_hangs_locked_and_is_recorded_when_it_is_back() -> None:
+    at = desk(Trust.BASELINE)
+    at.store.go_away(ConnectionError("connection refused"))
+    await at.sees(FIRST)
+    assert at.locked() == {"search": "pending_approval"}
+    at.store.come_back()
+    await at.sees(FIRST)
+    assert at.locked() == {}
