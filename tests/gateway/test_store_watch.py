@@ -1,0 +1,175 @@
+"""The watch over the store: what others decide is heard, and an outage is told, survived and forgotten."""
+
+import logging
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+import anyio
+import pytest
+from tests.core.boards import ME, NOW, key
+from tests.support.doubles import MemoryStore, Providers, named
+from tests.support.house import PATIENCE, House, declared, opened
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import ToolId
+from pegboard.core.policy import Decided, Policy, Switch
+from pegboard.core.server import Trust
+from pegboard.gateway import store_watch
+from pegboard.gateway.board import Notice
+from pegboard.gateway.operate import NotSaved
+from pegboard.gateway.store_watch import STORE
+
+pytestmark = pytest.mark.anyio
+
+GITHUB = key("dev~github")
+SEARCH = ToolId(GITHUB, "search")
+TOOLS = {GITHUB: named(GITHUB, "search")}
+REFUSED = ConnectionError("connection refused\n[parameters: 'swordfish']")
+AWAY = Notice(STORE, "The store does not answer: connection refused. What was decided before still holds.", NOW)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_watch, "RETRY", 0)
+
+
+def is_away(house: House) -> bool:
+    return house.board.notices == {STORE: AWAY}
+
+
+@pytest.mark.behaviour("store.change_bell")
+async def test_what_another_process_saves_is_heard() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        for version in (1, 2, 3):
+            off = Switch(version % 2 == 0, ME, NOW)
+            house.store.decide_elsewhere(Decided(version, switches={SEARCH: off}))
+            await house.until(lambda: house.board.policy.decided == house.store.decided)
+        assert house.status(SEARCH) == "disabled_by_user"
+
+
+async def test_what_was_saved_between_the_first_load_and_the_first_bell_is_not_missed() -> None:
+    class Busy(MemoryStore):
+        async def load(self) -> Decided:
+            found = await super().load()
+            if self.loads == 1:
+                self.decide_elsewhere(Decided(1, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
+            return found
+
+    async with opened(declared(GITHUB), Providers(TOOLS), store=Busy()) as house:
+        await house.until(lambda: house.board.policy.version == 1)
+
+
+async def test_an_outage_is_told_once_and_forgotten_when_the_store_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        house.store.go_away(REFUSED)
+        await house.until(lambda: is_away(house))
+        asked = house.store.loads
+        with anyio.fail_after(PATIENCE), house.board.changed.listen() as bell:
+            while house.store.loads < asked + 10:
+                house.clock.passes(2)
+                await anyio.lowlevel.checkpoint()
+            with anyio.move_on_after(0) as rung:
+                await bell.wait()
+        # Asked ten times more, and it is still one notice of one moment, one line in the log, and no bell.
+        assert is_away(house)
+        assert rung.cancelled_caught
+        assert [record.levelno for record in caplog.records] == [logging.ERROR]
+        # What was decided before holds, and tools can be called.
+        assert house.status(SEARCH) == "open"
+        house.store.come_back()
+        await house.until(lambda: house.board.notices == {})
+        assert [record.getMessage() for record in caplog.records[1:]] == ["The store answers again"]
+
+
+async def test_what_was_decided_during_an_outage_is_taken_over_after_it() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        house.store.go_away(REFUSED)
+        await house.until(lambda: is_away(house))
+        house.store.decide_elsewhere(Decided(9, switches={SEARCH: Switch(False, ME, NOW)}), ring=False)
+        house.store.come_back()
+        await house.until(lambda: house.status(SEARCH) == "disabled_by_user")
+        assert house.board.notices == {}
+        # And the bell is heard again.
+        house.store.decide_elsewhere(Decided(10))
+        await house.until(lambda: house.status(SEARCH) == "open")
+
+
+async def test_a_command_during_an_outage_is_told_and_the_outage_with_it() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        await anyio.wait_all_tasks_blocked()
+        house.store.away = REFUSED  # nothing rings: the command is the first to notice
+        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        await house.until(lambda: is_away(house))
+        house.store.come_back()
+        await house.until(lambda: house.board.notices == {})
+        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), Policy)
+
+
+async def test_a_save_that_reached_the_store_before_it_went_away_is_on_the_board_after_it() -> None:
+    class Cut(MemoryStore):
+        async def save(self, before: Decided, after: Decided, **kwargs: object) -> None:  # type: ignore[override]
+            self.decided = after
+            self.away = REFUSED
+            raise self.away
+
+    async with opened(declared(GITHUB), Providers(TOOLS), store=Cut()) as house:
+        await anyio.wait_all_tasks_blocked()
+        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        assert house.status(SEARCH) == "open"
+        house.store.come_back()
+        await house.until(lambda: house.status(SEARCH) == "disabled_by_user")
+
+
+@pytest.mark.behaviour("approvals.trust_baseline")
+async def test_a_first_sight_during_an_outage_is_recorded_after_it() -> None:
+    async with opened(declared(GITHUB, trust=Trust.BASELINE), Providers(), settle=False) as house:
+        await anyio.wait_all_tasks_blocked()
+        house.store.go_away(REFUSED)
+        house.provider(GITHUB).lists(*TOOLS[GITHUB])
+        await house.until(lambda: house.status(SEARCH) == "pending_approval")
+        house.store.come_back()
+        await house.until(lambda: house.status(SEARCH) == "open")
+        assert [save.what for save in house.store.saves] == ["TakeBaseline"]
+
+
+async def test_a_store_whose_bell_ends_is_asked_again() -> None:
+    class Bell1(MemoryStore):
+        listened = 0
+
+        async def changes(self) -> AsyncGenerator[None, None]:
+            self.listened += 1
+            yield
+
+    store = Bell1()
+    async with opened(declared(GITHUB), Providers(TOOLS), store=store) as house:
+        store.decide_elsewhere(replace(store.decided, version=5))
+        await house.until(lambda: house.board.policy.version == 5)
+        with anyio.fail_after(PATIENCE):
+            while store.listened < 3:
+                await anyio.lowlevel.checkpoint()
+        assert house.board.notices == {}
+
+
+async def test_a_bell_that_is_left_is_closed() -> None:
+    class Counted(MemoryStore):
+        open = 0
+
+        async def changes(self) -> AsyncGenerator[None, None]:
+            self.open += 1
+            try:
+                async for _ in super().changes():
+                    yield
+            finally:
+                self.open -= 1
+
+    store = Counted()
+    async with opened(declared(GITHUB), Providers(TOOLS), store=store) as house:
+        for _ in range(3):
+            store.decide_elsewhere(replace(store.decided, version=store.decided.version + 1))
+            await house.until(lambda: house.board.policy.version == store.decided.version)
+            assert store.open == 1
+            store.go_away(REFUSED)
+            await house.until(lambda: is_away(house))
+            store.come_back()
+            await house.until(lambda: house.board.notices == {})
+    assert store.open == 0
