@@ -237,7 +237,7 @@ def test_pegboard_is_not_one_of_its_own_servers(machine: Machine, entry: object)
 @pytest.mark.parametrize(
     "entry",
     [
-        {"command": "npx", "args": ["server-filesystem", "/home/ada/pegboard"]},
+        {"command": "npx", "args": ["server-filesystem", "/users/ada/pegboard"]},
         {"command": "python", "args": ["pegboard.py"]},
         {"url": "https://example.org:8460/mcp"},
         {"url": "http://127.0.0.1:8461/mcp"},

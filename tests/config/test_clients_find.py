@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.config.machine import Machine, connections, told
 
-from pegboard.config.clients import Client, Found, read_list
+from pegboard.config.clients import Client, Found, find, read_list
 from pegboard.config.problem import Problem
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.server import DeclaredAt, Http, Server, Stdio, Transport
@@ -68,10 +68,7 @@ def test_nothing_is_found_on_an_empty_machine(machine: Machine) -> None:
 
 def test_a_list_that_is_the_users_and_the_projects_is_found_once(machine: Machine) -> None:
     machine.write("home/.cursor/mcp.json", ONE)
-    machine_at_home = Machine(machine.root)
-    machine_at_home.write("home/.mcp.json", ONE)
-    from pegboard.config.clients import find
-
+    machine.write("home/.mcp.json", ONE)
     found = find(machine.home, machine.home, "linux", {})
     assert [one.path.name for one in found] == [".mcp.json", "mcp.json"]
 
@@ -98,7 +95,7 @@ def test_servers_of_projects_are_taken_with_the_folder_they_need(machine: Machin
             "numStartups": 7,
             "mcpServers": {"user": {"type": "stdio", "command": "x"}},
             "projects": {
-                "/work/shop": {
+                "/code/shop": {
                     "mcpServers": {
                         "local": {"command": "./serve", "args": ["--root", "."]},
                         "plain": {"command": "npx", "args": ["-y", "y"]},
@@ -106,15 +103,15 @@ def test_servers_of_projects_are_taken_with_the_folder_they_need(machine: Machin
                     "disabledMcpServers": ["plain"],
                     "history": [{"display": "x"}],
                 },
-                "/work/empty": {},
-                "/work/null": None,
+                "/code/empty": {},
+                "/code/null": None,
             },
         },
     )
     found = machine.only()
     assert {str(server.key.server): (server.connection, server.enabled) for server in found.servers} == {
         "user": (Stdio("x"), True),
-        "local": (Stdio("/work/shop/./serve", ("--root", "."), cwd="/work/shop"), True),
+        "local": (Stdio("/code/shop/./serve", ("--root", "."), cwd="/code/shop"), True),
         "plain": (Stdio("npx", ("-y", "y")), False),
     }
     assert found.problems == ()
@@ -170,5 +167,9 @@ def test_a_list_pasted_into_yaml_is_read_too(machine: Machine) -> None:
     path = machine.write("project/pegboard.yaml", "mcpServers:\n  a: {command: x, env: {A: '${B}'}}\n")
     found = read_list(path, machine.home, "linux")
     assert (connections(found), found.problems) == ({"a": Stdio("x", env={"A": "${B}"})}, ())
+    other = read_list(machine.write("project/package.json", {"name": "x"}), machine.home, "linux")
+    assert [problem.what for problem in other.problems] == [
+        "no servers are listed in it, neither under mcpServers nor under servers. Is it the right file?"
+    ]
     missing = read_list(machine.project / "no.json", machine.home, "linux")
     assert [problem.what for problem in missing.problems] == ["there is no such file. Check the path, or create it."]

@@ -85,7 +85,7 @@ def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
                     },
                     "/srv",
                 ),
-                "/home/ada/.cursor/mcp.json",
+                "/users/ada/.cursor/mcp.json",
                 7,
             ),
             enabled=False,
@@ -99,13 +99,13 @@ def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
                     Transport.SSE,
                     {"Authorization": "Bearer hunter2", "Accept": "text/x", "X-Team": "hunter2"},
                 ),
-                "/home/ada/.cursor/mcp.json",
+                "/users/ada/.cursor/mcp.json",
                 20,
             ),
             limit=OnlyTools(()),
         ),
     ]
-    at = "/home/ada/.cursor/mcp.json"
+    at = "/users/ada/.cursor/mcp.json"
     assert (
         as_yaml(servers)
         == f"""\

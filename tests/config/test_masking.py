@@ -57,7 +57,7 @@ def test_an_address_is_shown_without_user_and_secret_parameters() -> None:
         (("x:sk-proj-0123456789abcdef",), ("x:***",)),
         (("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",), ("***",)),
         (("task-runner-of-today", "sk-learn-of-yesterday", "--keyboard", "us"),) * 2,
-        (("--path", "/home/pat/tokens.txt"),) * 2,
+        (("--path", "/users/pat/tokens.txt"),) * 2,
         (("API_KEY=hunter2",), ("API_KEY=***",)),
         (("-e", "GITHUB_TOKEN=hunter2"), ("-e", "GITHUB_TOKEN=***")),
         (("https://h/?a=b=c&code=hunter2&x=1",), ("https://h/?a=b=c&code=***&x=1",)),

@@ -23,7 +23,7 @@ from pegboard.config.references import (
 )
 from pegboard.ports import Unresolved
 
-ENVIRON = {"NAME": "value", "EMPTY": "", "HOME": "/home/ada", "TRICKY": "${NAME} $${"}
+ENVIRON = {"NAME": "value", "EMPTY": "", "HOME": "/users/ada", "TRICKY": "${NAME} $${"}
 
 
 @pytest.mark.behaviour("config.env_reference")

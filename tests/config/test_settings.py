@@ -132,7 +132,7 @@ def test_an_empty_list_of_enabled_tools_allows_none() -> None:
         ("bin/x", "/etc/pegboard/bin/x"),
         ("../x/./y", "/etc/x/y"),
         ("/usr/bin/x", "/usr/bin/x"),
-        ("~/bin/x", "/home/ada/bin/x"),
+        ("~/bin/x", "/users/ada/bin/x"),
         ("${PYTHON_FOR_DEMO:-python3}", "${PYTHON_FOR_DEMO:-python3}"),
         ("${BIN}/x", "${BIN}/x"),
         ("tools/${NAME}", "/etc/pegboard/tools/${NAME}"),
@@ -140,7 +140,7 @@ def test_an_empty_list_of_enabled_tools_allows_none() -> None:
     ],
 )
 def test_a_command_with_a_slash_is_taken_from_the_folder_of_the_file(written: str, path: str) -> None:
-    connection = only_server(f"servers: {{a: {{command: '{written}'}}}}", {"HOME": "/home/ada"}).connection
+    connection = only_server(f"servers: {{a: {{command: '{written}'}}}}", {"HOME": "/users/ada"}).connection
     assert connection == Stdio(path, cwd="/etc/pegboard")
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.pattern import Pattern, is_pattern, pattern
-from pegboard.core.policy import Declared, Denial
+from pegboard.core.policy import Declared, Denial, Policy
 from pegboard.core.reference import closest, reference
+from pegboard.core.running import wanted
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
 from pegboard.core.server import (
     AllButTools,
@@ -72,9 +73,9 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
 
 def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
     """What will not work, though nothing is wrong with the file: the servers without fault must run all the same."""
+    runs = wanted(Policy(board))
     for id, said in values.value(keys.SERVERS, {}).items():
-        toolset = board.toolsets[ToolsetId(_toolset_of(said, id))]
-        if said.value.value(keys.ENABLED, True) and toolset.enabled:
+        if _key(id, said) in runs:
             for text in _texts(said.value):
                 for missing in unresolved(text.value, place.environ, place.folder):
                     yield Problem(place.file, text.line, text.at, missing.why)
@@ -86,7 +87,7 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
 
 def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Server:
     values = said.value
-    key = ServerKey(ToolsetId(_toolset_of(said, id)), ServerId(id))
+    key = _key(id, said)
     return Server(
         key=key,
         connection=_connection(values, place, tell),
@@ -98,8 +99,8 @@ def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Serve
     )
 
 
-def _toolset_of(said: Placed[Values], id: str) -> str:
-    return said.value.value(keys.TOOLSET, id)
+def _key(id: str, said: Placed[Values]) -> ServerKey:
+    return ServerKey(ToolsetId(said.value.value(keys.TOOLSET, id)), ServerId(id))
 
 
 def _connection(values: Values, place: Place, tell: Telling) -> Connection:
@@ -130,9 +131,10 @@ def _check_url(url: Placed[str], tell: Telling) -> None:
 
 
 def _limit(values: Values, key: ServerKey, tell: Telling) -> ToolLimit:
-    if (only := values.get(keys.ENABLED_TOOLS)) is not None:
+    only, all_but = values.get(keys.ENABLED_TOOLS), values.get(keys.DISABLED_TOOLS)
+    if only is not None:
         return OnlyTools(tuple(_own_names(only.value, key, tell)))
-    if (all_but := values.get(keys.DISABLED_TOOLS)) is not None:
+    if all_but is not None:
         return AllButTools(tuple(_own_names(all_but.value, key, tell)))
     return EveryTool()
 

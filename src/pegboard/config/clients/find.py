@@ -1,7 +1,7 @@
 """Where each client keeps its list, and reading it. Everything about the machine is handed in."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -36,7 +36,11 @@ def find(home: Path, cwd: Path, platform: str, environ: Mapping[str, str]) -> tu
 
 def read_list(path: Path, home: Path, platform: str, client: Client | None = None) -> Found:
     """The list in a file that a person named. Whose it is can be told by its name, if it is not said."""
-    return _read(_List(client or _client_by_name(path), path, _project_of(path, home)), home, platform)
+    found = _read(_List(client or _client_by_name(path), path, _project_of(path, home)), home, platform)
+    if found.servers or found.problems:
+        return found
+    what = "no servers are listed in it, neither under mcpServers nor under servers. Is it the right file?"
+    return replace(found, problems=(Problem(str(path), 0, "", what),))
 
 
 def _lists(home: Path, cwd: Path, platform: str, environ: Mapping[str, str]) -> Iterator[_List]:

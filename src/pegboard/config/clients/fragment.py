@@ -147,12 +147,10 @@ def _entry(server: Server) -> JsonObject:
             entry |= _filled("args", [*args]) | _filled("env", _object(env)) | _filled("cwd", cwd)
         case Http(url, transport, headers):
             entry["url"] = url
-            entry |= {"transport": transport.value} if transport is not Transport.STREAMABLE_HTTP else {}
+            entry |= _unless("transport", transport.value, usual=Transport.STREAMABLE_HTTP.value)
             entry |= _filled("headers", _object(headers))
-    if str(server.key.toolset) != str(server.key.server):
-        entry["toolset"] = str(server.key.toolset)
-    if not server.enabled:
-        entry["enabled"] = False
+    entry |= _unless("toolset", str(server.key.toolset), usual=str(server.key.server))
+    entry |= _unless("enabled", server.enabled, usual=True)
     match server.limit:
         case OnlyTools(names):
             entry["enabled_tools"] = [*names]
@@ -164,6 +162,10 @@ def _entry(server: Server) -> JsonObject:
 def _in_line(text: str) -> str:
     """A comment ends with its line, and what stands in it was written by others."""
     return "".join(one if one.isprintable() else "?" for one in text)
+
+
+def _unless(key: str, value: Json, *, usual: Json) -> JsonObject:
+    return {} if value == usual else {key: value}
 
 
 def _filled(key: str, value: Json) -> JsonObject:

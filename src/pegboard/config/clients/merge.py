@@ -28,7 +28,7 @@ def merged(found: Iterable[Found]) -> Merged:
             wish = server.key.server
             same = next((id for id, other in servers.items() if wishes[id] == wish and _is_same(server, other)), None)
             if same is not None:
-                servers[same] = replace(servers[same], enabled=servers[same].enabled or server.enabled)
+                servers[same] = replace(servers[same], enabled=max(servers[same].enabled, server.enabled))
                 continue
             id = _free(wish, one.client, servers)
             wishes[id] = wish
