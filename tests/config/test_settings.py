@@ -109,7 +109,6 @@ def test_a_url_may_begin_with_a_reference() -> None:
     assert only_server("servers: {web: {url: '${BASE}/mcp'}}").connection == Http("${BASE}/mcp")
 
 
-@pytest.mark.behaviour("config.disabled_tools_lock")
 def test_tools_of_a_server_are_named_by_name_pattern_id_or_one_text() -> None:
     text = """\
         servers:
@@ -183,7 +182,6 @@ def test_the_selection_is_read_as_lists_or_texts_with_commas(written: str, selec
     assert settings(written).declared.selection == selection
 
 
-@pytest.mark.behaviour("config.deny_patterns")
 def test_deny_patterns_know_their_lines() -> None:
     text = """\
         deny:

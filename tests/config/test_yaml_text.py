@@ -74,7 +74,7 @@ def test_aliases_cannot_nest_deeper_than_what_is_written_out(loader: str) -> Non
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: *b\n", "f:1: a: there is no anchor &b above this line for the alias *b."),
+        ("a: *b\n", "f:1: a: there is no anchor &b above this line for the alias *b. Put a pattern in quotes."),
         ("a: &b [1, *b]\n", "f:1: a[1]: the alias *b stands inside what it stands for. Remove it."),
         (
             "a: {<<: 1}\n",
@@ -97,19 +97,24 @@ def test_what_cannot_be_meant_is_told(loader: str, text: str, problem: str) -> N
 @pytest.mark.parametrize(
     ("text", "line", "advice"),
     [
-        ("a: b: c\n", 1, "There is a ': ' where none can stand. Put a text that holds one in quotes."),
-        ("a: 'x\nb: 1\n", 3, "A quote or bracket that was opened is never closed."),
-        ("a: [x\nb: 1\n", 2, "A bracket that was opened is not closed, or a comma is missing."),
+        ("a: b: c\n", 1, "Indent it as the line above, or put a text that holds ': ' in quotes."),
+        ("a: 'x\nb: 1\n", 3, "A quote or bracket that was opened is never closed. It may be the one on line 1."),
+        (
+            "a: [x\nb: 1\n",
+            2,
+            "A bracket that was opened is not closed, or a comma is missing. It may be the one on line 1.",
+        ),
         ("a: @x\n", 1, "A text cannot begin with this character. Put it in quotes."),
+        ("a:\n - *:x\n", 2, 'A text that begins with * or & must stand in quotes: "*:read_*".'),
+        ("a: - x\n", 1, "Begin the list on a line of its own."),
         ('a: "C:\\path"\n', 1, "Within double quotes a backslash begins an escape. Use single quotes."),
-        ("a:\n  - x\n  y: 1\n", 3, "This line is not an item of the list above it. Begin it with '- '."),
     ],
 )
-def test_a_mistake_of_form_is_told_at_its_line_with_advice(text: str, line: int, advice: str) -> None:
+def test_a_mistake_of_form_is_told_at_its_line_with_advice(loader: str, text: str, line: int, advice: str) -> None:
     (problem,) = parse_yaml(text, "f").problems
-    assert (problem.line, problem.what.rsplit(". ", advice.count(". ") + 1)[-1]) == (line, advice.rsplit(". ", 1)[-1])
+    assert problem.line == line
     assert problem.what.startswith("this is not YAML: ")
-    assert advice in problem.what
+    assert problem.what.endswith(f". {advice}")
 
 
 def test_depth_is_bounded_before_it_is_entered(loader: str) -> None:

@@ -23,7 +23,7 @@ _KINDS: Final = {
 _MERGE: Final = "<<"
 
 _ADVICE: Final = {
-    "mapping values are not allowed": "There is a ': ' where none can stand. Put a text that holds one in quotes.",
+    "mapping values are not allowed": "Indent it as the line above, or put a text that holds ': ' in quotes.",
     "could not find expected ':'": "A key has no ':' after it. Write key: value.",
     "did not find expected key": "This line is not a key of the map above it. Check its indentation and quotes.",
     "did not find expected '-'": "This line is not an item of the list above it. Begin it with '- '.",
@@ -33,6 +33,8 @@ _ADVICE: Final = {
     "expected ',' or": "A bracket that was opened is not closed, or a comma is missing.",
     "found unknown escape character": "Within double quotes a backslash begins an escape. Use single quotes.",
     "found undefined tag handle": "Tags are not read here. Remove the '!', or put the text in quotes.",
+    "alphabetic or numeric character": 'A text that begins with * or & must stand in quotes: "*:read_*".',
+    "entries are not allowed": "Begin the list on a line of its own.",
     "cannot start any token": "A text cannot begin with this character. Put it in quotes.",
 }
 
@@ -157,7 +159,9 @@ class _Composer:
     def alias(self, event: yaml.AliasEvent, at: str, depth: int) -> Node:
         name = str(event.anchor)
         if name not in self.anchors:
-            raise self.stop(event, at, f"there is no anchor &{name} above this line for the alias *{name}.")
+            raise self.stop(
+                event, at, f"there is no anchor &{name} above this line for the alias *{name}. Put a pattern in quotes."
+            )
         meant = self.anchors[name]
         if meant is None:
             raise self.stop(event, at, f"the alias *{name} stands inside what it stands for. Remove it.")
@@ -219,5 +223,10 @@ def _syntax(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
         return Problem(
             file, line, "", "within [ ] and { } a text that holds ${ must stand in quotes. Put it in quotes."
         )
-    advice = next((advice for part, advice in _ADVICE.items() if part in said), "")
-    return Problem(file, line, "", f"this is not YAML: {said}. {advice or 'Check the indentation and quotes here.'}")
+    advice = next(
+        (advice for part, advice in _ADVICE.items() if part in said), "Check the indentation and quotes here."
+    )
+    start = error.context_mark
+    if start is not None and start.line + 1 != line and ("opened" in advice):
+        advice += f" It may be the one on line {start.line + 1}."
+    return Problem(file, line, "", f"this is not YAML: {said}. {advice}")

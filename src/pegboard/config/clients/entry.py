@@ -5,7 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from pegboard.config.problem import Problem
@@ -218,6 +218,8 @@ def is_pegboard(connection: Connection) -> bool:
             runs = _RUNNERS.fullmatch(program) is not None and any(_names_pegboard(arg) for arg in args)
             bridged = any(_OURSELVES.fullmatch(arg) for arg in args)
             return program in ("pegboard", "pegboard.exe") or runs or bridged
+        case _:
+            assert_never(connection)
 
 
 def _names_pegboard(arg: str) -> bool:

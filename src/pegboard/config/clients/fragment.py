@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final
+from typing import Final, assert_never
 
 import yaml
 
 from pegboard.config.masking import Span, is_secret_key, secrets_in, secrets_in_args
 from pegboard.config.references import FileText, Literal, Malformed, Part, Variable, has_reference, parts
 from pegboard.config.tree import Kind, kind_of
-from pegboard.core.server import AllButTools, Http, OnlyTools, Server, Stdio, Transport
+from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, Transport
 from pegboard.core.tool import Json, JsonObject
 
 from .placeholders import variable_name
@@ -68,6 +68,8 @@ class _Vault:
                 kept = {name: self.header(id, at, name, value) for name, value in headers.items()}
                 safe = self.url(id, at, url)
                 return replace(server, connection=replace(server.connection, url=safe, headers=kept))
+            case _:
+                assert_never(server.connection)
 
     def value(self, id: str, at: str, name: str, value: str) -> str:
         """Whatever is not known to be harmless is taken for a secret: better a variable too many."""
@@ -112,6 +114,8 @@ class _Vault:
                 return str(part)
             case Variable() | FileText():
                 return part.written
+            case _:
+                assert_never(part)
 
     def reference(self, id: str, at: str, name: str, value: str) -> str:
         own = variable_name(name)
@@ -149,6 +153,8 @@ def _entry(server: Server) -> JsonObject:
             entry["url"] = url
             entry |= _unless("transport", transport.value, usual=Transport.STREAMABLE_HTTP.value)
             entry |= _filled("headers", _object(headers))
+        case _:
+            assert_never(server.connection)
     entry |= _unless("toolset", str(server.key.toolset), usual=str(server.key.server))
     entry |= _unless("enabled", server.enabled, usual=True)
     match server.limit:
@@ -156,6 +162,10 @@ def _entry(server: Server) -> JsonObject:
             entry["enabled_tools"] = [*names]
         case AllButTools(names):
             entry["disabled_tools"] = [*names]
+        case EveryTool():
+            pass
+        case _:
+            assert_never(server.limit)
     return entry
 
 

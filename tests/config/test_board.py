@@ -1,0 +1,111 @@
+"""From the text of a file to the verdicts on tools: what the operator writes is what the board does."""
+
+from datetime import UTC, datetime
+
+import pytest
+from tests.config.loading import settings
+
+from pegboard.core.catalogue import Listing, Off, Up, catalogue
+from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Absent, Locked, Open, resolve
+from pegboard.core.running import wanted
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.view import View
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+
+
+def verdicts(text: str, *tools: str) -> dict[str, str]:
+    """Every server of the file offers these tools. Open, absent, or the status of the lock, by server and tool."""
+    policy = Policy(settings(text).declared)
+    up = wanted(policy)
+    listings = [
+        Listing(key, Up(NOW) if key in up else Off(), tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in tools))
+        for key in policy.servers
+    ]
+    told = {}
+    for id, verdict in resolve(catalogue(listings), policy, View()).verdicts.items():
+        match verdict:
+            case Open():
+                told[str(id)] = "open"
+            case Absent():
+                told[str(id)] = "absent"
+            case Locked():
+                told[str(id)] = verdict.status.value
+    return told
+
+
+@pytest.mark.behaviour("config.enabled_tools_lock_the_rest")
+def test_with_enabled_tools_every_other_tool_of_the_server_is_locked() -> None:
+    text = """\
+        servers:
+          a: {command: x, trust: open, enabled_tools: [read, list_*]}
+          b: {command: x, trust: open}
+        """
+    assert verdicts(text, "read", "list_all", "write") == {
+        "mcp:a~a:read": "open",
+        "mcp:a~a:list_all": "open",
+        "mcp:a~a:write": "disabled_by_config",
+        "mcp:b~b:read": "open",
+        "mcp:b~b:list_all": "open",
+        "mcp:b~b:write": "open",
+    }
+
+
+@pytest.mark.behaviour("config.disabled_tools_lock")
+def test_disabled_tools_are_locked_by_name_pattern_or_id() -> None:
+    text = "servers: {a: {command: x, trust: open, toolset: t, disabled_tools: 'drop_*, mcp:t~a:write'}}"
+    assert verdicts(text, "read", "write", "drop_all") == {
+        "mcp:t~a:read": "open",
+        "mcp:t~a:write": "disabled_by_config",
+        "mcp:t~a:drop_all": "disabled_by_config",
+    }
+
+
+@pytest.mark.behaviour("config.deny_patterns")
+def test_a_denied_tool_is_locked_on_every_server() -> None:
+    text = """\
+        servers: {a: {command: x, trust: open}, b: {url: "http://h", trust: open}}
+        deny: ["*:delete_*", "b:read"]
+        """
+    assert verdicts(text, "read", "delete_all") == {
+        "mcp:a~a:read": "open",
+        "mcp:a~a:delete_all": "disabled_by_config",
+        "mcp:b~b:read": "disabled_by_config",
+        "mcp:b~b:delete_all": "disabled_by_config",
+    }
+
+
+@pytest.mark.behaviour("config.server_enabled")
+def test_a_server_that_is_declared_off_is_not_wanted_and_its_tools_are_locked_once_known() -> None:
+    text = "servers: {a: {command: x, enabled: false}, b: {command: x}}"
+    assert [*wanted(Policy(settings(text).declared))] == [ServerKey(ToolsetId("b"), ServerId("b"))]
+    assert verdicts(text, "read")["mcp:a~a:read"] == "server_disabled"
+
+
+def test_a_toolset_that_is_declared_off_locks_all_its_servers() -> None:
+    text = "servers: {a: {command: x, toolset: t}, b: {command: x, toolset: t}}\ntoolsets: {t: {enabled: false}}"
+    assert verdicts(text, "read") == {"mcp:t~a:read": "server_disabled", "mcp:t~b:read": "server_disabled"}
+
+
+@pytest.mark.behaviour("config.trust")
+@pytest.mark.parametrize(
+    ("trust", "status"), [("open", "open"), ("baseline", "pending_approval"), ("strict", "pending_approval")]
+)
+def test_trust_says_whether_a_tool_nobody_has_seen_is_open(trust: str, status: str) -> None:
+    assert verdicts(f"servers: {{a: {{command: x, trust: {trust}}}}}", "read") == {"mcp:a~a:read": status}
+
+
+@pytest.mark.behaviour("config.selection", "selection.baseline_at_start")
+def test_the_selection_decides_what_is_on_the_board_at_all() -> None:
+    text = """\
+        servers: {a: {command: x, trust: open}, b: {command: x, trust: open}}
+        selection: {toolsets: a, enabled_tools: mcp:b~b:write, disabled_tools: ["a:wri*"]}
+        """
+    assert verdicts(text, "read", "write") == {
+        "mcp:a~a:read": "open",
+        "mcp:a~a:write": "absent",
+        "mcp:b~b:read": "absent",
+        "mcp:b~b:write": "open",
+    }
