@@ -1,6 +1,6 @@
 """The composition root: the one place that knows all adapters and ties them into a running gateway.
 
-Imports of adapters stand inside the functions that need them: `pegboard version` must not load a web framework.
+Imports of adapters stand inside the functions that need them: a command loads what it uses and nothing else.
 """
 
 import logging
@@ -8,37 +8,52 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from threading import Event
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import anyio
 
 from pegboard.config import places
-from pegboard.surfaces.cli.link import Answer, Api, Options, Params, SettingsReport
-from pegboard.surfaces.cli.output import Exit, document, fail, unwrapped
-from pegboard.surfaces.cli.snippets import WALL, snippets
+from pegboard.surfaces.cli.client import HttpApi, running_gateway
+from pegboard.surfaces.cli.link import Api, Options, Starts
+from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
+from pegboard.surfaces.cli.output import Ending, Exit, document, fail, tell
+from pegboard.surfaces.cli.running import run_to_end
+from pegboard.surfaces.cli.snippets import announcement
 
 if TYPE_CHECKING:
-    import httpx2
+    from socket import socket
+
+    from starlette.types import ASGIApp
 
     from pegboard.config.settings import Settings
     from pegboard.core.server import Server
     from pegboard.gateway.gateway import Gateway
     from pegboard.ports import Provider, ProviderFor
+    from pegboard.surfaces.mcp.door import Door
 
 log = logging.getLogger("pegboard")
 
 CONFIG_NOTICE: Final = "configuration"
-SETTLE_SECONDS: Final = 35.0
-"""How long a one-off command waits for the servers it started: a little over their own deadline."""
+RESTART_NOTICE: Final = "restart"
+OPEN_TO_OTHERS: Final = (
+    "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
+    "that asks who they are; a name of your own goes under gateway.allowed_hosts in pegboard.yaml."
+)
 
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+def _every_server(key: str, id: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -50,16 +65,20 @@ class House:
     data_dir: Path
     store_url: str
 
+    @property
+    def file(self) -> str | None:
+        return None if self.settings is None else str(Path(self.settings.file).absolute())
+
 
 @asynccontextmanager
-async def open_house(options: Options, *, live: bool) -> AsyncIterator[House]:
-    """Store, gateway and, when `live`, its servers and the watch over its file. Everything ends with the block."""
+async def open_house(options: Options, starts: Starts, *, follow: bool) -> AsyncIterator[House]:
+    """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
     from pegboard.gateway.gateway import open_gateway
     from pegboard.store import StoreError, open_store
 
-    settings = settings_of(options)
+    settings = _settings(options)
     directory = _data_dir(options)
     url = _store_url(settings, directory)
     retention = settings.audit if settings else Retention()
@@ -70,18 +89,18 @@ async def open_house(options: Options, *, live: bool) -> AsyncIterator[House]:
                 open_store(url, clock=now, keep_days=retention.keep_days, keep_rows=retention.keep_rows)
             )
             gateway = await stack.enter_async_context(
-                open_gateway(declared, store.policy, store.audit, _provider_for(settings) if live else _resting, now)
+                open_gateway(declared, store.policy, store.audit, _provider_for(settings, starts), now)
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
-        if live and settings is not None:
+        if follow and settings is not None:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             tasks.start_soon(_follow_file, settings, gateway, name="configuration")
         yield House(gateway, settings, directory, store.where)
 
 
-def settings_of(options: Options) -> "Settings | None":
+def _settings(options: Options) -> "Settings | None":
     """The operator's file, or the end of the command with everything that is wrong in it."""
     from pegboard.config.settings import Broken, load
 
@@ -100,7 +119,12 @@ def _data_dir(options: Options) -> Path:
     try:
         return places.made(directory)
     except OSError as error:
-        fail(Exit.FAILED, f"the data directory {directory} cannot be made: {error.strerror}. Choose one: --data-dir")
+        _no_data_dir(directory, error)
+
+
+def _no_data_dir(directory: Path, error: OSError) -> NoReturn:
+    why = error.strerror or str(error)
+    fail(Exit.UNREACHABLE, f"the data directory {directory} cannot be used: {why}. Choose another: --data-dir")
 
 
 def _store_url(settings: "Settings | None", directory: Path) -> str:
@@ -115,19 +139,21 @@ def _store_url(settings: "Settings | None", directory: Path) -> str:
     return url
 
 
-def _provider_for(settings: "Settings | None") -> "ProviderFor":
+def _provider_for(settings: "Settings | None", starts: Starts) -> "ProviderFor":
     from pegboard.config.references import expander
-    from pegboard.providers.mcp import McpServer
+    from pegboard.providers.resting import Resting
 
     folder = settings.folder if settings is not None else Path.cwd()
     expand = expander(os.environ, folder)
-    return lambda server: McpServer(server, expand, now)
 
+    def provider(server: "Server") -> "Provider":
+        if not starts(str(server.key), server.key.server):
+            return Resting(server.key)
+        from pegboard.providers.mcp import McpServer
 
-def _resting(server: "Server") -> "Provider":
-    from pegboard.providers.resting import Resting
+        return McpServer(server, expand, now)
 
-    return Resting(server.key)
+    return provider
 
 
 async def _follow_file(settings: "Settings", gateway: "Gateway") -> None:
@@ -147,206 +173,163 @@ async def _follow_file(settings: "Settings", gateway: "Gateway") -> None:
             if isinstance(loaded, Broken)
             else await gateway.operator.redeclare(loaded.declared)
         )
-        if problems:
+        if problems or isinstance(loaded, Broken):
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", *problems))
             gateway.board.notice(Notice(CONFIG_NOTICE, text, now()))
             log.error("%s", text)
+            continue
+        gateway.board.forget_notice(CONFIG_NOTICE)
+        log.info("%s was loaded again.", path)
+        if late := _read_at_start_only(settings, loaded):
+            text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
+            gateway.board.notice(Notice(RESTART_NOTICE, text, now()))
+            log.warning("%s", text)
         else:
-            gateway.board.forget_notice(CONFIG_NOTICE)
-            log.info("%s was loaded again.", path)
+            gateway.board.forget_notice(RESTART_NOTICE)
+
+
+def _read_at_start_only(before: "Settings", after: "Settings") -> list[str]:
+    pairs = {
+        "store": (before.store, after.store),
+        "audit": (before.audit, after.audit),
+        "gateway": (before.gateway, after.gateway),
+    }
+    return [name for name, (then, now) in pairs.items() if then != now]
 
 
 class Launcher:
     """What the command line asks of the composition root."""
 
-    def settings(self, options: Options) -> SettingsReport:
-        from pegboard.config.settings import Broken, load
-
-        path = places.config_file(options.config, os.environ)
-        directory = str(places.data_directory(options.data_dir, os.environ))
-        if path is None:
-            return SettingsReport(None, directory, (), ())
-        loaded = load(path)
-        if isinstance(loaded, Broken):
-            return SettingsReport(str(path), directory, tuple(map(str, loaded.problems)), ())
-        return SettingsReport(str(path), directory, (), tuple(map(str, loaded.warnings)))
-
     @asynccontextmanager
-    async def api(self, options: Options, *, live: bool, told: Callable[[str], None]) -> AsyncIterator[Api]:
-        async with _running_gateway(options) as running:
+    async def api(self, options: Options, starts: Starts) -> AsyncIterator[Api]:
+        from pegboard.surfaces.cli.progress import tell_as_they_settle
+
+        log_errors_briefly()
+        async with running_gateway(options) as running:
             if running is not None:
                 yield running
                 return
-        async with open_house(options, live=live) as house:
-            if live:
-                await _settled(house.gateway, told)
+        async with open_house(options, starts, follow=False) as house:
+            await tell_as_they_settle(house.gateway, tell, later="some servers have not answered; going on without")
             async with _in_process(house) as api:
                 yield api
 
-    def serve(self, options: Options, told: Callable[[str], None], *, as_json: bool) -> int:
-        _logging(logging.INFO)
-        return _run(_serve, options, told, as_json)
+    def serve(self, options: Options, *, as_json: bool) -> int:
+        log_while_serving()
+        listened = Event()
+        try:
+            return run_to_end(partial(_serve, options, as_json, listened), fast=True)
+        except Ending as ending:
+            # A signal is how a gateway that listens ends: that is no failure.
+            if ending.code > 128 and listened.is_set():
+                return Exit.OK
+            raise
 
     def stdio(self, options: Options) -> int:
-        _logging(logging.WARNING)
-        return _run(_stdio, options)
+        log_warnings()
+        return run_to_end(partial(_stdio, options), fast=True)
 
 
-async def _serve(options: Options, told: Callable[[str], None], as_json: bool) -> int:
-    from pegboard.config.settings import Callers
-    from pegboard.surfaces.listen import AddressInUse, Listening, bound
-    from pegboard.surfaces.mcp.door import Door
-    from pegboard.surfaces.mcp.http import McpHttp
-    from pegboard.surfaces.rest.access import hashed
-    from pegboard.surfaces.rest.app import About, rest_app
-    from pegboard.surfaces.root import Root
+async def _serve(options: Options, as_json: bool, listened: Event) -> int:
+    from pegboard.surfaces.listen import CannotListen, bound
 
-    directory = _data_dir(options)
-    try:
-        socket = bound(options.host, options.port)
-    except AddressInUse as error:
-        fail(Exit.FAILED, str(error))
-    url = f"http://{options.host}:{socket.getsockname()[1]}"
-    endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
-    with socket, places.only_one(directory) as alone:
+    with _alone(_data_dir(options)):
+        try:
+            listener = bound(options.host, options.port)
+        except CannotListen as error:
+            fail(Exit.FAILED, str(error))
+        with listener:
+            async with open_house(options, _every_server, follow=True) as house:
+                await _listen(house, options.host, listener, as_json, listened)
+    return Exit.OK
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            alone = stack.enter_context(places.only_one(directory))
+        except OSError as error:
+            _no_data_dir(directory, error)
         if not alone:
             there = places.read_address(directory)
-            where = f" at {there.url}" if there else ""
-            fail(Exit.FAILED, f"a gateway runs{where} with the data directory {directory}. Choose another: --data-dir")
-        async with open_house(options, live=True) as house:
-            about = About(_file(house), str(directory), endpoint, house.store_url)
-            callers = house.settings.gateway if house.settings else Callers()
-            mcp = McpHttp(house.gateway, Door(frozenset(callers.hosts), frozenset(callers.origins)))
-            root = Root(mcp=mcp, api=rest_app(house.gateway, about, hashed(token)))
-            async with mcp.running(), Listening(root, socket, mcp.end_streams) as listening:
-                places.write_address(directory, places.Address(url, token, os.getpid()))
-                try:
-                    _announce(house, endpoint, told, as_json)
-                    await _settled(house.gateway, told)
-                    await listening.ended()
-                finally:
-                    places.forget_address(directory, os.getpid())
-    return Exit.OK
+            where = f" at {there.url} (process {there.pid})" if isinstance(there, places.Address) else ""
+            told = f"a gateway runs{where} with the data directory {directory}"
+            fail(Exit.FAILED, f"{told}. Use that one, or choose another directory: --data-dir")
+        yield
 
 
-async def _stdio(options: Options) -> int:
-    from pegboard.surfaces.mcp.stdio import serve_stdio
+async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
+    from pegboard.surfaces.cli.progress import tell_as_they_settle
+    from pegboard.surfaces.listen import Listening, is_open_to_others, reachable
+    from pegboard.surfaces.mcp.http import McpHttp
+    from pegboard.surfaces.root import Root
 
-    async with open_house(options, live=True) as house:
-        await serve_stdio(house.gateway)
-    return Exit.OK
-
-
-def _announce(house: House, endpoint: str, told: Callable[[str], None], as_json: bool) -> None:
-    if as_json:
-        document({"endpoint": endpoint, "config": _file(house), "dataDir": str(house.data_dir)})
-        return
-    program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
-    told(WALL)
-    told(f"\nMCP endpoint  {endpoint}\nConfiguration {_file(house) or 'none'}\nData          {house.data_dir}\n")
-    told(snippets(endpoint, program, _file(house), str(house.data_dir)))
-    told("\nCtrl-C ends it.\n")
-
-
-def _file(house: House) -> str | None:
-    return None if house.settings is None else str(Path(house.settings.file).absolute())
-
-
-async def _settled(gateway: "Gateway", told: Callable[[str], None]) -> None:
-    """Tells of each server as it answers or fails, until all have."""
-    from pegboard.core.catalogue import Down, NeedsSignIn, Off, Starting, Up
-
-    heard: set[object] = set()
-    with anyio.move_on_after(SETTLE_SECONDS), gateway.board.changed.listen() as bell:
-        while True:
-            waiting = False
-            for source, listing in gateway.board.catalogue.listings.items():
-                match listing.health:
-                    case Starting():
-                        waiting = True
-                    case Up() if source not in heard:
-                        heard.add(source)
-                        told(f"  ● {source}: {len(listing.tools)} tools")
-                    case Down(_, why) if source not in heard:
-                        heard.add(source)
-                        told(f"  ○ {source} {why}")
-                    case NeedsSignIn(_, url) if source not in heard:
-                        heard.add(source)
-                        told(f"  ○ {source} needs sign-in: {url}")
-                    case Up() | Down() | NeedsSignIn() | Off():
-                        pass
-            if not waiting:
-                return
-            await bell.wait()
-    told("  Some servers have not answered yet; they go on in the background.")
-
-
-@asynccontextmanager
-async def _running_gateway(options: Options) -> AsyncIterator[Api | None]:
-    """The gateway that runs on this data directory, if it answers and serves the configuration that was named."""
-    import httpx2
-
-    address = places.read_address(places.data_directory(options.data_dir, os.environ))
-    if address is None:
-        yield None
-        return
-    headers = {"authorization": f"Bearer {address.token}"}
-    # The address is a loopback one without TLS, written by the gateway itself: no certificates and no proxies.
-    async with httpx2.AsyncClient(
-        base_url=address.url,
-        headers=headers,
-        timeout=150,
-        verify=False,
-        trust_env=False,
-    ) as client:
-        api = _HttpApi(client, running=True)
+    url = reachable(host, listener.getsockname()[1])
+    endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
+    door = _door(house, host)
+    mcp = McpHttp(house.gateway, door)
+    root = Root(mcp=mcp, api=_rest(house, endpoint, token), check=partial(_address_refusal, door))
+    async with mcp.running(), Listening(root, listener, mcp.end_streams) as listening:
+        places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
+        listened.set()
         try:
-            status = await api.request("GET", "/status")
-        except httpx2.TransportError:
-            yield None
-            return
-        other = options.config is not None and status.body.get("config") != str(options.config.absolute())
-        yield api if status.status == 200 and not other else None
+            if as_json:
+                document({"endpoint": endpoint, "config": house.file, "dataDir": str(house.data_dir)}, indent=None)
+            else:
+                program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
+                tell(announcement(endpoint, program, house.file, str(house.data_dir)))
+            if is_open_to_others(listener):
+                tell(OPEN_TO_OTHERS)
+            for warning in house.settings.warnings if house.settings else ():
+                tell(f"! {warning}")
+            await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
+            await listening.ended()
+        finally:
+            places.forget_address(house.data_dir, os.getpid())
+
+
+def _door(house: House, host: str) -> "Door":
+    """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
+    from pegboard.config.settings import Callers
+    from pegboard.surfaces.mcp.door import Door
+
+    callers = house.settings.gateway if house.settings else Callers()
+    own = f"[{host}]" if ":" in host else host
+    return Door(frozenset({*callers.hosts, own}), frozenset(callers.origins))
+
+
+def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    refused = door.address_refusal(headers)
+    return None if refused is None else (refused.status, refused.message)
+
+
+def _rest(house: House, endpoint: str | None, token: str) -> "ASGIApp":
+    from pegboard.store import StoreError
+    from pegboard.surfaces.rest.access import hashed
+    from pegboard.surfaces.rest.app import About, rest_app
+
+    about = About(house.file, str(house.data_dir), endpoint, house.store_url)
+    return rest_app(house.gateway, about, hashed(token), StoreError)
 
 
 @asynccontextmanager
 async def _in_process(house: House) -> AsyncIterator[Api]:
     import httpx2
 
-    from pegboard.surfaces.rest.access import hashed
-    from pegboard.surfaces.rest.app import About, rest_app
-
     token = secrets.token_urlsafe(32)
-    app = rest_app(house.gateway, About(_file(house), str(house.data_dir), None, house.store_url), hashed(token))
     async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app),
+        transport=httpx2.ASGITransport(_rest(house, None, token), raise_app_exceptions=False),
         base_url="http://127.0.0.1",
         headers={"authorization": f"Bearer {token}"},
-        timeout=None,  # every wait behind it has a deadline of its own
+        trust_env=False,
     ) as client:
-        yield _HttpApi(client, running=False)
+        yield HttpApi(client, "the gateway in this process", running=False)
 
 
-class _HttpApi:
-    def __init__(self, client: "httpx2.AsyncClient", *, running: bool) -> None:
-        self._client = client
-        self.running = running
+async def _stdio(options: Options) -> int:
+    from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    async def request(
-        self, method: str, path: str, *, params: Params = (), body: Mapping[str, object] | None = None
-    ) -> Answer:
-        response = await self._client.request(method, f"/api/v1{path}", params=list(params), json=body)
-        return Answer(response.status_code, response.json())
-
-
-def _run(main: Callable[..., Coroutine[Any, Any, int]], *args: object) -> int:
-    """Runs to the end; whatever a task group wrapped, the ending that was meant is what comes out."""
-    try:
-        return anyio.run(main, *args, backend_options={"use_uvloop": sys.platform != "win32"})
-    except BaseExceptionGroup as group:
-        raise unwrapped(group) from None
-
-
-def _logging(level: int) -> None:
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    log.setLevel(level)
+    async with open_house(options, _every_server, follow=True) as house:
+        await serve_stdio(house.gateway)
+    return Exit.OK

@@ -1,9 +1,10 @@
-"""Listening: a bound socket and the server on it, ended by a signal in an orderly way."""
+"""Listening: a bound socket and the server on it, ended in an orderly way."""
 
-import signal
+import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import IPv6Address, ip_address
 from types import TracebackType
 from typing import Final
 
@@ -16,24 +17,42 @@ GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
 
 
-class AddressInUse(Exception):  # noqa: N818  it is told to a person as a sentence
+class CannotListen(Exception):  # noqa: N818  it is told to a person as a sentence
     """The address cannot be listened on; the message says which and what to do."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Bound before anything starts, so that a taken port costs nothing."""
+    """Listens before anything starts, so that a taken port costs nothing and a client that comes early only waits."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise AddressInUse(f"{host!r} is no address of this machine: {error}. Choose another: --host") from None
+    except (OSError, UnicodeError) as error:
+        raise CannotListen(f"{host!r} is no address of this machine: {error}. Choose another: --host") from None
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise AddressInUse(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another: --port") from None
+        option = "--host" if error.errno == errno.EADDRNOTAVAIL else "--port"
+        raise CannotListen(f"{host}:{port} cannot be listened on: {error.strerror}. Choose another: {option}") from None
     return listener
+
+
+def reachable(host: str, port: int) -> str:
+    """The URL by which this machine itself reaches a socket that was bound so."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"http://{host}:{port}"
+    if address.is_unspecified:
+        address = ip_address("::1" if isinstance(address, IPv6Address) else "127.0.0.1")
+    return f"http://[{address}]:{port}" if isinstance(address, IPv6Address) else f"http://{address}:{port}"
+
+
+def is_open_to_others(listener: socket.socket) -> bool:
+    """Whether other machines may reach it."""
+    return not ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
 class _Server(uvicorn.Server):
@@ -47,12 +66,12 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are ours: uvicorn would raise them again after its own end and cut the rest of the house off."""
+        """Signals are for whoever runs all of it: uvicorn would end itself and cut the rest of the house off."""
         yield
 
 
 class Listening:
-    """`async with Listening(app, socket)`: listens inside the block; `ended()` returns when a signal ended it."""
+    """`async with Listening(app, socket, stopping)`: listens inside the block."""
 
     def __init__(self, app: ASGIApp, listener: socket.socket, stopping: Callable[[], None]) -> None:
         """`stopping` is called before the server waits for open requests: long-lived streams are to end then."""
@@ -67,27 +86,30 @@ class Listening:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
+                ws="none",
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
         self._over = anyio.Event()
+        # Shielded: whoever leaves the block asks the server to end, and waits until open requests are answered.
+        self._kept = anyio.CancelScope(shield=True)
         self._tasks: TaskGroup | None = None
 
     async def __aenter__(self) -> "Listening":
         self._tasks = await anyio.create_task_group().__aenter__()
         await self._tasks.start(self._listen)
-        self._tasks.start_soon(self._await_signal)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         assert self._tasks is not None
-        self._stop()
-        if not self._over.is_set():
-            with anyio.move_on_after(GRACE_SECONDS + 1, shield=True):
-                await self._over.wait()
+        self._stopping()
+        self._server.should_exit = True
+        with anyio.move_on_after(GRACE_SECONDS + 1, shield=True):
+            await self._over.wait()
+        self._kept.cancel()
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(kind, error, trace)
 
@@ -95,26 +117,16 @@ class Listening:
         await self._over.wait()
 
     async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._report_start, task_status)
-            try:
-                await self._server.serve(sockets=[self._listener])
-            finally:
-                self._over.set()
-                tasks.cancel_scope.cancel()
+        with self._kept:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._report_start, task_status)
+                try:
+                    await self._server.serve(sockets=[self._listener])
+                finally:
+                    self._over.set()
+                    self._kept.cancel()
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._server.listens.wait()
         task_status.started()
         await anyio.sleep_forever()
-
-    async def _await_signal(self) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:
-                if self._server.should_exit:
-                    self._server.force_exit = True
-                self._stop()
-
-    def _stop(self) -> None:
-        self._stopping()
-        self._server.should_exit = True

@@ -9,11 +9,15 @@ import click
 
 from pegboard.config.clients import Found, as_yaml, find, merged, read_list
 from pegboard.config.masking import masked
+from pegboard.core.reference import closest
 from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio
 
-from .link import Api
-from .options import asks
-from .output import Exit, document, fail, say, table, tell
+from .link import Api, Options
+from .options import asked, config_option, data_dir_option, json_option, launcher, no_server
+from .output import Exit, document, fail, say, tell
+from .running import run_to_end
+from .servers import origin_text
+from .text import table
 
 
 @click.command("import")
@@ -21,41 +25,59 @@ from .output import Exit, document, fail, say, table, tell
     "--from",
     "files",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read this file instead of looking in the usual places. May be given many times.",
+    type=click.Path(path_type=Path),
+    help="Read this file instead of looking in the usual places. May be repeated.",
 )
 @click.option("--yaml", "as_fragment", is_flag=True, help="Print them as a piece of pegboard.yaml, without secrets.")
-@click.option("--only", "names", multiple=True, help="Only this server. May be given many times.")
+@click.option("--only", "names", multiple=True, help="Only this server. May be repeated.")
 @click.option("--yes", is_flag=True, help="Add them. Without it, nothing is changed.")
-@asks()
-async def import_servers(
-    api: Api, files: tuple[Path, ...], as_fragment: bool, names: tuple[str, ...], yes: bool, *, as_json: bool
-) -> None:
-    """Bring over the servers of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf."""
+@config_option
+@data_dir_option
+@json_option
+def import_servers(
+    files: tuple[Path, ...],
+    as_fragment: bool,
+    names: tuple[str, ...],
+    yes: bool,
+    config: Path | None,
+    data_dir: Path | None,
+    as_json: bool,
+) -> int:
+    """Bring over the servers of Claude Desktop, Claude Code, Cursor, VS Code and Windsurf.
+
+    Shows what it finds; --yes adds it to the store, --yaml prints it for your pegboard.yaml.
+    """
     found = _found(files)
     whole = merged(found)
-    servers = [server for server in whole.servers if not names or server.key.server in names]
-    missing = sorted(set(names) - {server.key.server for server in whole.servers})
-    if missing:
-        fail(Exit.NOT_FOUND, f"no client knows a server {missing[0]!r}. Run without --only to see what was found.")
-    added = [await _added(api, server) for server in servers] if yes else []
-    failed = any(result["error"] for result in added)
+    servers = _chosen(whole.servers, names)
+    there: dict[str, str] = {}
+    added: list[dict[str, Any]] = []
+
+    async def ask() -> int:
+        async with launcher().api(Options(config, data_dir), no_server({})) as api:
+            there.update(await _there(api))
+            added.extend([await _added(api, server) for server in servers] if yes else [])
+        return Exit.OK
+
+    # A piece of a file is written for whichever board it is put into, so none is asked.
+    if servers and (yes or not as_fragment):
+        run_to_end(ask)
+    problems = [str(problem) for problem in whole.problems]
     if as_json:
-        document(
-            {
-                "lists": [{"client": one.client.value, "path": str(one.path)} for one in found],
-                "servers": [{"id": str(server.key), "connection": dict(masked(server))} for server in servers],
-                "problems": [str(problem) for problem in whole.problems],
-                "added": added,
-            }
-        )
+        lists = [{"client": one.client.value, "path": str(one.path)} for one in found]
+        shapes = [_server_shape(server, there) for server in servers]
+        piece = {"yaml": as_yaml(servers)} if as_fragment else {}
+        document({"lists": lists, "servers": shapes, "problems": problems, **piece, "added": added})
     else:
-        _shown(found, servers, [str(problem) for problem in whole.problems], as_fragment=as_fragment)
+        for problem in problems:
+            tell(f"! {problem}")
+        say(as_yaml(servers).rstrip("\n")) if as_fragment else _shown(found, servers, there, yes=yes)
         for result in added:
             tell(f"✗ {result['id']}: {result['error']}") if result["error"] else say(f"Added {result['id']}.")
-        if servers and not yes and not as_fragment:
-            say("\nNothing was changed. Add them: pegboard import --yes   As a file: pegboard import --yaml")
-    sys.exit(Exit.REFUSED if failed else Exit.OK)
+    if any(result["error"] for result in added):
+        return Exit.REFUSED
+    # A file that a person named must hold servers; of those in the usual places, none need to be there.
+    return Exit.FAILED if files and not whole.servers else Exit.OK
 
 
 def _found(files: tuple[Path, ...]) -> tuple[Found, ...]:
@@ -65,19 +87,43 @@ def _found(files: tuple[Path, ...]) -> tuple[Found, ...]:
     return find(home, Path.cwd(), platform, os.environ)
 
 
-def _shown(found: tuple[Found, ...], servers: list[Server], problems: list[str], *, as_fragment: bool) -> None:
-    for problem in problems:
-        tell(f"! {problem}")
-    if as_fragment:
-        say(as_yaml(servers))
-        return
+def _chosen(servers: tuple[Server, ...], names: tuple[str, ...]) -> list[Server]:
+    ids = [server.key.server for server in servers]
+    for name in names:
+        if name not in ids:
+            near = closest(name, ids)
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Run without --only to see all."
+            fail(Exit.NOT_FOUND, f"no list has a server {name!r}. {hint}")
+    return [server for server in servers if not names or server.key.server in names]
+
+
+async def _there(api: Api) -> dict[str, str]:
+    """The servers that the board has already, and where from: adding one of the same key would be refused."""
+    body = await asked(api, "GET", "/servers")
+    return {server["id"]: origin_text(server["origin"]) for server in body["servers"]}
+
+
+def _shown(found: tuple[Found, ...], servers: list[Server], there: dict[str, str], *, yes: bool) -> None:
     for one in found:
         say(f"{one.client.value}: {one.path}")
     if not found:
         say("No list of servers was found. Name one: pegboard import --from FILE")
-    elif servers:
-        say()
-        say(table(("SERVER", "FROM", "CONNECTION"), [(s.key.server, str(s.origin), _line(s)) for s in servers]))
+    if not servers:
+        return
+    say()
+    rows = [(s.key.server, _line(s), str(s.origin), there.get(str(s.key), "")) for s in servers]
+    say(table(("SERVER", "CONNECTION", "FOUND AT", "THERE ALREADY" if any(row[3] for row in rows) else ""), rows))
+    if not yes:
+        say("\nNothing was changed. Add them: pegboard import --yes   As a file: pegboard import --yaml")
+
+
+def _server_shape(server: Server, there: dict[str, str]) -> dict[str, Any]:
+    return {
+        "id": str(server.key),
+        "connection": dict(masked(server)),
+        "foundAt": str(server.origin),
+        "thereAlready": there.get(str(server.key)),
+    }
 
 
 def _line(server: Server) -> str:
@@ -96,7 +142,8 @@ def _body(server: Server) -> dict[str, object]:
     body: dict[str, object] = {"id": server.key.server, "enabled": server.enabled, "trust": server.trust.value}
     match server.connection:
         case Stdio(command, args, env, cwd):
-            body |= {"command": command, "args": list(args), "env": dict(env), "cwd": cwd}
+            body |= {"command": command, "args": list(args), "env": dict(env)}
+            body |= {} if cwd is None else {"cwd": cwd}
         case Http(url, transport, headers):
             body |= {"url": url, "transport": transport.value, "headers": dict(headers)}
         case _:

@@ -1,6 +1,6 @@
 """How the command line reaches a gateway: one request in, one answer out, over the network or in this process."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,9 @@ from typing import Any, Protocol, TypeAlias
 
 Body: TypeAlias = dict[str, Any]
 Params: TypeAlias = Sequence[tuple[str, str]]
+Tell: TypeAlias = Callable[[str], None]
+Starts: TypeAlias = Callable[[str, str], bool]
+"""Whether a command without a running gateway must start this server: by its key, and by its id alone."""
 
 
 @dataclass(frozen=True)
@@ -37,28 +40,23 @@ class Api(Protocol):
     ) -> Answer: ...
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong, and what mends it. `grave` things stop something from working."""
+
+    subject: str
+    what: str
+    mend: str
+    grave: bool = True
+
+
 class Launch(Protocol):
     """What only the composition root can do."""
 
-    def serve(self, options: Options, told: Callable[[str], None], *, as_json: bool) -> int: ...
+    def serve(self, options: Options, *, as_json: bool) -> int: ...
 
     def stdio(self, options: Options) -> int: ...
 
-    def api(self, options: Options, *, live: bool, told: Callable[[str], None]) -> AbstractAsyncContextManager[Api]:
-        """`live`: the command needs the servers up, so without a running gateway they are started for it."""
+    def api(self, options: Options, starts: Starts) -> AbstractAsyncContextManager[Api]:
+        """The running gateway, or one composed for this command alone, with the servers it needs."""
         ...
-
-    def settings(self, options: Options) -> "SettingsReport": ...
-
-
-@dataclass(frozen=True)
-class SettingsReport:
-    """What was found of the operator's file, before anything runs."""
-
-    file: str | None
-    data_dir: str
-    problems: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-
-Lines: TypeAlias = AsyncIterator[str]

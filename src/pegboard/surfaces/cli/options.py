@@ -1,19 +1,28 @@
-"""The options that many commands share."""
+"""The options that many commands share, and the way from a command to the gateway."""
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias, cast
 
-import anyio
 import click
 
-from .link import Answer, Api, Launch, Options
-from .output import Exit, fail, tell, unwrapped
+from .link import Answer, Api, Launch, Options, Starts
+from .output import Exit, fail, tell
+from .running import run_to_end
+from .text import is_unicode
+
+Given: TypeAlias = Mapping[str, Any]
+Command: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
+
+SLOW: Final = 2.0
+"""Seconds after which a person wants to know that something still happens."""
 
 config_option = click.option(
     "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     envvar="PEGBOARD_CONFIG",
     help="The pegboard.yaml to use.  [default: ./pegboard.yaml, else the one in your configuration folder]",
 )
@@ -21,18 +30,18 @@ data_dir_option = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="PEGBOARD_DATA_DIR",
-    help="Where the store and the running gateway's address are kept.",
+    help="Where the store and the running gateway's address are kept.  [default: your data folder]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 view_options = (
-    click.option("--toolsets", help="Narrow to these toolsets, separated by commas."),
+    click.option("--toolsets", help="Narrow to these toolsets, separated by commas; '' for none."),
     click.option("--enabled-tools", help="Add these tools, separated by commas."),
     click.option("--disabled-tools", help="Take these tools away, separated by commas."),
     click.option("--as", "principal", default="local", show_default=True, help="Whose view."),
 )
 
 
-def with_view(command: Callable[..., None]) -> Callable[..., None]:
+def with_view(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(view_options):
         command = option(command)
     return command
@@ -49,55 +58,59 @@ def view_params(
     return params
 
 
-def asks(live: bool = False) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
-    """Turns `async def command(api, …)` into a command that opens the way to the gateway and closes it again."""
+def no_server(given: Given) -> Starts:
+    return lambda key, id: False
 
-    def decorate(command: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+
+def every_server(given: Given) -> Starts:
+    return lambda key, id: True
+
+
+def the_server(given: Given) -> Starts:
+    return lambda key, id: given["server"] in (key, id)
+
+
+def asks(starts: Callable[[Given], Starts] = no_server) -> Callable[[Command], Callable[..., int]]:
+    """Turns `async def command(api, …)` into one that opens the way to the gateway and closes it again.
+
+    `starts` tells which servers it needs when no gateway runs.
+    """
+
+    def decorate(command: Command) -> Callable[..., int]:
         @config_option
         @data_dir_option
         @json_option
         @wraps(command)
-        def run(*args: Any, config: Path | None, data_dir: Path | None, as_json: bool, **options: Any) -> None:
+        def run(*, config: Path | None, data_dir: Path | None, as_json: bool, **given: Any) -> int:
+            _check_texts(given)
             launch = launcher()
 
-            async def inside() -> None:
-                async with launch.api(Options(config, data_dir), live=live, told=tell) as api:
-                    await command(api, *args, as_json=as_json, **options)
+            async def inside() -> int:
+                async with launch.api(Options(config, data_dir), starts(given)) as api:
+                    return await command(api, as_json=as_json, **given) or Exit.OK
 
-            run_async(inside)
+            return run_to_end(inside)
 
         return run
 
     return decorate
 
 
-class _Launcher:
-    """Carries the composition root's functions to the commands, by type."""
-
-    def __init__(self, launch: Launch) -> None:
-        self.launch = launch
-
-
-def carried(launch: Launch) -> _Launcher:
-    return _Launcher(launch)
-
-
 def launcher() -> Launch:
-    found = click.get_current_context().find_object(_Launcher)
-    assert found is not None
-    return found.launch
+    make = cast("Callable[[], Launch]", click.get_current_context().obj)
+    return make()
 
 
-def run_async(inside: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Whatever a task group wrapped, the command's own ending is what is shown."""
-    try:
-        anyio.run(inside)
-    except BaseExceptionGroup as group:
-        raise unwrapped(group) from None
-
-
-_TOLD = ("errors", "offered", "policyVersion")
-_CODES = {404: Exit.NOT_FOUND, 409: Exit.REFUSED, 412: Exit.REFUSED, 400: Exit.NOT_FOUND, 401: Exit.UNREACHABLE}
+_TOLD: Final = ("errors", "offered", "policyVersion")
+_CODES: Final = {
+    400: Exit.NOT_FOUND,
+    401: Exit.UNREACHABLE,
+    404: Exit.NOT_FOUND,
+    409: Exit.REFUSED,
+    412: Exit.REFUSED,
+    422: Exit.USAGE,
+    503: Exit.UNREACHABLE,
+}
 
 
 async def asked(
@@ -106,12 +119,35 @@ async def asked(
     path: str,
     *,
     params: list[tuple[str, str]] | None = None,
-    body: dict[str, object] | None = None,
+    body: Mapping[str, object] | None = None,
+    waiting: str = "the gateway",
+    misfit: Exit = Exit.USAGE,
 ) -> dict[str, Any]:
-    """The answer's body, or the end of the command with the answer's own sentence."""
-    answer: Answer = await api.request(method, path, params=params or [], body=body)
+    """The answer's body, or the end of the command with the answer's own sentence.
+
+    `waiting` is what a person is told to be waited for; `misfit` is the exit code when the body was refused.
+    """
+    with told_when_slow(f"  … waiting for {waiting}"):
+        answer: Answer = await api.request(method, path, params=params or [], body=body)
     if answer.status >= 400:
-        more: dict[str, Any] = {key: answer.body[key] for key in _TOLD if key in answer.body}
-        code = Exit.CONFIG if path == "/diff" and answer.status == 422 else _CODES.get(answer.status, Exit.USAGE)
-        fail(code if answer.status < 500 else Exit.FAILED, str(answer.body.get("detail", answer.body)), more)
+        more: dict[str, object] = {key: answer.body[key] for key in _TOLD if key in answer.body}
+        code = misfit if answer.status == 422 else _CODES.get(answer.status, Exit.FAILED)
+        fail(code, str(answer.body.get("detail", answer.body)), more)
     return answer.body
+
+
+@contextmanager
+def told_when_slow(text: str) -> Iterator[None]:
+    later = asyncio.get_running_loop().call_later(SLOW, tell, text)
+    try:
+        yield
+    finally:
+        later.cancel()
+
+
+def _check_texts(given: Given) -> None:
+    for name, value in given.items():
+        texts = (*value, *value.values()) if isinstance(value, dict) else value
+        for text in texts if isinstance(texts, tuple) else (texts,):
+            if isinstance(text, str) and not is_unicode(text):
+                raise click.BadParameter("this is not UTF-8 text", param_hint=name.upper().replace("_", "-"))

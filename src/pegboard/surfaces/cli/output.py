@@ -1,12 +1,16 @@
-"""What a command prints and how it ends: a table or one JSON document; progress and errors go to standard error."""
+"""What a command prints and how it ends: words or one JSON document; progress and errors go to standard error."""
 
 import json
+import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import click
+
+from .text import clean, clean_json
 
 
 class Exit(IntEnum):
@@ -19,74 +23,58 @@ class Exit(IntEnum):
     NOT_FOUND = 4
     REFUSED = 5
     UNREACHABLE = 6
+    INTERRUPTED = 128 + signal.SIGINT
+    READER_LEFT = 141
+    """As a shell tells it of a program that the system ended because nobody read its output any more."""
 
 
-class Ended(click.ClickException):
-    """Ends a command with a sentence on standard error, or as JSON where JSON was asked for."""
+class Ending(Exception):  # noqa: N818  a command ends so; whether that is an error is told by its code
+    """Ends a command from wherever it is."""
 
-    def __init__(self, code: Exit, message: str, more: dict[str, Any] | None = None) -> None:
+    def __init__(self, code: int, message: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.message = message
+
+
+class Ended(Ending):
+    """With a sentence on standard error, or as JSON where JSON was asked for."""
+
+    def __init__(self, code: Exit, message: str, more: Mapping[str, object] | None = None) -> None:
+        super().__init__(code, message)
         self.more = more or {}
 
-    @property
-    def exit_code(self) -> int:  # type: ignore[override]  # click reads it from the instance
-        return int(self.code)
 
-    def show(self, file: Any = None) -> None:
-        if wants_json():
-            click.echo(json.dumps({"error": self.message, "exit": self.exit_code, **self.more}, ensure_ascii=False))
-        else:
-            click.echo(f"pegboard: {self.message}", err=True)
-
-
-def wants_json() -> bool:
-    context = click.get_current_context(silent=True)
-    while context is not None:
-        if context.params.get("as_json"):
-            return True
-        context = context.parent
-    return "--json" in sys.argv[1:] and context is None
-
-
-def say(text: str = "") -> None:
-    click.echo(text)
-
-
-def tell(text: str) -> None:
-    """Progress and warnings: never on standard output."""
-    click.echo(text, err=True)
-
-
-def document(body: object) -> None:
-    click.echo(json.dumps(body, ensure_ascii=False, indent=2))
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns as wide as they need to be; the last one runs on."""
-    lines = [tuple(head), *(tuple(_clean(cell) for cell in row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
-
-
-def _clean(cell: str) -> str:
-    """A server's own words must not move the cursor of the terminal they are shown on."""
-    return "".join(char if char.isprintable() else " " for char in cell)
-
-
-def clean_lines(text: str) -> str:
-    return "\n".join(_clean(line) for line in text.split("\n"))
-
-
-def fail(code: Exit, message: str, more: dict[str, Any] | None = None) -> NoReturn:
+def fail(code: Exit, message: str, more: Mapping[str, object] | None = None) -> NoReturn:
     raise Ended(code, message, more)
 
 
+def say(text: str = "") -> None:
+    _print(clean(text))
+
+
+def document(body: object, *, indent: int | None = 2) -> None:
+    """Characters that the output's encoding lacks are escaped, so that it is JSON on every terminal."""
+    narrow = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
+    _print(clean_json(json.dumps(body, ensure_ascii=narrow, indent=indent)))
+
+
+def tell(text: str) -> None:
+    """Progress and warnings: never on standard output. That nobody reads them is no reason to end."""
+    with suppress(OSError):
+        click.echo(clean(text), err=True)
+
+
+def _print(text: str) -> None:
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise Ending(Exit.READER_LEFT) from None
+
+
 def unwrapped(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Whatever a task group wrapped, the command's own ending is what is meant."""
-    inner: BaseException = group.subgroup(Ended) or group
+    """Whatever task groups wrapped, the ending that was meant is what comes out."""
+    inner: BaseException = group.subgroup(Ending) or group
     while isinstance(inner, BaseExceptionGroup):
         inner = inner.exceptions[0]
     return inner

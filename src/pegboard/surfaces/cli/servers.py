@@ -1,18 +1,26 @@
-"""`pegboard servers …`: see, add, remove, switch, restart and read the servers."""
+"""`pegboard servers …`: see, remove, switch, restart and read the servers."""
 
 from typing import Any
 from urllib.parse import quote
 
 import click
 
+from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
+
+from .adding import add
 from .link import Api
-from .options import asked, asks
-from .output import clean_lines, document, say, table, tell
+from .options import asked, asks, the_server
+from .output import Exit, document, fail, say, tell
+from .starting import settled, state_now, tally
+from .text import table
 
 
 @click.group()
 def servers() -> None:
     """MCP servers: the sources of tools."""
+
+
+servers.add_command(add)
 
 
 @servers.command("list")
@@ -23,67 +31,25 @@ async def list_servers(api: Api, *, as_json: bool) -> None:
     if as_json:
         document({**body, "gatewayRunning": api.running})
         return
-    _told(body, api)
+    for notice in body["notices"]:
+        tell(f"! {notice['text']}")
+    if not api.running:
+        tell("No gateway is running here; this is what the store and the file say. Start it: pegboard serve")
     if not body["servers"]:
         say("No servers yet. Add one:  pegboard servers add NAME -- COMMAND ARGS…   or   pegboard import")
         return
     rows = [
         (
             server["id"],
-            server["health"]["state"],
+            _state(server, api),
             server["trust"],
-            _tally(server["tools"]),
-            _from(server["origin"]),
+            tally(server) if api.running else "",
+            origin_text(server["origin"]),
             server["health"]["sentence"] if server["health"]["state"] == "down" else "",
         )
         for server in body["servers"]
     ]
-    say(table(("SERVER", "STATE", "TRUST", "TOOLS", "FROM", ""), rows))
-
-
-@servers.command("add")
-@click.argument("name")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--url", help="Reach a server at this URL instead of starting a command.")
-@click.option("--transport", type=click.Choice(["http", "sse"]), default="http", show_default=True)
-@click.option(
-    "--header", "headers", multiple=True, help="NAME=VALUE, sent with every request. May be given many times."
-)
-@click.option("--env", "env", multiple=True, help="NAME=VALUE for the child process. May be given many times.")
-@click.option("--cwd", type=click.Path(file_okay=False), help="The folder the command starts in.")
-@click.option("--toolset", help="The toolset it belongs to.  [default: NAME]")
-@click.option("--trust", type=click.Choice(["open", "baseline", "strict"]), default="baseline", show_default=True)
-@asks()
-async def add(
-    api: Api,
-    name: str,
-    command: tuple[str, ...],
-    url: str | None,
-    transport: str,
-    headers: tuple[str, ...],
-    env: tuple[str, ...],
-    cwd: str | None,
-    toolset: str | None,
-    trust: str,
-    *,
-    as_json: bool,
-) -> None:
-    """Install a server: pegboard servers add NAME -- COMMAND ARGS…, or with --url.
-
-    Secrets are best given as references, which are read when the server starts: --env 'TOKEN=${MY_TOKEN}'.
-    """
-    body: dict[str, Any] = {"id": name, "trust": trust}
-    if toolset:
-        body["toolset"] = toolset
-    if url is not None:
-        body |= {"url": url, "transport": transport, "headers": _pairs(headers, "--header")}
-    if command:
-        body |= {"command": command[0], "args": list(command[1:]), "env": _pairs(env, "--env"), "cwd": cwd}
-    added = await asked(api, "POST", "/servers", body=body)
-    if as_json:
-        document(added)
-    else:
-        say(f"Added {added['id']}.{'' if api.running else ' It starts with the gateway: pegboard serve'}")
+    say(table(("SERVER", "STATE", "TRUST", "TOOLS" if api.running else "", "FROM", ""), rows))
 
 
 @servers.command("remove")
@@ -91,7 +57,7 @@ async def add(
 @asks()
 async def remove(api: Api, server: str, *, as_json: bool) -> None:
     """Take an installed server away, with its switches and approvals."""
-    body = await asked(api, "DELETE", f"/servers/{_path(server)}")
+    body = await asked(api, "DELETE", f"/servers/{path_of(server)}")
     document(body) if as_json else say(f"Removed {body['removed']}.")
 
 
@@ -100,7 +66,12 @@ async def remove(api: Api, server: str, *, as_json: bool) -> None:
 @asks()
 async def enable(api: Api, server: str, *, as_json: bool) -> None:
     """Switch a server on."""
-    await _switch(api, server, True, as_json, "")
+    body = await _switched(api, server, True, "")
+    if not body["on"]:
+        # Its own switch is on now, so what holds it back is above it.
+        tell(f"! The toolset {body['toolsetId']} is off, so {body['id']} stays off with it.")
+    body = await settled(api, body)
+    document(body) if as_json else say(f"{body['id']} is switched on.{state_now(body, api)}")
 
 
 @servers.command("disable")
@@ -109,7 +80,8 @@ async def enable(api: Api, server: str, *, as_json: bool) -> None:
 @asks()
 async def disable(api: Api, server: str, note: str, *, as_json: bool) -> None:
     """Switch a server off. Its tools stay on the board, locked."""
-    await _switch(api, server, False, as_json, note)
+    body = await _switched(api, server, False, note)
+    document(body) if as_json else say(f"{body['id']} is switched off.")
 
 
 @servers.command("restart")
@@ -117,58 +89,49 @@ async def disable(api: Api, server: str, note: str, *, as_json: bool) -> None:
 @asks()
 async def restart(api: Api, server: str, *, as_json: bool) -> None:
     """Start one server anew; the others are not touched."""
+    path = path_of(server)
     if not api.running:
-        tell("No gateway is running, so there is nothing to restart. Start it: pegboard serve")
-    body = await asked(api, "POST", f"/servers/{_path(server)}/restart")
-    document(body) if as_json else say(f"Restarting {body['id']}.")
+        fail(Exit.UNREACHABLE, "no gateway is running here, so there is nothing to restart. Start it: pegboard serve")
+    body = await settled(api, await asked(api, "POST", f"/servers/{path}/restart"))
+    document(body) if as_json else say(f"{body['id']} was restarted.{state_now(body, api)}")
 
 
 @servers.command("logs")
 @click.argument("server")
-@asks(live=True)
+@asks(the_server)
 async def logs(api: Api, server: str, *, as_json: bool) -> None:
-    """What a server last wrote to its standard error."""
-    body = await asked(api, "GET", f"/servers/{_path(server)}/log")
+    """What a server last wrote to its standard error.
+
+    Without a running gateway, the server is started to see what it writes, and stopped again.
+    """
+    body = await asked(api, "GET", f"/servers/{path_of(server)}/log")
     if as_json:
         document(body)
     elif body["lines"]:
-        say(clean_lines("\n".join(body["lines"])))
+        say("\n".join(body["lines"]))
     else:
         tell(f"{body['id']} has written nothing.")
 
 
-async def _switch(api: Api, server: str, on: bool, as_json: bool, note: str) -> None:
-    body = await asked(api, "POST", f"/servers/{_path(server)}/switch", body={"on": on, "note": note})
-    document(body) if as_json else say(f"{body['id']} is {'on' if on else 'off'}.")
+def path_of(name: str) -> str:
+    """The name as a part of an address. What cannot be a server's name is no address either."""
+    if not is_id(name) and isinstance(server_key(name), BadId):
+        rule = f"an id has {ID_RULE}; a key is TOOLSET~SERVER"
+        fail(Exit.NOT_FOUND, f"There is no server {name!r}: {rule}. See: pegboard servers list")
+    return quote(name, safe="~")
 
 
-def _told(body: dict[str, Any], api: Api) -> None:
-    for notice in body.get("notices", []):
-        tell(f"! {notice['text']}")
-    if not api.running:
-        tell("No gateway is running here; this is what the store and the file say. Start it: pegboard serve")
-
-
-def _tally(tools: dict[str, int]) -> str:
-    locked = ", ".join(f"{count} {status}" for status, count in tools.items() if status != "callable")
-    return f"{tools['callable']} callable{', ' + locked if locked else ''}"
-
-
-def _from(origin: dict[str, Any]) -> str:
+def origin_text(origin: dict[str, Any]) -> str:
     if origin["kind"] == "declared":
-        return f"{origin['file'].rsplit('/', 1)[-1]}:{origin['line']}"
+        return f"{origin['file'].replace(chr(92), '/').rsplit('/', 1)[-1]}:{origin['line']}"
     return f"installed by {origin['by']}"
 
 
-def _pairs(texts: tuple[str, ...], option: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{name!r} is not NAME=VALUE", param_hint=option)
-        pairs[name] = value
-    return pairs
+async def _switched(api: Api, server: str, on: bool, note: str) -> dict[str, Any]:
+    return await asked(api, "POST", f"/servers/{path_of(server)}/switch", body={"on": on, "note": note})
 
 
-def _path(name: str) -> str:
-    return quote(name, safe="~")
+def _state(server: dict[str, Any], api: Api) -> str:
+    """Without a gateway nothing runs, so only the switch can be told."""
+    state: str = server["health"]["state"]
+    return state if api.running else ("on" if server["on"] else "off")

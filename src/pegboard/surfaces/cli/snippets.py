@@ -11,6 +11,23 @@ WALL: Final = r"""
    └─────────────────────────────┘"""
 
 
+def announcement(endpoint: str, program: str, config: str | None, data_dir: str) -> str:
+    return "\n".join(
+        (
+            WALL,
+            "",
+            f"MCP endpoint  {endpoint}",
+            f"Configuration {config or 'none: servers come from the store alone'}",
+            f"Data          {data_dir}",
+            "",
+            snippets(endpoint, program, config, data_dir),
+            "",
+            "Ctrl-C ends it.",
+            "",
+        )
+    )
+
+
 def snippets(endpoint: str, program: str, config: str | None, data_dir: str) -> str:
     start = ["stdio", *(["--config", config] if config else []), "--data-dir", data_dir]
     desktop = {"mcpServers": {"pegboard": {"command": program, "args": start}}}

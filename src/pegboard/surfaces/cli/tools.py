@@ -1,16 +1,29 @@
-"""`pegboard tools …` and `pegboard why`: what is on the board, one tool in full, a call, and the reasons."""
+"""`pegboard tools …`: what is on the board, one tool in full, and a call."""
 
 import json
-import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from .link import Api
-from .options import asked, asks, view_params, with_view
-from .output import Exit, clean_lines, document, fail, say, table, tell
+from pegboard.core.ids import ServerKey, ToolId, tool_id
 
-MARKS = {"open": "●", "locked": "○", "absent": "·"}
+from .link import Api, Starts
+from .options import Given, asked, asks, every_server, view_params, with_view
+from .output import Exit, document, fail, say, tell
+from .pairs import json_object, json_pairs
+from .result import result_text
+from .text import table
+from .why import verdict_line
+
+MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
+CALL_CODES: Final = {
+    "returned": Exit.OK,
+    "tool_failed": Exit.FAILED,
+    "cancelled": Exit.FAILED,
+    "provider_failed": Exit.UNREACHABLE,
+    "unknown_tool": Exit.NOT_FOUND,
+}
+"""How a call ended; every other word is why it was refused."""
 
 
 @click.group()
@@ -21,7 +34,7 @@ def tools() -> None:
 @tools.command("list")
 @click.option("--open", "only_open", is_flag=True, help="Only those that can be called.")
 @with_view
-@asks(live=True)
+@asks(every_server)
 async def list_tools(
     api: Api,
     only_open: bool,
@@ -57,7 +70,7 @@ async def list_tools(
 @tools.command("show")
 @click.argument("tool")
 @with_view
-@asks(live=True)
+@asks(every_server)
 async def show(
     api: Api,
     tool: str,
@@ -74,127 +87,70 @@ async def show(
     if as_json:
         document(body)
         return
-    say(body["id"])
-    say(f"  {_verdict_line(body)}")
+    say(f"{body['id']}\n  {verdict_line(body)}")
     if body.get("remedy"):
         say(f"  {body['remedy']}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
         if body.get(key):
-            say(clean_lines(f"  {label}: {body[key]}"))
+            say(f"  {label}: {body[key]}")
     if body["description"]:
-        say()
-        say(clean_lines(body["description"]))
+        say(f"\n{body['description']}")
     for label, key in (("takes", "inputSchema"), ("returns", "outputSchema"), ("annotations", "annotations")):
         if body.get(key):
-            say(f"\n{label}:")
-            say(json.dumps(body[key], indent=2, ensure_ascii=True))
+            say(f"\n{label}:\n{json.dumps(body[key], indent=2, ensure_ascii=False)}")
+
+
+def _servers_of_call(given: Given) -> Starts:
+    """An id names its server, so no other has to start; a narrowing may name tools of any."""
+    id = tool_id(given["tool"])
+    narrowed = any(given[name] is not None for name in ("toolsets", "enabled_tools", "disabled_tools"))
+    if isinstance(id, ToolId) and isinstance(id.source, ServerKey) and not narrowed:
+        wanted = str(id.source)
+        return lambda key, _: key == wanted
+    return every_server(given)
 
 
 @tools.command("call")
 @click.argument("tool")
-@click.argument("arguments", required=False)
+@click.argument("arguments", required=False, callback=json_object)
 @click.option(
-    "--arg", "pairs", multiple=True, help="NAME=VALUE; the value is JSON, or else text. May be given many times."
+    "--arg",
+    "pairs",
+    multiple=True,
+    callback=json_pairs,
+    help="NAME=VALUE; the value is JSON, or else text. May be repeated.",
 )
 @with_view
-@asks(live=True)
+@asks(_servers_of_call)
 async def call(
     api: Api,
     tool: str,
-    arguments: str | None,
-    pairs: tuple[str, ...],
+    arguments: dict[str, Any],
+    pairs: dict[str, Any],
     toolsets: str | None,
     enabled_tools: str | None,
     disabled_tools: str | None,
     principal: str,
     *,
     as_json: bool,
-) -> None:
+) -> int:
     """Call a tool: ARGUMENTS is a JSON object, or - to read it from standard input."""
     view = view_params(toolsets, enabled_tools, disabled_tools, principal)
-    body: dict[str, object] = {"tool": tool, "as": principal, "arguments": _arguments(arguments, pairs)}
+    body: dict[str, object] = {"tool": tool, "as": principal, "arguments": {**arguments, **pairs}}
     for name in ("toolsets", "enabled_tools", "disabled_tools"):
         named = [value for key, value in view if key == name]
         if named:
             body[name] = [value for value in named if value]
-    ended = await asked(api, "POST", "/call", body=body)
-    codes = {
-        "returned": Exit.OK,
-        "tool_failed": Exit.FAILED,
-        "cancelled": Exit.FAILED,
-        "provider_failed": Exit.UNREACHABLE,
-    }
-    code = codes.get(ended["ended"], Exit.REFUSED)
+    ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
         document(ended)
-        sys.exit(code)
-    if "result" not in ended:
-        sure = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
-        fail(code, f"{ended.get('sentence', ended['ended'])}{sure}")
-    say(clean_lines(_result_text(ended["result"])))
-    sys.exit(code)
-
-
-@click.command()
-@click.argument("tool")
-@with_view
-@asks(live=True)
-async def why(
-    api: Api,
-    tool: str,
-    toolsets: str | None,
-    enabled_tools: str | None,
-    disabled_tools: str | None,
-    principal: str,
-    *,
-    as_json: bool,
-) -> None:
-    """Why a tool is there or not: every step of the decision and what it said."""
-    params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
-    body = await asked(api, "GET", "/why", params=params)
-    if as_json:
-        document(body)
-        return
-    say(f"{body['id']}  {_verdict_line(body)}")
-    if body.get("remedy"):
-        say(f"  {body['remedy']}")
-    say()
-    for step in body["steps"]:
-        say(clean_lines(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}"))
-
-
-def _verdict_line(body: dict[str, Any]) -> str:
-    if body["verdict"] == "open":
-        return f"open, as {body['wireName']}"
-    status = f"{body['status']}: " if body.get("status") else ""
-    return f"{body['verdict']}. {status}{body['sentence']}"
-
-
-def _arguments(text: str | None, pairs: tuple[str, ...]) -> dict[str, Any]:
-    if text == "-":
-        text = sys.stdin.read()
-    try:
-        given = json.loads(text) if text else {}
-    except ValueError as error:
-        raise click.BadParameter(f"this is not JSON: {error}", param_hint="ARGUMENTS") from None
-    if not isinstance(given, dict):
-        raise click.BadParameter("the arguments must be a JSON object, like '{\"name\": 1}'", param_hint="ARGUMENTS")
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--arg")
-        try:
-            given[name] = json.loads(value)
-        except ValueError:
-            given[name] = value
-    return given
-
-
-def _result_text(result: dict[str, Any]) -> str:
-    parts = [
-        block["text"] if block.get("type") == "text" else f"[{block.get('type', 'unknown')} content]"
-        for block in result.get("content", [])
-    ]
-    if not parts and "structuredContent" in result:
-        parts = [json.dumps(result["structuredContent"], indent=2, ensure_ascii=False)]
-    return "\n".join(parts)
+    elif "result" not in ended:
+        hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
+        hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
+        fail(code, f"{ended.get('sentence', ended['ended'])}{hint}")
+    else:
+        say(result_text(ended["result"]))
+        if code == Exit.FAILED:
+            tell(f"{tool} says that it failed.")
+    return code

@@ -1,26 +1,62 @@
-"""The command tree."""
+"""The command tree. A command's module is loaded when the command is used: most need much that `version` does not."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
 
 import click
 
 from pegboard import __version__
 
-from .board import diff, doctor, version
-from .imports import import_servers
 from .link import Launch
-from .options import carried
-from .run import serve, stdio
-from .servers import servers
-from .tools import tools, why
+
+COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "serve": "run:serve",
+        "stdio": "run:stdio",
+        "servers": "servers:servers",
+        "tools": "tools:tools",
+        "why": "why:why",
+        "import": "imports:import_servers",
+        "doctor": "doctor:doctor",
+        "diff": "diff:diff",
+        "version": "version:version",
+    }
+)
 
 
-def command_tree(launch: Launch) -> click.Group:
-    @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-    @click.version_option(__version__, prog_name="pegboard")
+class Tree(click.Group):
+    """Lists its commands in the order in which a new user meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(f"{__package__}.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+def command_tree(launch: Callable[[], Launch]) -> click.Group:
+    """`launch` makes the composition root; it is called by the commands that need one."""
+
+    @click.command(
+        cls=Tree,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    @click.version_option(__version__, prog_name="pegboard", message="%(prog)s %(version)s")
     @click.pass_context
     def pegboard(context: click.Context) -> None:
-        """One wall for the tools of AI models."""
-        context.obj = carried(launch)
+        """One wall for the tools of AI models.
 
-    for command in (serve, stdio, servers, tools, why, import_servers, doctor, diff, version):
-        pegboard.add_command(command)
+        Every command takes --json (but stdio) and ends with 0 when all is well, 1 when something failed or was found,
+        2 for a wrong command line, 3 for a broken configuration, 4 for what does not exist, 5 for what is refused and
+        6 for what cannot be reached.
+        """
+        context.obj = launch
+
     return pegboard

@@ -1,0 +1,57 @@
+"""`pegboard diff`: what another configuration would change."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pegboard.config.files import decoded, read_bytes
+from pegboard.config.problem import Problem
+from pegboard.config.settings import MAX_BYTES
+
+from .link import Api
+from .options import asked, asks, every_server
+from .output import Exit, document, fail, say, tell
+
+
+def _read(context: click.Context, argument: click.Parameter, other: Path) -> tuple[str, str]:
+    """The file and its text, read here: the gateway may run in another folder."""
+    content = read_bytes(other, MAX_BYTES)
+    text = content if isinstance(content, Problem) else decoded(content, str(other))
+    if isinstance(text, Problem):
+        fail(Exit.CONFIG, str(text), {"errors": [str(text)]})
+    return str(other.absolute()), text
+
+
+@click.command()
+@click.argument("other", type=click.Path(path_type=Path), callback=_read)
+@click.option("--as", "principal", default="local", show_default=True, help="Whose view.")
+@asks(every_server)
+async def diff(api: Api, other: tuple[str, str], principal: str, *, as_json: bool) -> None:
+    """Which tools would open or lock if the configuration OTHER were loaded, and why."""
+    file, text = other
+    body = await asked(api, "POST", "/diff", body={"file": file, "text": text, "as": principal}, misfit=Exit.CONFIG)
+    if as_json:
+        document(body)
+        return
+    for warning in (*body["clashes"], *body["unknown"], *body["warnings"]):
+        tell(f"! {warning}")
+    lines = [*map(_shift_line, body["shifts"]), *_server_lines(body)]
+    say("\n".join(lines) if lines else "No tool would open or lock, and no server would start or stop.")
+
+
+def _shift_line(shift: dict[str, Any]) -> str:
+    before, after = shift["before"], shift["after"]
+    mark = "+" if after["verdict"] == "open" else "-" if before["verdict"] == "open" else "~"
+    told = f"{before.get('status') or before['verdict']} → {after.get('status') or after['verdict']}"
+    reason = after.get("sentence") or f"no longer: {before.get('sentence', '')}"
+    return f"{mark} {shift['id']}  {told}\n    {reason}"
+
+
+def _server_lines(body: dict[str, Any]) -> list[str]:
+    return [
+        *(f"- {key}: the server and its tools would leave the board" for key in body["goneServers"]),
+        *(f"+ {key}: a new server; its tools are known once it runs" for key in body["newServers"]),
+        *(f"+ {key}: the server would start; its tools are known once it runs" for key in body["startedServers"]),
+        *(f"~ {key}: the server would be started anew, and may list other tools" for key in body["changedServers"]),
+    ]

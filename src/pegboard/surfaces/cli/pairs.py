@@ -1,0 +1,60 @@
+"""NAME=VALUE on a command line, and the JSON of a call's arguments: read before anything is started for a command."""
+
+import json
+import sys
+from typing import Any, NoReturn
+
+import click
+
+
+def pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """What is wrong is told by its place alone: the text may be a secret."""
+    found: dict[str, str] = {}
+    for place, text in enumerate(texts, start=1):
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"number {place} is not NAME=VALUE", context, option)
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice", context, option)
+        found[name] = value
+    return found
+
+
+def json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Each value as JSON where it is JSON, else as text."""
+    return {name: _value(text) for name, text in pairs(context, option, texts).items()}
+
+
+def json_object(context: click.Context, argument: click.Parameter, text: str | None) -> dict[str, Any]:
+    """A JSON object, from standard input for `-`."""
+
+    def no(why: str) -> NoReturn:
+        raise click.BadParameter(why, context, argument)
+
+    if text is None:
+        return {}
+    if text == "-":
+        try:
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            no(f"standard input is not UTF-8 text, from byte {error.start} on")
+    try:
+        given = json.loads(text, parse_constant=_no_constant)
+    except ValueError as error:
+        no(f"this is not JSON: {error}. Write an object, like '{{\"name\": 1}}', or use --arg name=1")
+    except RecursionError:
+        no("this is nested too deeply")
+    if not isinstance(given, dict):
+        no("the arguments must be a JSON object, like '{\"name\": 1}'")
+    return given
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")

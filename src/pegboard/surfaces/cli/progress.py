@@ -1,0 +1,55 @@
+"""Telling of servers as they answer: what a person sees while a gateway starts."""
+
+from typing import Final
+
+import anyio
+
+from pegboard.core.catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.ids import Source
+from pegboard.gateway.gateway import Gateway
+
+from .link import Tell
+
+SLACK: Final = 5.0
+"""Seconds beyond the longest deadline of a server: by then it has been told to be down."""
+SLOW: Final = 3.0
+
+
+async def tell_as_they_settle(gateway: Gateway, told: Tell, *, later: str) -> None:
+    """Until every server has answered or failed once. `later` is told of those that have not done so in time."""
+    starts = [server.timeouts.start for server in gateway.board.policy.servers.values()]
+    heard: set[Source] = set()
+    with anyio.move_on_after(max(starts, default=0.0) + SLACK), gateway.board.changed.listen() as bell:
+        while waiting := _told(gateway, heard, told):
+            with anyio.move_on_after(SLOW) as slow:
+                await bell.wait()
+            if slow.cancelled_caught:
+                told(f"  … waiting for {', '.join(waiting)}")
+                await bell.wait()
+        return
+    told(f"  … {later}")
+
+
+def _told(gateway: Gateway, heard: set[Source], told: Tell) -> list[str]:
+    """Tells what is new; those that are still starting are what is left to wait for."""
+    waiting: list[str] = []
+    for source, listing in gateway.board.catalogue.listings.items():
+        if isinstance(listing.health, Starting) and source not in heard:
+            waiting.append(str(source))
+        elif source not in heard:
+            heard.add(source)
+            if line := _line(listing.health, len(listing.tools)):
+                told(f"  {line.replace('SERVER', str(source), 1)}")
+    return waiting
+
+
+def _line(health: Health, tools: int) -> str:
+    match health:
+        case Up():
+            return f"● SERVER: {tools} tool{'' if tools == 1 else 's'}"
+        case Down(_, why):
+            return f"○ SERVER is down: {why}"
+        case NeedsSignIn(_, url):
+            return f"○ SERVER needs sign-in: {url}"
+        case Starting() | Off():
+            return ""

@@ -1,0 +1,56 @@
+"""Running one command to its end. A first signal asks it to end in good order; a second one does not ask."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from importlib.util import find_spec
+from typing import Any
+
+import anyio
+from anyio.abc import TaskStatus
+
+from .output import Ending, Exit, unwrapped
+
+
+def run_to_end(main: Callable[[], Coroutine[Any, Any, int]], *, fast: bool = False) -> int:
+    """`fast` is for what runs long: the loop it takes costs more to load."""
+    options = {"use_uvloop": fast and find_spec("uvloop") is not None}
+    try:
+        return anyio.run(_heeding_signals, main, backend_options=options)
+    except BaseExceptionGroup as group:
+        raise unwrapped(group) from None
+
+
+async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    scope = anyio.CancelScope()
+    heard: list[int] = []
+
+    async def hear(*, task_status: TaskStatus[None]) -> None:
+        with anyio.open_signal_receiver(*_signals()) as signals:
+            task_status.started()
+            async for number in signals:
+                if heard:
+                    # Whatever holds the end up, the person at the terminal has waited long enough.
+                    os._exit(128 + number)
+                heard.append(number)
+                scope.cancel()
+
+    code: int = Exit.OK
+    async with anyio.create_task_group() as tasks:
+        if sys.platform != "win32":
+            await tasks.start(hear)
+        with scope:
+            code = await main()
+        tasks.cancel_scope.cancel()
+    if scope.cancelled_caught:
+        raise Ending(128 + heard[0])
+    return code
+
+
+def _signals() -> tuple[signal.Signals, ...]:
+    """One that whoever started us told us to ignore, as `nohup` does, stays ignored."""
+    if sys.platform == "win32":
+        return ()
+    hung_up = () if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else (signal.SIGHUP,)
+    return (signal.SIGINT, signal.SIGTERM, *hung_up)

@@ -1,0 +1,44 @@
+"""A server that was just started, watched until it has answered or failed."""
+
+from typing import Any, Final
+
+from pegboard.config.places import FILE_NAME
+
+from .link import Api
+from .options import asked
+from .text import one_line
+
+PATIENCE: Final = 40
+"""Seconds: a little over the usual deadline of a start."""
+
+
+async def settled(api: Api, server: dict[str, Any]) -> dict[str, Any]:
+    """The server as it is once it is up or down. Without a running gateway there is nothing to wait for."""
+    if not api.running or not server["on"]:
+        return server
+    params = [("settle", str(PATIENCE))]
+    return await asked(api, "GET", f"/servers/{server['id']}", params=params, waiting=f"{server['id']} to start")
+
+
+def tally(server: dict[str, Any]) -> str:
+    """How many of its tools can be called; how many are locked, and by what; how many are not on this board."""
+    tools, absent = server["tools"], server["absentTools"]
+    locked = [f"{count} {status}" for status, count in tools.items() if status != "callable"]
+    return ", ".join([f"{tools['callable']} callable", *locked, *([f"{absent} not selected"] if absent else [])])
+
+
+def state_now(server: dict[str, Any], api: Api) -> str:
+    """What follows the news that it was added or switched on, as a sentence of its own."""
+    if not api.running:
+        return " It starts with the gateway: pegboard serve" if server["on"] else ""
+    match server["health"]["state"]:
+        case "up":
+            why = f"\nThe board's selection leaves tools of it out: see selection: in {FILE_NAME}"
+            return f" It is up: {tally(server)}.{why if server['absentTools'] else ''}"
+        case "down":
+            told = one_line(server["health"]["sentence"]).rstrip(".")
+            return f"\nIt is down: {told}.\nSee: pegboard servers logs {server['id']}"
+        case "starting":
+            return " It has not answered yet. See: pegboard servers list"
+        case _:
+            return ""

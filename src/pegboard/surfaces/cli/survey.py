@@ -1,0 +1,64 @@
+"""What lies on this machine, looked at without starting anything: the configuration file and the data directory."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pegboard.config import places
+from pegboard.config.problem import Problem
+from pegboard.config.settings import Broken, load
+
+from .link import Finding
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What is wrong with a configuration file, and what will not work though nothing is wrong with it."""
+
+    problems: tuple[Finding, ...] = ()
+    warnings: tuple[Finding, ...] = ()
+
+
+def file_report(file: Path | None) -> FileReport:
+    if file is None:
+        return FileReport()
+    loaded = load(file)
+    if isinstance(loaded, Broken):
+        return FileReport(problems=tuple(_of_file(problem, grave=True) for problem in loaded.problems))
+    return FileReport(warnings=tuple(_of_file(problem, grave=False) for problem in loaded.warnings))
+
+
+def _of_file(problem: Problem, *, grave: bool) -> Finding:
+    place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+    return Finding(problem.file, str(problem), f"Edit {place}", grave)
+
+
+def directory_findings(directory: Path, *, gateway_answers: bool) -> Iterator[Finding]:
+    if not directory.exists():
+        return
+    where, subject = shlex.quote(str(directory)), "data directory"
+    if not os.access(directory, os.W_OK | os.X_OK):
+        told = f"This user may not write to the data directory {directory}, so nothing can be kept there."
+        yield Finding(subject, told, f"chmod u+rwx {where}   or choose another: --data-dir")
+    if places.others_may(directory, 0o022):
+        told = f"Others may write to the data directory {directory}, and so could take the gateway over."
+        yield Finding(subject, told, f"chmod 700 {where}")
+    database = directory / places.DATABASE
+    if database.exists() and places.others_may(database, 0o077):
+        told = f"Others may use {database}, in which servers' secrets may be kept."
+        yield Finding(subject, told, f"chmod 600 {shlex.quote(str(database))}")
+    if not gateway_answers:
+        yield from _address_findings(directory)
+
+
+def _address_findings(directory: Path) -> Iterator[Finding]:
+    """The gateway that wrote it does not answer. While one holds the lock, whoever asked was told so already."""
+    path = directory / places.ADDRESS
+    if places.is_held(directory) or not path.exists():
+        return
+    left = places.read_address(directory)
+    whose = f"process {left.pid}, which is no more" if isinstance(left, places.Address) else "nobody knows which"
+    told = f"{path} was left behind by a gateway that did not end in good order ({whose}). It does no harm."
+    yield Finding("gateway", told, f"rm {shlex.quote(str(path))}   or start a gateway, which replaces it", grave=False)

@@ -1,0 +1,44 @@
+"""`pegboard why`: the trail of one decision, every step and what it said."""
+
+from typing import Any
+
+import click
+
+from .link import Api
+from .options import asked, asks, every_server, view_params, with_view
+from .output import document, say
+
+
+@click.command()
+@click.argument("tool")
+@with_view
+@asks(every_server)
+async def why(
+    api: Api,
+    tool: str,
+    toolsets: str | None,
+    enabled_tools: str | None,
+    disabled_tools: str | None,
+    principal: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Why a tool is there or not: every step of the decision and what it said."""
+    params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
+    body = await asked(api, "GET", "/why", params=params)
+    if as_json:
+        document(body)
+        return
+    say(f"{body['id']}\n  {verdict_line(body)}")
+    if body.get("remedy"):
+        say(f"  {body['remedy']}")
+    say()
+    for step in body["steps"]:
+        say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
+
+
+def verdict_line(body: dict[str, Any]) -> str:
+    if body["verdict"] == "open":
+        return f"open, as {body['wireName']}"
+    status = f": {body['status']}" if body.get("status") else ""
+    return f"{body['verdict']}{status}. {body['sentence']}"
