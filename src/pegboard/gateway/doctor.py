@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
+from pegboard.core.ids import ServerKey, Source
+from pegboard.core.server import DeclaredAt, InstalledBy
 from pegboard.core.status import Status
 from pegboard.core.view import View
 
@@ -37,14 +39,13 @@ def _servers(board: Board) -> Iterator[Finding]:
                 yield Finding(
                     str(source),
                     f"Server {source} is down: {why.rstrip('.')}.{told}",
-                    f"pegboard servers logs {source}; then pegboard servers restart {source}",
+                    _mend(source, board),
                 )
             case NeedsSignIn(_, url):
                 yield Finding(str(source), f"Server {source} needs sign-in.", f"Open {url}")
             case Starting(attempt) if attempt > 1:
-                yield Finding(
-                    str(source), f"Server {source} is on its attempt {attempt}.", "Wait a moment.", grave=False
-                )
+                told = f"Server {source} is not up: it failed before, and this is attempt {attempt} to start it."
+                yield Finding(str(source), told, _mend(source, board))
             case _:
                 pass
         for flaw in listing.flaws:
@@ -54,6 +55,19 @@ def _servers(board: Board) -> Iterator[Finding]:
                 "Tell the server's author; its other tools work.",
                 grave=False,
             )
+
+
+def _mend(source: Source, board: Board) -> str:
+    """What it wrote tells more than we know; where it was said how to reach it, that can be corrected."""
+    server = board.policy.servers.get(source) if isinstance(source, ServerKey) else None
+    match server and server.origin:
+        case DeclaredAt() as at:
+            correct = f"Correct it at {at}, or try again"
+        case InstalledBy():
+            correct = f"Correct it (pegboard servers remove {source}, then add it again), or try again"
+        case _:
+            correct = "Try again"
+    return f"pegboard servers logs {source}   {correct}: pegboard servers restart {source}"
 
 
 def _selection(board: Board) -> Iterator[Finding]:
@@ -71,7 +85,7 @@ def _waiting(board: Board) -> Iterator[Finding]:
         first = waiting[0]
         yield Finding(
             "approvals",
-            f"{len(waiting)} tools wait for approval, the first is {first}.",
-            f"pegboard why {first}",
+            f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {first}.",
+            f"pegboard tools show {first}   If you trust all that its server will ever list: trust: open",
             grave=False,
         )

@@ -1,35 +1,54 @@
 """The root of the HTTP surface: hands a request to the MCP endpoint, the API or the small answers of its own."""
 
 import json
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+Check: TypeAlias = Callable[[Iterable[tuple[bytes, bytes]]], tuple[int, str] | None]
+"""Who may address the gateway from where, by a request's headers: the status and the words of a refusal, or `None`."""
+
+PHRASES: Final = {
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    421: "Misdirected Request",
+}
+
 
 class Root:
-    def __init__(self, *, mcp: ASGIApp, api: ASGIApp) -> None:
+    def __init__(self, *, mcp: ASGIApp, api: ASGIApp, check: Check) -> None:
         self._mcp = mcp
         self._api = api
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
-        if scope["type"] != "http":
-            await _refuse_websocket(receive, send)
-        elif path == "/mcp" or path.startswith("/mcp/"):
+        if path == "/mcp" or path.startswith("/mcp/"):
+            # It checks by itself, and refuses in the words of its protocol.
             await self._mcp(scope, receive, send)
+        elif (refused := self._check(scope["headers"])) is not None:
+            await _problem(send, *refused)
         elif path.startswith("/api/"):
             await self._api(scope, receive, send)
-        elif path == "/health":
-            await _answer(send, 200, {"status": "ok"})
+        elif path != "/health":
+            await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
+        elif scope["method"] not in ("GET", "HEAD"):
+            await _problem(send, 405, "Ask for /health with GET.", (b"allow", b"GET, HEAD"))
         else:
-            await _answer(send, 404, {"detail": f"Nothing is at {path!r}. MCP clients connect to /mcp."})
+            await _answer(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
 
 
-async def _answer(send: Send, status: int, body: dict[str, str]) -> None:
-    headers = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+async def _problem(send: Send, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
+    title = PHRASES.get(status, "Refused")
+    body: dict[str, object] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    await _answer(send, status, body, (b"content-type", b"application/problem+json"), *headers)
 
 
-async def _refuse_websocket(receive: Receive, send: Send) -> None:
-    await receive()
-    await send({"type": "websocket.close", "code": 1003})
+async def _answer(send: Send, status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:
+    text = json.dumps(body).encode()
+    length = (b"content-length", str(len(text)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": text})

@@ -59,6 +59,15 @@ class Door:
     def _origins(self) -> frozenset[str]:
         return frozenset(origin.lower().rstrip("/") for origin in self.origins)
 
+    def address_refusal(self, given: Iterable[tuple[bytes, bytes]]) -> Refused | None:
+        """The reason not to serve whoever addresses this machine so, whatever it asks for."""
+        headers: dict[bytes, bytes] = {}
+        for name, value in given:
+            if name in (b"host", b"origin") and name in headers:
+                return Refused(400, f"The header {name.decode('latin-1')} is given more than once. Send it once.")
+            headers[name] = value
+        return self._address(headers)
+
     def refusal(self, method: str, given: Iterable[tuple[bytes, bytes]]) -> Refused | None:
         """The first reason not to serve a request with these headers; a rebound name is turned away before all else."""
         headers: dict[bytes, bytes] = {}

@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-from fastapi import FastAPI, Request, Response
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .problems import problem_response
 
@@ -14,16 +14,22 @@ def hashed(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def require_token(app: FastAPI, token_hash: bytes) -> None:
-    @app.middleware("http")
-    async def check(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(hashed(token.strip()), token_hash):
-            answer = problem_response(
-                HTTPStatus.UNAUTHORIZED,
-                "This is the operator's API. Send the start-up token from gateway.json in the data directory "
-                "as Authorization: Bearer TOKEN.",
-            )
-            answer.headers["www-authenticate"] = "Bearer"
-            return answer
-        return await proceed(request)
+class TokenGate:
+    """Stands before everything else of the API: without the token not even a body is read."""
+
+    def __init__(self, app: ASGIApp, token_hash: bytes) -> None:
+        self._app = app
+        self._token_hash = token_hash
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and hmac.compare_digest(hashed(token.strip()), self._token_hash):
+            await self._app(scope, receive, send)
+            return
+        answer = problem_response(
+            HTTPStatus.UNAUTHORIZED,
+            "This is the operator's API. Send the start-up token from gateway.json in the data directory "
+            "as Authorization: Bearer TOKEN.",
+        )
+        answer.headers["www-authenticate"] = "Bearer"
+        await answer(scope, receive, send)

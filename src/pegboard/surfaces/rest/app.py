@@ -3,14 +3,16 @@
 from dataclasses import dataclass
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from pegboard import __version__
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose
 from pegboard.gateway.gateway import Gateway
 
-from .access import require_token
-from .problems import answer_problems
+from .access import TokenGate
+from .diffs import diff_routes
+from .problems import LastResort, answer_problems
 from .servers import server_routes
 from .shapes import Shape, notices_shape
 from .tools import tool_routes
@@ -28,18 +30,24 @@ class About:
     store: str
 
 
-def rest_app(gateway: Gateway, about: About, token_hash: bytes) -> FastAPI:
+def rest_app(gateway: Gateway, about: About, token_hash: bytes, store_trouble: type[Exception]) -> ASGIApp:
+    """`store_trouble` is what the store raises when it cannot be used."""
+    return TokenGate(LastResort(routed(gateway, about, store_trouble)), token_hash)
+
+
+def routed(gateway: Gateway, about: About, store_trouble: type[Exception]) -> FastAPI:
     app = FastAPI(
         title="Pegboard",
         version=__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
+        redirect_slashes=False,
     )
-    answer_problems(app)
-    require_token(app, token_hash)
+    answer_problems(app, store_trouble)
     app.include_router(server_routes(gateway), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
+    app.include_router(diff_routes(gateway), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"])
     async def status() -> Shape:

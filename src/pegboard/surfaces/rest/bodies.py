@@ -1,25 +1,11 @@
 """What a client may send: Pydantic models at the rim, turned into core values by one function each."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from pegboard.core.ids import BadId, PrincipalId, ServerKey, server_id, toolset_id
+from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Everything, Selection, toolsets
-from pegboard.core.server import (
-    AllButTools,
-    EveryTool,
-    Http,
-    InstalledBy,
-    OnlyTools,
-    Server,
-    Stdio,
-    ToolLimit,
-    Transport,
-    Trust,
-)
-from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 
 Name = Annotated[str, Field(max_length=512)]
@@ -29,54 +15,36 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
+class TimeoutsBody(_Body):
+    start: float | str | None = None
+    call: float | str | None = None
+    stop: float | str | None = None
+
+
 class ServerBody(_Body):
-    id: Name
-    toolset: Name | None = None
+    """The keys of a server in pegboard.yaml, with the same meaning, and its id."""
+
+    id: Annotated[str, Field(max_length=512, description="The server's id.")]
+    folder: Annotated[
+        str | None, Field(description="What relative paths are taken from. By default the gateway's own folder.")
+    ] = None
+    toolset: str | None = None
     command: str | None = None
-    args: list[str] = Field(default_factory=list)
-    env: dict[str, str] = Field(default_factory=dict)
+    args: list[str] | None = None
+    env: dict[str, str] | None = None
     cwd: str | None = None
     url: str | None = None
-    transport: Literal["http", "sse"] = "http"
-    headers: dict[str, str] = Field(default_factory=dict)
-    on: bool = Field(default=True, alias="enabled")
-    trust: Trust = Trust.BASELINE
-    only: list[str] | None = Field(default=None, alias="enabled_tools")
-    all_but: list[str] | None = Field(default=None, alias="disabled_tools")
+    transport: Literal["http", "sse"] | None = None
+    headers: dict[str, str] | None = None
+    enabled: bool | None = None
+    trust: Literal["open", "baseline", "strict"] | None = None
+    enabled_tools: list[str] | None = None
+    disabled_tools: list[str] | None = None
+    timeouts: TimeoutsBody | None = None
 
-    @model_validator(mode="after")
-    def one_way_in(self) -> "ServerBody":
-        if (self.command is None) == (self.url is None):
-            raise ValueError("give either command (a program to start) or url (a server to reach)")
-        if self.only is not None and self.all_but is not None:
-            raise ValueError("give enabled_tools or disabled_tools, not both")
-        if self.url is not None and not self.url.startswith(("http://", "https://", "${")):
-            raise ValueError(f"url {self.url!r} must start with http:// or https://")
-        return self
-
-    def server(self, by: PrincipalId, at: datetime) -> tuple[Server, Toolset] | BadId:
-        server, toolset = server_id(self.id), toolset_id(self.toolset or self.id)
-        if isinstance(server, BadId):
-            return server
-        if isinstance(toolset, BadId):
-            return toolset
-        origin = InstalledBy(by, at)
-        connection = (
-            Stdio(self.command, tuple(self.args), self.env, self.cwd)
-            if self.command is not None
-            else Http(self.url or "", Transport(self.transport), self.headers)
-        )
-        return (
-            Server(ServerKey(toolset, server), connection, origin, self.on, self.trust, self._limit()),
-            Toolset(toolset, origin, name=toolset, user_mcp=str(toolset) == str(server)),
-        )
-
-    def _limit(self) -> ToolLimit:
-        if self.only is not None:
-            return OnlyTools(tuple(self.only))
-        if self.all_but is not None:
-            return AllButTools(tuple(self.all_but))
-        return EveryTool()
+    def written(self) -> dict[str, Any]:
+        """As it would stand in the file: what was not said is left out."""
+        return self.model_dump(exclude={"id", "folder"}, exclude_none=True)
 
 
 class SwitchBody(_Body):

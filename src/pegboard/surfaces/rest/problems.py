@@ -1,5 +1,6 @@
 """Errors as problem+json: what was wrong, where, and what to do, in the same sentences as everywhere."""
 
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -7,8 +8,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MEDIA_TYPE = "application/problem+json"
+
+log = logging.getLogger(__name__)
 
 
 class Problem(Exception):  # noqa: N818  it is an answer, and the answer's name is problem
@@ -26,16 +30,65 @@ def problem_response(status: HTTPStatus, detail: str, more: Mapping[str, object]
     return JSONResponse(body, status.value, media_type=MEDIA_TYPE)
 
 
-def answer_problems(app: FastAPI) -> None:
+def answer_problems(app: FastAPI, store_trouble: type[Exception]) -> None:
+    """`store_trouble` is what the store raises when it cannot be used; its message is for people."""
+
     @app.exception_handler(Problem)
     async def told(_: Request, problem: Problem) -> JSONResponse:
         return problem_response(problem.status, problem.detail, problem.more)
 
     @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> JSONResponse:
-        return problem_response(HTTPStatus(error.status_code), str(error.detail))
+    async def refused(request: Request, error: HTTPException) -> JSONResponse:
+        status = HTTPStatus(error.status_code)
+        match status:
+            case HTTPStatus.NOT_FOUND:
+                detail = f"Nothing is at {request.url.path}. What there is: /api/v1/openapi.json"
+            case HTTPStatus.METHOD_NOT_ALLOWED:
+                takes = (error.headers or {}).get("Allow", "another method")
+                detail = f"{request.method} is not taken at {request.url.path}. Use {takes}."
+            case _:
+                detail = str(error.detail)
+        answer = problem_response(status, detail)
+        answer.headers.update(error.headers or {})
+        return answer
 
     @app.exception_handler(RequestValidationError)
     async def misfit(_: Request, error: RequestValidationError) -> JSONResponse:
-        wrong = [f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
+        wrong = [_wrong(item["loc"], item["msg"]) for item in error.errors()]
         return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
+
+    async def unavailable(_: Request, error: Exception) -> JSONResponse:
+        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    app.add_exception_handler(store_trouble, unavailable)
+
+
+class LastResort:
+    """What nobody foresaw is logged with its traceback and answered like every other problem."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            log.exception("%s %s failed in an unforeseen way", scope["method"], scope["path"])
+            if begun:
+                raise
+            detail = "This failed in an unforeseen way. The gateway's log has the details."
+            await problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
+
+
+def _wrong(place: tuple[int | str, ...], what: str) -> str:
+    """Without the words that only the library needs: where in the request it was, and that a value was wrong."""
+    where = ".".join(str(part) for part in place[1:])
+    what = what.removeprefix("Value error, ")
+    return f"{where}: {what}" if where else what

@@ -1,19 +1,26 @@
 """Routes for servers: list, add, remove, switch, restart, log."""
 
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import APIRouter, Header
+import anyio
+from fastapi import APIRouter, Header, Query
 
+from pegboard.core.catalogue import Starting
 from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch
-from pegboard.core.ids import LOCAL, BadId, ServerKey, ToolsetId
+from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.view import View
+from pegboard.gateway.board import Board
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import Stale
 
 from .bodies import ServerBody, SwitchBody
+from .installing import Misfit, installing
 from .problems import Problem
 from .shapes import Shape, notices_shape, server_shape
+
+Version = Annotated[str | None, Header(alias="If-Match", description="The policy version you looked at.")]
 
 
 def server_routes(gateway: Gateway) -> APIRouter:
@@ -21,48 +28,62 @@ def server_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     def listed(key: ServerKey) -> Shape:
-        return server_shape(board.policy.servers[key], board, board.resolution(View()))
+        server = board.policy.servers.get(key)
+        if server is None:
+            raise Problem(HTTPStatus.NOT_FOUND, f"Server {key} was removed just now.")
+        return server_shape(server, board, board.resolution(View()))
 
     @routes.get("/servers")
     async def list_servers() -> Shape:
+        """Every server with its health and the counts of its tools."""
         resolution = board.resolution(View())
         return {
             "servers": [server_shape(server, board, resolution) for server in board.policy.servers.values()],
+            "policyVersion": board.policy.version,
             "notices": notices_shape(board.notices),
         }
 
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
-    async def add(body: ServerBody, if_match: str | None = Header(None)) -> Shape:
-        made = body.server(LOCAL, gateway.clock())
-        if isinstance(made, BadId):
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, made.why)
-        server, toolset = made
-        await _done(gateway, AddServer(server, toolset), if_match)
-        return listed(server.key)
+    async def add(body: ServerBody, if_match: Version = None) -> Shape:
+        """Install a server. It is started at once."""
+        made = installing(body, LOCAL, gateway.clock())
+        if isinstance(made, Misfit):
+            told = list(made.problems)
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
+        await _done(gateway, AddServer(made.server, made.toolset), if_match)
+        return {**listed(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
-    async def show(name: str) -> Shape:
-        return listed(server_named(gateway, name))
+    async def show(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
+        """One server. With `settle`, the answer waits so many seconds for a server that is starting."""
+        key = server_named(gateway, name)
+        await _settled(board, key, settle)
+        return listed(key)
 
     @routes.delete("/servers/{name}")
-    async def remove(name: str, if_match: str | None = Header(None)) -> Shape:
+    async def remove(name: str, if_match: Version = None) -> Shape:
+        """Take an installed server away."""
         key = server_named(gateway, name)
         await _done(gateway, RemoveServer(key), if_match)
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")
-    async def switch(name: str, body: SwitchBody, if_match: str | None = Header(None)) -> Shape:
+    async def switch(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+        """Switch a server on or off."""
         key = server_named(gateway, name)
         await _done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
         return listed(key)
 
     @routes.post("/toolsets/{name}/switch")
-    async def switch_toolset(name: str, body: SwitchBody, if_match: str | None = Header(None)) -> Shape:
-        await _done(gateway, ThrowSwitch(ToolsetId(name), body.on, body.note), if_match)
-        return {"toolset": name, "on": body.on}
+    async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+        """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
+        id = _toolset_named(gateway, name)
+        await _done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
+        return {"toolsetId": id, "on": body.on}
 
     @routes.post("/servers/{name}/restart")
     async def restart(name: str) -> Shape:
+        """Start one server anew."""
         key = server_named(gateway, name)
         if not gateway.roster.restart(key):
             raise Problem(HTTPStatus.CONFLICT, f"Server {key} is not running. Try: pegboard servers enable {key}")
@@ -70,6 +91,7 @@ def server_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/servers/{name}/log")
     async def log(name: str) -> Shape:
+        """The last lines that a server wrote to its error stream."""
         key = server_named(gateway, name)
         return {"id": str(key), "lines": list(gateway.roster.log(key))}
 
@@ -91,13 +113,29 @@ def server_named(gateway: Gateway, name: str) -> ServerKey:
     raise Problem(HTTPStatus.NOT_FOUND, f"There is no server {name!r}. {hint}")
 
 
+def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:
+    toolsets = gateway.board.policy.toolsets
+    if (id := ToolsetId(name)) in toolsets:
+        return id
+    near = closest(name, toolsets)
+    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
+    raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")
+
+
+async def _settled(board: Board, key: ServerKey, within: float) -> None:
+    """Until the server has answered or failed, but not longer than `within` seconds."""
+    with anyio.move_on_after(within), board.changed.listen() as bell:
+        while key in board.policy.servers and isinstance(board.catalogue.health(key), Starting | None):
+            await bell.wait()
+
+
 async def _done(gateway: Gateway, command: Command, if_match: str | None) -> None:
     """`If-Match` carries the policy version a person looked at; without it the command stands on what is true now."""
     expecting: int | None = None
     if if_match is not None:
-        digits = if_match.strip().strip('"')
-        if not digits.isdecimal():
-            raise Problem(HTTPStatus.BAD_REQUEST, f"If-Match {if_match!r} is not a policy version: send a number.")
+        digits = if_match.strip().removeprefix("W/").strip('"')
+        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:
+            raise Problem(HTTPStatus.BAD_REQUEST, f"If-Match {if_match[:40]!r} is not a policy version: send a number.")
         expecting = int(digits)
     match await gateway.operator.do(command, LOCAL, expecting=expecting):
         case Rejected(why):

@@ -25,7 +25,6 @@ from pegboard.core.running import wanted
 from pegboard.core.server import DeclaredAt, InstalledBy, Origin, Server
 from pegboard.core.status import remedy, sentence
 from pegboard.core.tool import Tool
-from pegboard.core.whatif import WhatIf
 from pegboard.gateway.board import Board, Notice
 
 Shape: TypeAlias = dict[str, object]
@@ -81,6 +80,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "origin": origin_shape(server.origin),
         "health": health_shape(listing.health),
         "tools": counts(resolution).get(server.key, {"callable": 0}),
+        "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
         "flaws": [{"name": flaw.name, "why": flaw.why} for flaw in listing.flaws],
     }
 
@@ -156,17 +156,6 @@ def trail_shape(trail: Trail) -> Shape:
         "wireName": trail.wire_name,
         **verdict_shape(trail.verdict),
         "steps": [{"asked": step.asked, "lets": step.lets, "said": step.said} for step in trail.steps],
-    }
-
-
-def what_if_shape(found: WhatIf) -> Shape:
-    return {
-        "shifts": [
-            {"id": str(shift.tool), "before": verdict_shape(shift.before), "after": verdict_shape(shift.after)}
-            for shift in found.shifts
-        ],
-        "goneServers": [str(key) for key in found.gone],
-        "newServers": [str(key) for key in found.fresh],
     }
 
 

@@ -1,15 +1,13 @@
-"""Routes for tools: every verdict, one tool in full, a call, the trail, and what another configuration would change."""
+"""Routes for tools: every verdict, one tool in full, a call, and the trail of a decision."""
 
 import json
-from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated, assert_never
 from uuid import uuid4
 
-from fastapi import APIRouter, Query
+import anyio
+from fastapi import APIRouter, Query, Request
 
-from pegboard.config.settings import Broken, load_text
 from pegboard.core.call import (
     BadArguments,
     Call,
@@ -22,19 +20,17 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.explain import explain
-from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
-from pegboard.core.policy import clashes
+from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, find, reference
 from pegboard.core.resolve import Resolution, directory
 from pegboard.core.status import status
 from pegboard.core.view import View
-from pegboard.core.whatif import what_if
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
 
-from .bodies import CallBody, OtherConfig, ToolQuery, ViewQuery
+from .bodies import CallBody, ToolQuery, ViewQuery
 from .problems import Problem
-from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape, what_if_shape
+from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape
 
 
 def tool_routes(gateway: Gateway) -> APIRouter:
@@ -47,11 +43,13 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         resolution = _resolution(gateway, asked.view())
         return {
             "tools": [tool_shape(id, resolution) for id in resolution.verdicts],
+            "policyVersion": resolution.policy_version,
             "notices": notices_shape(board.notices),
         }
 
     @routes.get("/tools/show")
     async def show(asked: Annotated[ToolQuery, Query()]) -> Shape:
+        """One tool in full, locked or not: this is the operator's view."""
         resolution = _resolution(gateway, asked.view())
         id = tool_named(gateway, asked.tool, resolution)
         return tool_in_full(board.catalogue.tools[id], resolution, board.policy)
@@ -60,15 +58,16 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     async def why(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """Every step of the decision for one tool and what it said."""
         view = asked.view()
-        id = tool_named(gateway, asked.tool, _resolution(gateway, view))
-        trail = explain(board.catalogue, board.policy, view, id)
+        resolution = _resolution(gateway, view)
+        id = tool_named(gateway, asked.tool, resolution)
+        trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
         return trail_shape(trail)
 
     @routes.post("/call")
-    async def call(body: CallBody) -> Shape:
-        """One call by the operator, through the same admission as any client's."""
+    async def call(body: CallBody, request: Request) -> Shape:
+        """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
         view = body.view()
         resolution = _resolution(gateway, view)
         id = tool_named(gateway, body.tool, resolution)
@@ -80,23 +79,12 @@ def tool_routes(gateway: Gateway) -> APIRouter:
             at=gateway.clock(),
             client="operator",
         )
-        return _ended(await gateway.caller.call(asked, view))
-
-    @routes.post("/diff")
-    async def diff(body: OtherConfig) -> Shape:
-        """Which tools would open or lock if this configuration were loaded instead."""
-        other = load_text(body.text, body.file, Path(body.file).parent)
-        if isinstance(other, Broken):
-            told = [str(problem) for problem in other.problems]
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
-        found = what_if(
-            board.catalogue,
-            board.policy,
-            replace(board.policy, declared=other.declared),
-            View(PrincipalId(body.principal)),
-        )
-        clashing = [str(clash) for clash in clashes(other.declared, board.policy.decided)]
-        return {**what_if_shape(found), "clashes": clashing}
+        ended: Ended = Cancelled()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_when_gone, request, tasks.cancel_scope)
+            ended = await gateway.caller.call(asked, view)
+            tasks.cancel_scope.cancel()
+        return _ended(ended)
 
     return routes
 
@@ -114,6 +102,13 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
         raise Problem(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}. See: pegboard tools list")
     ids = ", ".join(str(id) for id in found[:10])
     raise Problem(HTTPStatus.CONFLICT, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.")
+
+
+async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
+    """The body was read already, so all that can still come is that the client goes."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
 def _resolution(gateway: Gateway, view: View) -> Resolution:

@@ -1,0 +1,85 @@
+"""The route that holds another configuration against the one that is loaded."""
+
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from pegboard.config.settings import Broken, load_text
+from pegboard.core.ids import PrincipalId, ServerKey
+from pegboard.core.policy import Policy, clashes
+from pegboard.core.resolve import Absent, Locked, Verdict, resolve
+from pegboard.core.running import wanted
+from pegboard.core.view import View
+from pegboard.core.whatif import Shift, what_if
+from pegboard.gateway.gateway import Gateway
+
+from .bodies import OtherConfig
+from .problems import Problem
+from .shapes import Shape, verdict_shape
+
+
+def diff_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["board"])
+    board = gateway.board
+
+    @routes.post("/diff")
+    async def diff(body: OtherConfig) -> Shape:
+        """Which tools would open or lock if this configuration were loaded instead."""
+        other = load_text(body.text, body.file, Path(body.file).parent)
+        if isinstance(other, Broken):
+            told = [str(problem) for problem in other.problems]
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
+        view = View(PrincipalId(body.principal))
+        before, after = board.policy, replace(board.policy, declared=other.declared)
+        found = what_if(board.catalogue, before, after, view)
+        unknown = resolve(board.catalogue, after, view).unknown
+        return {
+            "shifts": [_shift_shape(shift) for shift in found.shifts if _is_told(shift)],
+            "goneServers": [str(key) for key in found.gone],
+            "newServers": [str(key) for key in found.fresh],
+            "startedServers": _started(gateway, before, after, found.fresh),
+            "changedServers": _changed(before, after),
+            "clashes": [str(clash) for clash in clashes(other.declared, board.policy.decided)],
+            "unknown": [f"selection: {name}" for name in unknown],
+            "warnings": [str(problem) for problem in other.warnings],
+        }
+
+    return routes
+
+
+def _shift_shape(shift: Shift) -> Shape:
+    return {"id": str(shift.tool), "before": verdict_shape(shift.before), "after": verdict_shape(shift.after)}
+
+
+def _is_told(shift: Shift) -> bool:
+    """Another line of another file for the same verdict is no change to anybody."""
+    return _kind(shift.before) != _kind(shift.after)
+
+
+def _kind(verdict: Verdict) -> tuple[object, ...]:
+    match verdict:
+        case Locked():
+            return Locked, verdict.status
+        case Absent(_, removed):
+            return Absent, type(removed)
+        case _:
+            return (type(verdict),)
+
+
+def _started(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[ServerKey, ...]) -> list[str]:
+    """Off until now, so nothing of what they list may be known yet."""
+    listings = gateway.board.catalogue.listings
+    started = (key for key in wanted(after) if key not in wanted(before) and key not in fresh)
+    return [str(key) for key in started if key not in listings or not listings[key].tools]
+
+
+def _changed(before: Policy, after: Policy) -> list[str]:
+    """Reached in another way than before. What only moved to another line is the same."""
+    now, then = wanted(before), wanted(after)
+    return [
+        str(key)
+        for key, server in then.items()
+        if key in now and (now[key].connection, now[key].timeouts) != (server.connection, server.timeouts)
+    ]

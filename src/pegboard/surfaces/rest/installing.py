@@ -1,0 +1,59 @@
+"""A server that a person installs, read by the rules of the file: what pegboard.yaml takes is taken here too."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import assert_never
+
+from pegboard.config.problem import Problem as FileProblem
+from pegboard.config.settings import Broken, load_text
+from pegboard.core.ids import PrincipalId
+from pegboard.core.server import Http, InstalledBy, Server, Stdio
+from pegboard.core.toolset import Toolset
+
+from .bodies import ServerBody
+
+_FILE = "server.json"
+
+
+@dataclass(frozen=True)
+class Installing:
+    server: Server
+    toolset: Toolset
+    warnings: tuple[str, ...]
+    """What will not work, though nothing is wrong: a variable that is not set here and now."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    problems: tuple[str, ...]
+
+
+def installing(body: ServerBody, by: PrincipalId, at: datetime) -> Installing | Misfit:
+    written = json.dumps({"servers": {body.id: body.written()}})
+    read = load_text(written, _FILE, Path(body.folder).absolute() if body.folder else Path.cwd())
+    if isinstance(read, Broken):
+        return Misfit(tuple(_told(problem, body.id) for problem in read.problems))
+    (declared,) = read.declared.servers.values()
+    toolset = read.declared.toolsets[declared.key.toolset]
+    origin = InstalledBy(by, at)
+    match declared.connection:
+        case Stdio() as program:
+            # A file's servers start in its folder; an installed one has no such place unless it names one.
+            connection: Stdio | Http = program if body.cwd else replace(program, cwd=None)
+        case Http() as address:
+            connection = address
+        case _:
+            assert_never(declared.connection)
+    return Installing(
+        replace(declared, connection=connection, origin=origin),
+        replace(toolset, origin=origin, name=toolset.name or toolset.id),
+        tuple(_told(problem, body.id) for problem in read.warnings),
+    )
+
+
+def _told(problem: FileProblem, id: str) -> str:
+    key = problem.key.removeprefix(f"servers.{id}").lstrip(".")
+    key = "" if key.startswith("servers.") else key
+    return f"{key}: {problem.what}" if key else problem.what
