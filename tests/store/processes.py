@@ -9,13 +9,14 @@ import anyio
 from anyio.abc import Process
 
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 
 async def started(url: str, *what: str) -> Process:
     return await anyio.open_process(
         [sys.executable, "-m", "tests.store.saver", url, *what],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=None,
     )

@@ -1,5 +1,6 @@
 """SQLite: one file, many processes on one machine."""
 
+import errno
 import logging
 import os
 import sqlite3
@@ -44,10 +45,16 @@ class SqliteDatabase:
     async def prepare(self) -> None:
         """Make the file, for this user alone: servers' environments may hold secrets. Then turn the log on."""
         with told(self.explain):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._make_file()
             with anyio.CancelScope(shield=True):
                 await self._write_ahead()
+
+    def _make_file(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename) from error
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
     async def _write_ahead(self) -> None:
         """Two processes that both open a new file get in each other's way here, and SQLite does not wait by itself."""
