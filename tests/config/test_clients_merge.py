@@ -222,6 +222,13 @@ def test_what_is_plainly_no_secret_stays_readable(value: str) -> None:
     assert (emptied.connection, secrets) == (Stdio("x", env={"SETTING": value}), ())
 
 
+@pytest.mark.parametrize("name", ["PIN", "db_password", "apiKey", "SESSION_SECRET"])
+def test_a_harmless_value_under_the_name_of_a_secret_is_taken_for_one(name: str) -> None:
+    (emptied,), secrets = without_secrets([server("a", Stdio("x", env={name: "1234"}))])
+    assert emptied.connection == Stdio("x", env={name: f"${{{secrets[0].variable}}}"})
+    assert [secret.key for secret in secrets] == [name]
+
+
 def test_lists_of_a_whole_machine_become_one_board(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.project.mkdir()

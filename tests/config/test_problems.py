@@ -255,6 +255,12 @@ def test_a_file_of_nothing_but_mistakes_is_told_in_two_hundred_lines() -> None:
     assert told[-1] == "pegboard.yaml: and 800 more problems. Mend these first."
 
 
+def test_a_long_list_of_mistakes_is_told_in_two_hundred_lines() -> None:
+    told = problems("deny: [" + ", ".join(["5"] * 300) + "]")
+    assert len(told) == 201
+    assert told[-1] == "pegboard.yaml: and 100 more problems. Mend these first."
+
+
 def test_the_root_must_be_a_map() -> None:
     assert problems("- a\n- b\n") == [
         "pegboard.yaml:1: this must be a map with keys such as $schema, servers, toolsets; it is a list."

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pegboard.config.watch import changes
+from pegboard.config.watch import CLOSE_LOOKS, Look, Memory, Stamp, changes, look
 
 pytestmark = pytest.mark.anyio
 FAST = 0.005
@@ -112,6 +112,59 @@ async def test_a_link_that_is_swapped_rings(tmp_path: Path, watching: Watching) 
         (tmp_path / "..new").symlink_to("second")
         os.replace(tmp_path / "..new", tmp_path / "..data")
         await bell.wait(1)
+
+
+STAMP: Stamp = (1, 2, 3, 4, 5)
+GONE = Look(None, None)
+ONE, TWO = Look(STAMP, "one"), Look((1, 9, 3, 4, 5), "two")
+
+
+def rings(*looks: Look) -> list[bool]:
+    """Whether each look after the first rings."""
+    memory, heard = Memory(looks[0], looks[0].stamp is None), list[bool]()
+    for now in looks[1:]:
+        memory, rang = memory.after(now)
+        heard.append(rang)
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("looks", "heard"),
+    [
+        ((ONE, ONE), [False]),
+        ((ONE, TWO, TWO, ONE), [True, False, True]),
+        ((ONE, GONE, TWO), [False, True]),
+        ((ONE, GONE, ONE), [False, False]),
+        ((ONE, GONE, GONE, GONE, ONE), [False, True, False, True]),
+        ((ONE, GONE, ONE, GONE, ONE), [False, False, False, False]),
+        ((GONE, GONE, ONE), [False, True]),
+        ((ONE, Look((7, 7, 7, 7, 7), "one")), [False]),
+        ((ONE, Look(STAMP, "two")), [True]),
+        ((ONE, Look(STAMP, None), ONE), [True, True]),
+    ],
+)
+async def test_a_look_rings_when_the_content_differs_and_a_file_is_gone_when_it_is_gone_twice(
+    looks: tuple[Look, ...], heard: list[bool]
+) -> None:
+    assert rings(*looks) == heard
+
+
+async def test_after_a_change_the_content_is_compared_for_a_while(tmp_path: Path) -> None:
+    memory, _ = Memory(ONE, False, close_looks=0).after(TWO)
+    assert memory == Memory(TWO, False, CLOSE_LOOKS)
+    for _ in range(CLOSE_LOOKS):
+        assert memory.close_looks > 0
+        memory, _ = memory.after(TWO)
+    assert memory == Memory(TWO, False, 0)
+
+
+async def test_a_close_look_reads_what_the_stamp_cannot_tell(tmp_path: Path) -> None:
+    path = tmp_path / "pegboard.yaml"
+    path.write_text("one")
+    true = look(path, None)
+    believed = Look(true.stamp, "of another content with the same stamp")
+    assert look(path, believed) == believed
+    assert look(path, None) == Look(true.stamp, digest("one"))
 
 
 async def test_a_write_that_leaves_size_and_time_as_they_were_rings(tmp_path: Path, watching: Watching) -> None:

@@ -21,53 +21,59 @@ Stamp: TypeAlias = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """`None` for what is not there or cannot be read."""
+class Look:
+    """What was seen of the file once. `None` for what is not there or cannot be read."""
 
     stamp: Stamp | None
     digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What was seen last, and how much of it to believe."""
+
+    last: Look
+    away: bool
+    close_looks: int = CLOSE_LOOKS
+
+    def after(self, now: Look) -> tuple["Memory", bool]:
+        """What to remember after this look, and whether it rings."""
+        close_looks = max(self.close_looks - 1, 0)
+        if now.stamp is None and not self.away:
+            # A file that is being replaced may be away for a moment: it is gone when it is gone twice running.
+            return Memory(self.last, True, close_looks), False
+        if now == self.last:
+            return Memory(self.last, now.stamp is None, close_looks), False
+        return Memory(now, now.stamp is None), now.digest != self.last.digest
 
 
 async def changes(path: Path | str, interval: float = 0.5, *, seen: str | None = None) -> AsyncGenerator[None, None]:
     """Yields once for each change that is noticed. A bell carries nothing: whoever hears it loads the file again.
 
     `seen` is the digest of the content that was loaded, so that no change between loading and watching is missed.
-    A file that is replaced may be away for a moment, so that it is gone is told only when it is gone twice running.
     """
     file = Path(path)
-    before = await _look(file, None)
-    if seen is not None and before.digest != seen:
+    first = await anyio.to_thread.run_sync(look, file, None, abandon_on_cancel=True)
+    if seen is not None and first.digest != seen:
         yield None
-    close_looks = CLOSE_LOOKS
-    away = before.stamp is None
+    memory = Memory(first, first.stamp is None)
     while True:
         await anyio.sleep(interval)
-        now = await _look(file, None if close_looks else before)
-        close_looks = max(close_looks - 1, 0)
-        if now.stamp is None and not away:
-            away = True
-            continue
-        away = now.stamp is None
-        if now == before:
-            continue
-        changed = now.digest != before.digest
-        before, close_looks = now, CLOSE_LOOKS
-        if changed:
+        known = None if memory.close_looks else memory.last
+        now = await anyio.to_thread.run_sync(look, file, known, abandon_on_cancel=True)
+        memory, rings = memory.after(now)
+        if rings:
             yield None
 
 
-async def _look(file: Path, before: _Look | None) -> _Look:
-    """With `before`, the content is read only if the stamp differs."""
-    return await anyio.to_thread.run_sync(_look_now, file, before, abandon_on_cancel=True)
-
-
-def _look_now(file: Path, before: _Look | None) -> _Look:
+def look(file: Path, known: Look | None) -> Look:
+    """With what is known, the content is read only if the stamp differs."""
     try:
         status = os.stat(file)
     except (OSError, ValueError):
-        return _Look(None, None)
+        return Look(None, None)
     stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-    if before is not None and before.stamp == stamp:
-        return before
+    if known is not None and known.stamp == stamp:
+        return known
     content = read_bytes(file, MAX_BYTES)
-    return _Look(stamp, None if isinstance(content, Problem) else hashlib.sha256(content).hexdigest())
+    return Look(stamp, None if isinstance(content, Problem) else hashlib.sha256(content).hexdigest())
