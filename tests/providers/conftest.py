@@ -33,28 +33,24 @@ def sse_address() -> Iterator[str]:
     yield from _everyday("sse")
 
 
-WAYS = {
-    way: pytest.param(way, marks=pytest.mark.behaviour(f"mcp.in.{way.split()[0]}"))
-    for way in (
-        "stdio 2026-07-28",
-        "stdio 2025-11-25",
-        "http 2026-07-28",
-        "http 2025-11-25",
-        "sse 2026-07-28",
-        "sse 2025-11-25",
-    )
-}
+WAYS = (
+    "stdio 2026-07-28",
+    "stdio 2025-11-25",
+    "http 2026-07-28",
+    "http 2025-11-25",
+    "sse 2026-07-28",
+    "sse 2025-11-25",
+)
+AT_HOME = ("stdio 2026-07-28", "http 2026-07-28", "http 2025-11-25", "sse 2025-11-25")
 
 
-@pytest.fixture(params=WAYS.values())
+@pytest.fixture(params=WAYS)
 def peer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Peer:
     """Each transport in each era."""
     return _peer(request, monkeypatch)
 
 
-@pytest.fixture(
-    params=[WAYS[way] for way in ("stdio 2026-07-28", "http 2026-07-28", "http 2025-11-25", "sse 2025-11-25")]
-)
+@pytest.fixture(params=AT_HOME)
 def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Peer:
     """Each transport in the era it is at home in, for what does not depend on the era."""
     return _peer(request, monkeypatch)
