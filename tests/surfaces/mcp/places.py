@@ -23,7 +23,7 @@ from pegboard.surfaces.mcp.server import McpServer
 ROOT = Path(__file__).parents[3]
 LEGACY, MODERN = "legacy", "2026-07-28"
 MODES = (LEGACY, MODERN)
-DEADLINE = 30.0
+DEADLINE = 90.0
 
 
 class Connect(Protocol):

@@ -1,36 +1,31 @@
-"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [slow] [noisy]`."""
+"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [noisy]`."""
 
-import os
 import sys
 
 import anyio
-from tests.surfaces.mcp.workshop import BENCH, open_workshop
+from tests.surfaces.mcp.bench import Bench, returned, tool
+from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
+from pegboard.core.call import Arguments, Outcome
+from pegboard.core.tool import ToolSpec
+from pegboard.ports import Progress
 from pegboard.surfaces.mcp.stdio import serve_stdio
 
 
-async def main(arguments: list[str]) -> None:
-    held = frozenset({BENCH}) if "slow" in arguments else frozenset()
-    async with open_workshop(held=held) as workshop, anyio.create_task_group() as tasks:
-        if "slow" in arguments:
-            tasks.start_soon(release_later, workshop.bench.release)
-        if "noisy" in arguments:
-            tasks.start_soon(print_noise)
-        await serve_stdio(workshop.gateway)
-        tasks.cancel_scope.cancel()
-
-
-async def release_later(release: object) -> None:
-    assert callable(release)
-    await anyio.sleep(0.3)
-    release()
-
-
-async def print_noise() -> None:
-    """What a careless library does: print, and write to the file descriptor itself."""
-    await anyio.sleep(0.05)
+async def shout(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
+    """What a careless library does: print, and have a child of it write where its parent wrote."""
     print("a library says hello", flush=True)
-    os.write(1, b"a child says hello\n")
+    await anyio.run_process(["echo", "a child says hello"], stdout=None)
+    assert sys.stdin.read() == ""
+    return returned("shouted")
+
+
+NOISY = {**SHELVES, BENCH: {**SHELVES[BENCH], "shout": (tool(BENCH, ToolSpec("shout")), shout)}}
+
+
+async def main(arguments: list[str]) -> None:
+    async with open_workshop(shelves=NOISY if "noisy" in arguments else SHELVES) as workshop:
+        await serve_stdio(workshop.gateway)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from tests.surfaces.mcp.places import DEADLINE, MODERN, MODES, Connect, http_cli
 from tests.surfaces.mcp.raw import handshake
 from tests.surfaces.mcp.workshop import OPEN_TOOLS, key, open_workshop
 
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import LOCAL, ToolsetId
 from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.server import McpServer
 
@@ -103,6 +105,27 @@ async def test_a_client_whose_own_list_stays_the_same_is_not_told(mode: str) -> 
                 workshop.benches[key("files")].fall()
                 await narrow.heard.receive()
                 assert await names_of(second) == []
+
+
+@pytest.mark.behaviour("toolsets.off_is_left_out_of_the_list", "mcp.out.list_changed")
+@ERAS
+async def test_a_toolset_that_a_person_switches_off_leaves_the_list_of_every_client(mode: str) -> None:
+    ear = Ear()
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop) as url,
+            http_client(url, mode=mode, message_handler=ear.hear) as client,
+        ):
+            assert await names_of(client) == OPEN_TOOLS
+            async with ear.open(client):
+                for on, names in [
+                    (False, [name for name in OPEN_TOOLS if not name.endswith("_file")]),
+                    (True, OPEN_TOOLS),
+                ]:
+                    await workshop.gateway.operator.do(ThrowSwitch(ToolsetId("files"), on), LOCAL)
+                    while await names_of(client) != names:
+                        await ear.heard.receive()
 
 
 async def test_a_change_between_a_sessions_list_and_its_stream_is_told_when_the_stream_opens() -> None:

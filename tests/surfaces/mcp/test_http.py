@@ -157,6 +157,7 @@ async def test_a_body_that_turns_out_too_large_is_not_kept(endpoint: Endpoint) -
     assert answer.status_code == 413
 
 
+@pytest.mark.slow
 async def test_five_megabytes_of_arguments_pass_through_the_usual_door() -> None:
     text = "Grüße " * 900_000
     with anyio.fail_after(DEADLINE):

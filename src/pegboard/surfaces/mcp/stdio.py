@@ -23,7 +23,7 @@ from .lines import BadLine, Lines, message_of
 from .server import McpServer
 from .unanswered import Unanswered
 
-SETTLE: Final = 3.0
+SETTLE: Final = 10.0
 LINGER: Final = 1.0
 """Seconds in which requests sent just before the input ended are still answered, and answers still written."""
 CHUNK: Final = 65_536
@@ -50,14 +50,15 @@ async def serve_pipes(
         await gateway.settled(settle)
         ready.set()
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(wait_for_servers, name="settling")
-        tasks.start_soon(_read, source, to_server, to_client.clone(), unanswered, name="input")
-        async with anyio.create_task_group() as writing:
-            writing.start_soon(_write, sink, from_server, unanswered, tasks.cancel_scope, name="output")
-            await server.run(from_client, to_client, server.create_initialization_options())
-            writing.cancel_scope.deadline = anyio.current_time() + LINGER
-        tasks.cancel_scope.cancel()
+    with to_server, from_client, to_client, from_server, to_client.clone() as complaints:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait_for_servers, name="settling")
+            tasks.start_soon(_read, source, to_server, complaints, unanswered, name="input")
+            async with anyio.create_task_group() as writing:
+                writing.start_soon(_write, sink, from_server, unanswered, tasks.cancel_scope, name="output")
+                await server.run(from_client, to_client, server.create_initialization_options())
+                writing.cancel_scope.deadline = anyio.current_time() + LINGER
+            tasks.cancel_scope.cancel()
 
 
 async def _read(
@@ -70,7 +71,7 @@ async def _read(
     # A read from a pipe cannot be cancelled, so the thread is left behind when the gateway ends first.
     threading.Thread(target=_pump, args=(source, send, anyio.lowlevel.current_token()), daemon=True).start()
     lines = Lines()
-    async with to_server, to_client, chunks:
+    with to_server, to_client, chunks, send:
         async for chunk in chunks:
             for line in lines.feed(chunk):
                 await _take(line, to_server, to_client, unanswered)
@@ -106,17 +107,16 @@ async def _write(
     unanswered: Unanswered,
     everything: anyio.CancelScope,
 ) -> None:
-    async with from_server:
-        async for item in from_server:
-            message = item.message
-            try:
-                await anyio.to_thread.run_sync(_write_all, sink, _encoded(message) + b"\n", abandon_on_cancel=True)
-            except OSError:
-                log.info("The client has closed its end")
-                everything.cancel()
-                return
-            if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-                unanswered.answered(message.id)
+    async for item in from_server:
+        message = item.message
+        try:
+            await anyio.to_thread.run_sync(_write_all, sink, _encoded(message) + b"\n", abandon_on_cancel=True)
+        except OSError:
+            log.info("The client has closed its end")
+            everything.cancel()
+            return
+        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
+            unanswered.answered(message.id)
 
 
 def _encoded(message: JSONRPCMessage) -> bytes:

@@ -1,0 +1,159 @@
+"""A tool's answer reaches the client as it was given: nothing of it is dropped, renamed or guessed on the way."""
+
+import json
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.surfaces.mcp.bench import tool
+from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
+from tests.surfaces.mcp.raw import ask, handshake
+from tests.surfaces.mcp.workshop import BENCH, ODD, SHELVES, key, open_workshop
+
+from pegboard.core.call import ProviderFailed, Returned, ToolFailed, ToolIsLocked
+from pegboard.core.ids import ToolId
+from pegboard.core.status import NeverApproved
+from pegboard.core.tool import ToolSpec
+from pegboard.core.view import View
+from pegboard.surfaces.mcp.answer import enveloped, result_of
+from pegboard.surfaces.mcp.direct import Direct, Shown
+
+pytestmark = pytest.mark.anyio
+SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+
+
+async def called(http: httpx2.AsyncClient, url: str, mode: str, name: str, **arguments: Any) -> Any:
+    """The answer to one call as it stands on the wire."""
+    if mode != LEGACY:
+        return (await ask(http, url, "tools/call", name=name, arguments=arguments)).json()
+    session = await handshake(http, url)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    return (await http.post(url, json=message, headers=session)).json()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_members_that_no_protocol_knows_come_through(mode: str) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+            result = (await called(http, url, mode, "odd"))["result"]
+    if mode != LEGACY:
+        assert result.pop("resultType") == "complete"
+        assert result["_meta"].pop(SERVER_INFO)["name"] == "pegboard"
+    assert result == json.loads(ODD)
+
+
+def test_an_answer_of_another_era_is_put_into_the_envelope_of_this_one() -> None:
+    stamp = {"name": "pegboard", "version": "1"}
+    envelope: dict[str, Any] = {
+        "content": [],
+        "isError": False,
+        "resultType": "complete",
+        "_meta": {SERVER_INFO: stamp},
+    }
+    old: dict[str, Any] = {"content": []}
+    new: dict[str, Any] = {**old, "resultType": "complete", "_meta": {SERVER_INFO: {"name": "up"}, "a": 1}}
+    assert enveloped(old, envelope) == {"content": [], "resultType": "complete", "_meta": {SERVER_INFO: stamp}}
+    assert enveloped(new, envelope) == {**new, "_meta": {SERVER_INFO: stamp, "a": 1}}
+    assert enveloped({"resultType": "input_required"}, envelope)["resultType"] == "input_required"
+    assert enveloped(old, {"content": [], "isError": False}) == old
+    assert enveloped({"content": [], "resultType": "complete"}, {"content": []}) == old
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"\xff\xfe", b'{"content":' + b"[" * 1000 + b"]" * 1000 + b"}"])
+def test_an_answer_that_cannot_be_passed_on_is_an_error_that_says_the_call_ran(body: bytes) -> None:
+    for ended in (Returned(body), ToolFailed(body)):
+        result = result_of("saw", ended)
+        assert result["isError"] is True
+        told = json.dumps(result["content"])
+        assert "The call of 'saw' failed: its answer cannot be passed on: " in told
+        assert "It may have run all the same: check what it did before you call it again." in told
+
+
+def test_a_failed_tool_is_marked_as_failed_even_when_its_body_forgot() -> None:
+    assert result_of("saw", ToolFailed(b'{"content":[]}')) == {"content": [], "isError": True}
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_answer_nested_too_deep_spoils_nothing_but_itself(mode: str) -> None:
+    deep = b'{"content":[],"structuredContent":' + b'{"x":' * 400 + b"1" + b"}" * 400 + b"}"
+
+    async def dig(*_: object) -> Returned:
+        return Returned(deep)
+
+    shelf = {**SHELVES[BENCH], "dig": (tool(BENCH, ToolSpec("dig")), dig)}
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(shelves={**SHELVES, BENCH: shelf}) as workshop,
+            served(workshop) as url,
+            httpx2.AsyncClient() as http,
+        ):
+            assert (await called(http, url, mode, "dig"))["result"]["isError"] is True
+            assert (await called(http, url, mode, "echo", text="hi"))["result"]["content"][0]["text"] == "hi"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_gateway_that_fails_on_a_request_says_so_and_keeps_its_reasons(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a secret of the gateway")
+
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+            monkeypatch.setattr(workshop.gateway.audit, "record", broken)
+            answer = await called(http, url, mode, "echo", text="hi")
+    assert answer["error"] == {"code": -32603, "message": "The gateway failed on this request. Its log says why."}
+
+
+@pytest.mark.behaviour("law.only_admitted_calls_run")
+async def test_a_call_is_recorded_with_who_called_and_how_it_ended() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+            for name in ("echo", "break_off", "open_vault"):
+                await ask(http, url, "tools/call", name=name, arguments={"text": "hi"})
+            records = workshop.audit.records
+    assert [(record.call.name, record.call.client, str(record.call.principal)) for record in records] == [
+        ("echo", "raw 1", "local"),
+        ("break_off", "raw 1", "local"),
+        ("open_vault", "raw 1", "local"),
+    ]
+    assert len({record.call.id for record in records}) == 3
+    _, broken, locked = (record.ended for record in records)
+    assert isinstance(broken, ProviderFailed)
+    vault = ToolId(key("vault"), "open_vault")
+    assert (records[2].tool, locked) == (vault, ToolIsLocked(vault, NeverApproved(vault)))
+
+
+@pytest.mark.behaviour("mcp.out.call_lists_nothing")
+async def test_a_call_does_not_list_the_tools_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[View] = []
+    shown = Direct.shown
+
+    def counted(self: Direct, view: View) -> Shown:
+        listed.append(view)
+        return shown(self, view)
+
+    monkeypatch.setattr(Direct, "shown", counted)
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+            for mode in MODES:
+                answer = await called(http, url, mode, "echo", text="hi")
+                assert answer["result"]["content"] == [{"type": "text", "text": "hi"}]
+            assert listed == []
+            await ask(http, url, "tools/list")
+            assert listed == [View()]
+
+
+@pytest.mark.behaviour("mcp.out.order", "law.order_is_deterministic")
+async def test_equal_lists_are_equal_bytes_on_every_gateway_and_every_time() -> None:
+    bodies: set[bytes] = set()
+    with anyio.fail_after(DEADLINE):
+        for _ in range(2):
+            async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+                bodies.add((await ask(http, url, "tools/list")).content)
+                workshop.bench.restart()
+                workshop.bench.grow()
+                workshop.bench.shrink()
+                bodies.add((await ask(http, url, "tools/list", {"X-Mcp-Toolsets": "all"})).content)
+    assert len(bodies) == 1

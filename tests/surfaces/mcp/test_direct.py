@@ -1,0 +1,196 @@
+"""The list of tools: what stands in it, when it counts as changed, and how it is cut into pages."""
+
+import base64
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from tests.surfaces.mcp.workshop import SECRET
+
+from pegboard.core.catalogue import Listing, Up
+from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolId, ToolsetId, WireName
+from pegboard.core.override import Override
+from pegboard.core.policy import Decided, Declared, Policy, Switch, Switchable
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+from pegboard.surfaces.mcp.direct import PAGE, BadCursor, Direct, Page, tool_document
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KEY = ServerKey(ToolsetId("shed"), ServerId("shed"))
+HERE = DeclaredAt("pegboard.yaml", 1)
+
+
+def tool(name: str, **spec: object) -> Tool:
+    return Tool(ToolId(KEY, name), ToolSpec(name, **spec))  # type: ignore[arg-type]  # the cases name the fields
+
+
+def board_of(*tools: Tool, overrides: tuple[Override, ...] = ()) -> Board:
+    declared = Declared(
+        servers={KEY: Server(KEY, Stdio("unused"), HERE, trust=Trust.OPEN)},
+        toolsets={KEY.toolset: Toolset(KEY.toolset, HERE)},
+        overrides=overrides,
+    )
+    board = Board(Policy(declared))
+    board.hang(Listing(KEY, Up(NOW), tools))
+    return board
+
+
+def switched_off(board: Board, *names: str) -> None:
+    switches: dict[Switchable, Switch] = {ToolId(KEY, name): Switch(False, LOCAL, NOW) for name in names}
+    board.decide(replace(board.policy, decided=Decided(board.policy.version + 1, switches=switches)))
+
+
+def names(page: Page | BadCursor) -> list[Json]:
+    assert isinstance(page, Page)
+    return [tool["name"] for tool in page.tools]
+
+
+def test_a_document_holds_what_the_tool_says_and_nothing_it_does_not_say() -> None:
+    assert tool_document(tool("saw"), WireName("shed__saw")) == {"name": "shed__saw", "inputSchema": {"type": "object"}}
+    full = Tool(
+        ToolId(KEY, "saw"),
+        ToolSpec("saw", "Saw", "Cuts.", {"type": "object"}, {"type": "object"}, {"readOnlyHint": False}),
+        {"icons": [], "_meta": {"a": None}, "name": "axe", "title": "Axe"},
+    )
+    document = tool_document(full, WireName("saw"), None, "Cuts wood.")
+    assert list(document.items()) == [
+        ("name", "saw"),
+        ("title", "Saw"),
+        ("description", "Cuts wood."),
+        ("inputSchema", {"type": "object"}),
+        ("outputSchema", {"type": "object"}),
+        ("annotations", {"readOnlyHint": False}),
+        ("icons", []),
+        ("_meta", {"a": None}),
+    ]
+
+
+def test_one_tool_that_cannot_be_sent_whole_does_not_spoil_the_list() -> None:
+    deep: Json = {}
+    for _ in range(300):
+        deep = {"properties": deep}
+    odd = Tool(
+        ToolId(KEY, "odd"),
+        ToolSpec("odd", None, "half \ud800 pair", {"type": "object", "x": deep}, {"y": deep}),
+        {"_meta": {"n": float("nan")}},
+    )
+    shown = Direct(board_of(odd, tool("saw"))).shown(View())
+    assert shown.tools == (
+        {"name": "odd", "description": "half \ufffd pair", "inputSchema": {"type": "object"}, "_meta": {"n": None}},
+        {"name": "saw", "inputSchema": {"type": "object"}},
+    )
+    assert json.loads(json.dumps(shown.tools, allow_nan=False).encode())
+
+
+def test_a_list_is_worked_out_once_for_each_state_of_the_board() -> None:
+    board = board_of(tool("saw"))
+    direct = Direct(board)
+    assert direct.shown(View()) is direct.shown(View())
+    before = direct.shown(View())
+    switched_off(board, "saw")
+    assert direct.shown(View()) is not before
+    assert direct.shown(View()).tools == ()
+
+
+def test_a_document_is_made_once_for_as_long_as_its_tool_stays_the_same() -> None:
+    board = board_of(tool("saw"), tool("axe"))
+    direct = Direct(board)
+    saw = direct.shown(View()).tools[0]
+    board.hang(Listing(KEY, Up(NOW), (*board.catalogue.tools.values(), tool("file"))))
+    assert direct.shown(View()).tools[0] is saw
+
+
+def test_equal_lists_have_equal_marks_and_other_lists_have_others() -> None:
+    board = board_of(tool("saw"), tool("axe"))
+    direct = Direct(board)
+    first = direct.shown(View()).mark
+    board.hang(Listing(KEY, Up(datetime(2026, 5, 5, tzinfo=UTC)), (tool("saw"), tool("axe"))))
+    assert direct.shown(View()).mark == first
+    seen = {first}
+    for tools in [
+        (tool("axe"), tool("saw")),
+        (tool("saw"),),
+        (tool("saw", description="Cuts."), tool("axe")),
+        (tool("saw", title="Saw"), tool("axe")),
+        (tool("saw", annotations={"readOnlyHint": True}), tool("axe")),
+        (),
+    ]:
+        board.hang(Listing(KEY, Up(NOW), tools))
+        mark = direct.shown(View()).mark
+        assert mark not in seen
+        seen.add(mark)
+
+
+@pytest.mark.behaviour("overrides.name_is_for_display", "overrides.description")
+def test_an_override_shows_as_title_and_description_and_its_change_is_a_change() -> None:
+    board = board_of(tool("saw", title="Saw", description="Cuts."))
+    direct = Direct(board)
+    before = direct.shown(View()).mark
+    override = Override(KEY.toolset, ToolId(KEY, "saw"), name_override="The saw", description_override="Cuts well.")
+    board.decide(replace(board.policy, decided=Decided(1, overrides=(override,))))
+    (document,) = direct.shown(View()).tools
+    assert (document["name"], document["title"], document["description"]) == ("saw", "The saw", "Cuts well.")
+    assert direct.shown(View()).mark != before
+
+
+def test_what_is_narrowed_away_or_locked_is_not_shown_and_its_schema_is_withheld() -> None:
+    board = board_of(tool("saw", description=SECRET, input_schema={"const": SECRET}), tool("axe"))
+    direct = Direct(board)
+    nothing = View().narrowed(Selection(TheseToolsets(())))
+    assert (direct.input_schema(View(), "saw"), direct.input_schema(nothing, "saw")) == ({"const": SECRET}, None)
+    assert direct.input_schema(View(), "hammer") is None
+    switched_off(board, "saw")
+    assert direct.input_schema(View(), "saw") is None
+    assert SECRET not in repr(direct.shown(View()).tools)
+
+
+def test_a_long_list_comes_in_pages_that_join_to_the_whole() -> None:
+    many = [f"tool_{number}" for number in range(2 * PAGE + 7)]
+    direct = Direct(board_of(*(tool(name) for name in many)))
+    joined: list[Json] = []
+    cursor, sizes = None, []
+    while True:
+        page = direct.page(View(), cursor)
+        joined += names(page)
+        sizes.append(len(names(page)))
+        assert isinstance(page, Page)
+        if (cursor := page.next) is None:
+            break
+    assert (joined, sizes) == (many, [PAGE, PAGE, 7])
+
+
+def test_a_list_of_exactly_one_page_has_no_next() -> None:
+    page = Direct(board_of(*(tool(f"tool_{number}") for number in range(PAGE)))).page(View(), None)
+    assert isinstance(page, Page)
+    assert (len(page.tools), page.next) == (PAGE, None)
+
+
+def test_a_page_goes_on_where_the_last_one_ended_when_the_board_changed_before_it() -> None:
+    many = [f"tool_{number}" for number in range(PAGE + 3)]
+    board = board_of(*(tool(name) for name in many))
+    direct = Direct(board)
+    first = direct.page(View(), None)
+    assert isinstance(first, Page)
+    switched_off(board, "tool_0", "tool_7", many[PAGE - 1])
+    assert names(direct.page(View(), first.next)) == many[PAGE:]
+    board.hang(Listing(KEY, Up(NOW), tuple(tool(name) for name in many if name != many[PAGE - 1])))
+    assert direct.page(View(), first.next) == BadCursor("the list changed, and the tool it points at is gone")
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "ä", "YWZ0ZXI", base64.urlsafe_b64encode(b"\xff\xff").decode(), "\x00" * 9]
+)
+def test_what_is_no_cursor_is_told_so(cursor: str) -> None:
+    assert Direct(board_of(tool("saw"))).page(View(), cursor) == BadCursor("this is no cursor of this server")
+
+
+def test_a_cursor_tells_nothing_of_tools_outside_the_view() -> None:
+    direct = Direct(board_of(tool("saw"), tool("axe")))
+    away = View().narrowed(Selection(disabled=("saw",)))
+    of_saw, of_none = (base64.urlsafe_b64encode(f"after:{name}".encode()).decode() for name in ("saw", "never"))
+    assert direct.page(away, of_saw) == direct.page(away, of_none)
