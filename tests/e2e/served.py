@@ -1,0 +1,108 @@
+"""A gateway as people run it: `pegboard serve` in a process of its own, on a free port, with a board of its own."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+import yaml
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from mcp import StdioServerParameters
+
+DEADLINE = 60
+PEGBOARD = [sys.executable, "-m", "pegboard"]
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = ROOT / "examples" / "demo" / "pegboard.yaml"
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Nothing of the user's own settings: an empty home, and the Python of these tests for the demo."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": sys.executable, "DESK_DIR": str(home / "desk")}
+
+
+@dataclass(frozen=True)
+class Served:
+    endpoint: str
+    config: Path
+    data_dir: Path
+    process: Process
+
+    async def pegboard(self, *words: str) -> tuple[int, Any]:
+        """One command of a second terminal, asked for JSON."""
+        end = words.index("--") if "--" in words else len(words)
+        done = await anyio.run_process(
+            [*PEGBOARD, *words[:end], "--data-dir", str(self.data_dir), "--json", *words[end:]],
+            env=environment(self.data_dir),
+            check=False,
+        )
+        return done.returncode, json.loads(done.stdout)
+
+    async def until(self, *words: str, holds: Any) -> Any:
+        """Asks again until the answer is as wanted; the test's own deadline ends the waiting."""
+        while True:
+            _, body = await self.pegboard(*words)
+            if holds(body):
+                return body
+            await anyio.sleep(0.1)
+
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    async def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return await self.process.wait()
+
+
+@asynccontextmanager
+async def served(folder: Path, board: Mapping[str, object] | Path) -> AsyncIterator[Served]:
+    """Listening when the block begins, gone when it has ended."""
+    data_dir = folder / "data"
+    data_dir.mkdir()
+    config = board if isinstance(board, Path) else folder / "pegboard.yaml"
+    if not isinstance(board, Path):
+        config.write_text(yaml.safe_dump(dict(board)), "utf-8")
+    words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", "0", "--json"]
+    with anyio.fail_after(DEADLINE):
+        process = await anyio.open_process([*PEGBOARD, *words], env=environment(data_dir), stderr=None)
+    async with process:
+        try:
+            assert process.stdout is not None
+            with anyio.fail_after(DEADLINE):
+                told = await _document(BufferedByteReceiveStream(process.stdout))
+            yield Served(told["endpoint"], config, data_dir, process)
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                with anyio.move_on_after(DEADLINE, shield=True):
+                    await process.wait()
+            if process.returncode is None:
+                process.kill()
+
+
+async def _document(stdout: BufferedByteReceiveStream) -> Any:
+    text = b""
+    while True:
+        text += await stdout.receive_until(b"\n", 1_000_000) + b"\n"
+        try:
+            return json.loads(text)
+        except ValueError:
+            continue
+
+
+def as_stdio(config: Path, data_dir: Path) -> StdioServerParameters:
+    """The gateway itself as a stdio server, as a client starts it."""
+    executable, *rest = PEGBOARD
+    return StdioServerParameters(
+        command=executable,
+        args=[*rest, "stdio", "--config", str(config), "--data-dir", str(data_dir)],
+        env=environment(data_dir),
+    )

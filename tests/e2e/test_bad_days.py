@@ -1,0 +1,214 @@
+"""What goes wrong on a real day, against a whole gateway in its own process: each ends well."""
+
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import psutil
+import pytest
+from mcp import Client
+from tests.e2e.served import PEGBOARD, Served, environment, served
+from tests.servers.peers import command
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
+
+
+def server(program: str, *arguments: str, **more: object) -> dict[str, object]:
+    executable, *rest = command(program, *arguments)
+    return {"command": executable, "args": rest, "trust": "open", **more}
+
+
+def states(body: Any) -> dict[str, str]:
+    return {one["serverId"]: one["health"]["state"] for one in body["servers"]}
+
+
+def is_up(*names: str) -> Any:
+    return lambda body: all(states(body).get(name) == "up" for name in names)
+
+
+async def pid_of(client: Client) -> int:
+    told = (await client.call_tool("whoami", {})).structured_content
+    assert told is not None
+    return int(told["pid"])
+
+
+@pytest.mark.behaviour("supervision.killed_mid_call", "supervision.recovers")
+async def test_a_server_killed_mid_call_loses_that_call_alone_and_comes_back(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday"), "many": server("many", "3")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day", "many"))
+            async with Client(gateway.endpoint) as client:
+                pid = await pid_of(client)
+                ended: list[Any] = []
+
+                async def sleep() -> None:
+                    ended.append(await client.call_tool("sleepy", {"seconds": 60}))
+
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(sleep)
+                    await gateway.until("tools", "list", holds=lambda body: bool(body["tools"]))
+                    psutil.Process(pid).send_signal(signal.SIGKILL)
+                assert ended[0].is_error
+                assert "may have run" in ended[0].content[0].text
+                await gateway.until("servers", "list", holds=is_up("day", "many"))
+                assert await pid_of(client) != pid
+
+
+@pytest.mark.behaviour("config.broken_edit_keeps_the_board", "config.broken_edit_is_told", "config.reloaded_on_change")
+async def test_a_broken_edit_keeps_the_board_and_is_told_until_it_is_mended(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day"))
+            async with Client(gateway.endpoint) as client:
+                pid = await pid_of(client)
+                good = gateway.config.read_text("utf-8")
+                gateway.config.write_text(good + "servrs: {}\n", "utf-8")
+                told = await gateway.until("servers", "list", holds=lambda body: bool(body["notices"]))
+                line = len(good.splitlines()) + 1
+                assert f"{gateway.config}:{line}" in told["notices"][0]["text"]
+                assert "servers" in told["notices"][0]["text"]
+                code, found = await gateway.pegboard("doctor")
+                assert code == 1
+                assert any(f":{line}" in finding["what"] for finding in found["findings"])
+                assert (await client.call_tool("echo", {"text": "still here"})).is_error is not True
+                gateway.config.write_text(good + "deny: ['*:echo']\n", "utf-8")
+                await gateway.until("servers", "list", holds=lambda body: not body["notices"])
+                _, why = await gateway.pegboard("why", "echo")
+                assert why["status"] == "disabled_by_config"
+                assert (await client.call_tool("echo", {"text": "not any more"})).is_error is True
+                assert await pid_of(client) == pid, "a server that did not change keeps its connection"
+
+
+@pytest.mark.behaviour("supervision.two_hundred_parallel_calls")
+async def test_two_hundred_parallel_calls_over_two_servers_each_get_their_own_answer(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"one": server("everyday"), "two": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("one", "two"))
+            answers: dict[int, str] = {}
+            async with Client(gateway.endpoint) as client:
+
+                async def ask(number: int) -> None:
+                    name = f"{'one' if number % 2 else 'two'}__echo"
+                    answer = await client.call_tool(name, {"text": f"call {number}"})
+                    answers[number] = answer.content[0].text  # type: ignore[union-attr]  # echo answers with text
+
+                async with anyio.create_task_group() as tasks:
+                    for number in range(200):
+                        tasks.start_soon(ask, number)
+            assert answers == {number: f"call {number}" for number in range(200)}
+
+
+@pytest.mark.behaviour("supervision.slow_reader")
+async def test_a_client_that_never_reads_holds_up_nobody_else(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day"))
+            with Deaf(gateway, 20):
+                async with Client(gateway.endpoint) as client:
+                    for number in range(20):
+                        assert (await client.call_tool("echo", {"text": str(number)})).is_error is not True
+
+
+class Deaf:
+    """Connections that ask for five megabytes each and read nothing of it."""
+
+    def __init__(self, gateway: Served, count: int) -> None:
+        self._place = urlsplit(gateway.endpoint)
+        self._count = count
+        self._sockets: list[socket.socket] = []
+
+    def __enter__(self) -> None:
+        body = (
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big","arguments":{"bytes":5000000},'
+            b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+            b'"io.modelcontextprotocol/clientInfo":{"name":"deaf","version":"1"},'
+            b'"io.modelcontextprotocol/clientCapabilities":{}}}}'
+        )
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: {self._place.netloc}\r\nContent-Type: application/json\r\n"
+            f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+            f"Mcp-Method: tools/call\r\nMcp-Name: big\r\nContent-Length: {len(body)}\r\n\r\n"
+        ).encode()
+        for _ in range(self._count):
+            one = socket.create_connection((self._place.hostname or "", self._place.port or 0))
+            one.sendall(head + body)
+            self._sockets.append(one)
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._sockets:
+            one.close()
+
+
+@pytest.mark.behaviour("supervision.broken_server_is_alone", "supervision.slow_server_is_alone")
+async def test_broken_hung_slow_and_lying_servers_neither_delay_nor_hide_a_good_one(tmp_path: Path) -> None:
+    servers = {
+        "good": server("everyday"),
+        "crashing": server("crash_on_start"),
+        "hung": server("hung"),
+        "flood": server("flood"),
+        "liar": server("liar"),
+        "slow": server("slow_list", "600"),
+        "endless": server("endless_pages"),
+        "missing": {"command": "no-such-program-anywhere"},
+    }
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": servers}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("good"))
+            async with Client(gateway.endpoint) as client:
+                assert "add" in [tool.name for tool in (await client.list_tools()).tools]
+                added = await client.call_tool("add", {"a": 2, "b": 3})
+                assert added.structured_content == {"total": 5}
+            crashed = await gateway.until(
+                "servers", "list", holds=lambda body: states(body).get("crashing") in ("down", "starting")
+            )
+            assert "missing" in states(crashed)
+
+
+@pytest.mark.behaviour("supervision.nothing_left_behind")
+async def test_a_stopped_gateway_leaves_no_process_behind(tmp_path: Path) -> None:
+    board = {"servers": {"day": server("everyday"), "stubborn": server("stubborn", timeouts={"stop": 0.5})}}
+    with anyio.fail_after(120):
+        async with served(tmp_path, board) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day", "stubborn"))
+            children = gateway.children()
+            assert len(children) >= 2
+            assert await gateway.stop() == 0
+        assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+        assert not (gateway.data_dir / "gateway.json").exists()
+
+
+@pytest.mark.behaviour("cli.servers_add", "store.kill_loses_no_policy")
+async def test_what_people_decided_outlives_a_killed_gateway(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day"))
+            executable, *rest = command("many", "2")
+            code, _ = await gateway.pegboard("servers", "add", "extra", "--trust", "open", "--", executable, *rest)
+            assert code == 0
+            await gateway.until("servers", "list", holds=is_up("day", "extra"))
+            children = gateway.children()
+            gateway.process.kill()
+            await gateway.process.wait()
+            _, body = await gateway.pegboard("servers", "list")
+            assert states(body) == {"extra": "off"}
+            assert body["gatewayRunning"] is False
+        for child in children:
+            if child.is_running():
+                child.kill()
+        done = await anyio.run_process(
+            [
+                *PEGBOARD,
+                "servers",
+                "list",
+                "--json",
+                "--config",
+                str(gateway.config),
+                "--data-dir",
+                str(gateway.data_dir),
+            ],
+            env=environment(tmp_path),
+        )
+        assert b"day~day" in done.stdout
