@@ -1,69 +1,184 @@
-"""Arguments held against a tool's schema: JSON Schema 2020-12, compiled once for each fingerprint."""
+"""Arguments held against a tool's schema: JSON Schema 2020-12, compiled once for each fingerprint.
+
+Schemas come from servers that nobody vouches for, so nothing is fetched for one, and no check is begun whose cost
+cannot be bounded. Where a schema cannot be checked here, the tool's own server still checks its arguments.
+"""
 
 import logging
 from collections import OrderedDict
-from typing import Final, NoReturn
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeAlias
 
 import jsonschema_rs
 
 from pegboard.core.call import Arguments
-from pegboard.core.tool import Fingerprint, Tool
+from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
+
+from .measure import Measure, NotJson, measured, path_text
+from .ways import Ways
 
 REMEMBERED: Final = 20_000
 MAX_PROBLEMS: Final = 10
 MAX_LENGTH: Final = 300
+MAX_PATTERNS: Final = 500
+MAX_OBJECTS: Final = 20_000
+
+MAX_STEPS: Final = 100_000_000
+"""Of asking yes or no, which takes about ten nanoseconds a step."""
+
+MAX_DETAIL: Final = 10_000
+"""Of asking what is wrong, which takes about a hundred microseconds for each thing it finds."""
+
+_DEFINING: Final = ("$schema", "$id", "$defs", "definitions")
 
 log = logging.getLogger(__name__)
+
+Kind: TypeAlias = jsonschema_rs.ValidationErrorKind
 
 
 class Validators:
     """Compiles lazily, because most tools of a large board are never called."""
 
     def __init__(self) -> None:
-        self._compiled: OrderedDict[Fingerprint, jsonschema_rs.Validator | None] = OrderedDict()
+        self._checks: OrderedDict[Fingerprint, _Check | None] = OrderedDict()
 
     def problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
-        validator = self._validator(tool)
-        if validator is None or validator.is_valid(arguments):
-            return ()
-        found: list[str] = []
-        for error in validator.iter_errors(arguments):
-            if len(found) == MAX_PROBLEMS:
-                found.append("and more")
-                break
-            found.append(_problem(error))
-        return tuple(found)
+        plain = arguments if type(arguments) is dict else dict(arguments)
+        measure = measured(plain)
+        if isinstance(measure, NotJson):
+            return (measure.problem,)
+        check = self._check(tool)
+        return () if check is None else check.problems(plain, measure)
 
-    def _validator(self, tool: Tool) -> jsonschema_rs.Validator | None:
+    def _check(self, tool: Tool) -> "_Check | None":
         key = tool.spec.fingerprint
-        if key in self._compiled:
-            self._compiled.move_to_end(key)
-            return self._compiled[key]
-        compiled = _compile(tool)
-        self._compiled[key] = compiled
-        while len(self._compiled) > REMEMBERED:
-            self._compiled.popitem(last=False)
-        return compiled
+        if key in self._checks:
+            self._checks.move_to_end(key)
+            return self._checks[key]
+        check = self._checks[key] = _compiled(tool)
+        while len(self._checks) > REMEMBERED:
+            self._checks.popitem(last=False)
+        return check
 
 
-def _compile(tool: Tool) -> jsonschema_rs.Validator | None:
-    """A schema that cannot be compiled checks nothing here: the tool's own server still checks its arguments."""
-    try:
-        return jsonschema_rs.validator_for(
-            dict(tool.spec.input_schema),
-            retriever=_no_retrieval,
-            pattern_options=jsonschema_rs.RegexOptions(),  # linear time, whatever pattern a server sends
+@dataclass
+class _Check:
+    tool: str
+    schema: JsonObject
+    validator: jsonschema_rs.Validator
+    ways: Ways
+    gave_up: bool = False
+
+    def problems(self, arguments: JsonObject, measure: Measure) -> tuple[str, ...]:
+        ways = self.ways.through(measure.depth)
+        if ways * measure.values > MAX_STEPS:
+            if not self.gave_up:
+                log.warning("%s: its schema leads to its arguments in too many ways to check them here", self.tool)
+                self.gave_up = True
+            return ()
+        if self.validator.is_valid(arguments):
+            return ()
+        if ways * (measure.values + measure.characters // 100) > MAX_DETAIL:
+            return tuple(_few(self._roughly(arguments)))
+        return tuple(_few(_problem(error) for error in self.validator.iter_errors(arguments) if _is_found(error)))
+
+    def _roughly(self, arguments: JsonObject) -> Iterator[str]:
+        """Which arguments do not fit, by asking of each alone yes or no: bounded where a full account would not be."""
+        required, properties = self.schema.get("required"), self.schema.get("properties")
+        missing = [name for name in required if name not in arguments] if isinstance(required, list) else []
+        yield from (f'"{name}" is a required property' for name in missing)
+        asked = (
+            {name: properties[name] for name in arguments if name in properties} if isinstance(properties, dict) else {}
         )
+        if self.ways.size * len(asked) > MAX_OBJECTS:
+            asked = {}
+        misfits = [name for name, schema in asked.items() if not self._fits(name, schema, arguments[name])]
+        yield from (f"{path_text([name])}: the value does not fit its schema" for name in misfits)
+        if not missing and not misfits:
+            yield "the arguments together do not fit the schema"
+
+    def _fits(self, name: str, asked: Json, argument: Json) -> bool:
+        alone: JsonObject = {keyword: self.schema[keyword] for keyword in _DEFINING if keyword in self.schema}
+        try:
+            return _validator({**alone, "properties": {name: asked}}).is_valid({name: argument})
+        except ValueError:  # it refers to what was left out
+            return True
+
+
+def _few(found: Iterator[str]) -> Iterator[str]:
+    for place, problem in enumerate(found):
+        if place == MAX_PROBLEMS:
+            yield "and more"
+            return
+        yield problem
+
+
+def _compiled(tool: Tool) -> _Check | None:
+    schema = dict(tool.spec.input_schema)
+    ways = Ways(schema)
+    try:
+        if ways.size > MAX_OBJECTS or ways.patterns > MAX_PATTERNS:
+            raise ValueError(f"it is too large, with {ways.size} objects and {ways.patterns} patterns")
+        return _Check(str(tool.id), schema, _validator(schema), ways)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        log.warning("%s: its input schema cannot be checked here: %s", tool.id, str(error)[:MAX_LENGTH])
+        log.warning("%s: its input schema cannot be checked here: %s", tool.id, _why(error))
         return None
+
+
+def _why(error: Exception) -> str:
+    """On one line: a schema is a server's own words, and must not write lines into the log."""
+    if isinstance(error, jsonschema_rs.ValidationError):
+        return repr(_problem(error))
+    return repr(str(error)[:MAX_LENGTH])
+
+
+def _validator(schema: JsonObject) -> jsonschema_rs.Validator:
+    try:
+        return _validator_with(schema, jsonschema_rs.RegexOptions())
+    except jsonschema_rs.ValidationError:
+        # Look-arounds need a search that goes back and forth, which is stopped before it takes long.
+        return _validator_with(schema, jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000))
+
+
+def _validator_with(
+    schema: JsonObject, patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
+) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(
+        schema,
+        retriever=_no_retrieval,
+        pattern_options=patterns,
+        validate_formats=False,  # a format is a remark; servers read dates and addresses more kindly than it would
+        mask="the value",  # a refusal is recorded and shown, so it must not repeat what may be secret
+    )
 
 
 def _no_retrieval(uri: str, /) -> NoReturn:
     raise ValueError(f"{uri!r} is outside the schema, and nothing is fetched for a schema")
 
 
-def _problem(error: "jsonschema_rs.ValidationError") -> str:
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path).lstrip(".")
-    message = error.message if len(error.message) <= MAX_LENGTH else error.message[:MAX_LENGTH] + "…"
-    return f"{where}: {message}" if where else message
+def _is_found(error: jsonschema_rs.ValidationError) -> bool:
+    """A search that was stopped found nothing out."""
+    return not isinstance(error.kind, Kind.BacktrackLimitExceeded | Kind.RegexEngineFailure)
+
+
+def _problem(error: jsonschema_rs.ValidationError) -> str:
+    where = path_text(error.instance_path)
+    message = _message(error)
+    short = message if len(message) <= MAX_LENGTH else message[:MAX_LENGTH] + "…"
+    return f"{where}: {short}" if where else short
+
+
+def _message(error: jsonschema_rs.ValidationError) -> str:
+    """Of alternatives, what each of them asked: that none fits helps nobody."""
+    match error.kind:
+        case Kind.AnyOf(context) | Kind.OneOfNotValid(context):
+            asked = dict.fromkeys(_within(branch[0], error) for branch in context if branch)
+            return f"the value fits no alternative: {'; '.join(asked)}"
+        case _:
+            return error.message
+
+
+def _within(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> str:
+    where = path_text(inner.instance_path[len(outer.instance_path) :])
+    return f"{where}: {inner.message}" if where else inner.message

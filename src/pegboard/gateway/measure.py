@@ -1,0 +1,129 @@
+"""How large arguments are, and whether they are JSON at all: found in one walk, before anything else looks at them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Final, TypeAlias
+
+from pegboard.core.tool import JsonObject
+
+DEEPEST: Final = 200
+"""Levels of nesting. Most readers of JSON give up there, and a recursive schema would exhaust the stack far beyond."""
+
+_WIDEST: Final = 10**4_200
+_LOWEST: Final = -_WIDEST
+"""Python writes little longer integers than these, so they could not be sent on."""
+
+_PATH_LENGTH: Final = 120
+
+Path: TypeAlias = Sequence[str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    values: int
+    """Members, items and what holds them."""
+    depth: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotJson:
+    """Why these arguments cannot be sent to any server, with the argument's name."""
+
+    problem: str
+
+
+def measured(arguments: JsonObject) -> Measure | NotJson:
+    """Level by level, because recursion would be exhausted by what it must refuse.
+
+    By exact type and without calls, because every call of a tool comes through here.
+    """
+    level: list[Any] = [arguments]
+    values = depth = characters = 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            return NotJson(f"the arguments are nested more than {DEEPEST} levels deep")
+        values += len(level)
+        below: list[Any] = []
+        for value in level:
+            kind = type(value)
+            if kind is str:
+                characters += len(value)
+                sound = value.isascii() or _is_text(value)
+            elif kind is int:
+                sound = _LOWEST < value < _WIDEST
+            elif kind is dict:
+                below += value.values()
+                sound = _are_names(value)
+            elif kind is list:
+                below += value
+                continue
+            elif kind is float:
+                sound = isfinite(value)
+            else:
+                sound = value is None or kind is bool
+            if not sound:
+                return NotJson(_told(arguments))
+        level = below
+    return Measure(values, depth, characters)
+
+
+def _trouble(value: Any) -> str | None:
+    """The same of one value, in words; what it holds comes after."""
+    match value:
+        case str():
+            return None if _is_text(value) else "holds half of a character"
+        case bool() | None | list():
+            return None
+        case int():
+            return None if _LOWEST < value < _WIDEST else "is too long a number"
+        case float():
+            return None if isfinite(value) else "is not a finite number"
+        case dict():
+            return None if _are_names(value) else "has a name that is no text"
+        case _:
+            return f"is of type {type(value).__name__}, which JSON does not know"
+
+
+def _are_names(names: Iterable[object]) -> bool:
+    try:
+        text = "".join(names)  # type: ignore[arg-type]  # what is no text raises
+    except TypeError:
+        return False
+    return text.isascii() or _is_text(text)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _told(arguments: JsonObject) -> str:
+    """Walked again, one by one with the path at hand, since it must be named."""
+    for path, value in _walk(arguments):
+        if (trouble := _trouble(value)) is not None:
+            return f"{path_text(path) or 'the arguments'}: the value {trouble}"
+    return "the arguments are not JSON"
+
+
+def _walk(arguments: JsonObject) -> Iterator[tuple[Path, Any]]:
+    waiting: list[tuple[tuple[str | int, ...], Any]] = [((), arguments)]
+    while waiting:
+        path, value = waiting.pop()
+        yield path, value
+        if type(value) is dict:
+            waiting += [((*path, str(key)), member) for key, member in value.items()]
+        elif type(value) is list:
+            waiting += [((*path, place), item) for place, item in enumerate(value)]
+
+
+def path_text(path: Path) -> str:
+    """`filter.any[2].name`; what is no plain name stands in brackets and quotes."""
+    parts = [f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{part!r}]" for part in path]
+    text = "".join(parts).removeprefix(".")
+    return text if len(text) <= _PATH_LENGTH else text[:_PATH_LENGTH] + "…"
