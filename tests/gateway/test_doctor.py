@@ -1,0 +1,130 @@
+"""The doctor: each kind of trouble is found, with what is wrong, where, and the one thing that mends it."""
+
+from dataclasses import replace
+
+import pytest
+from tests.core.boards import FILE, ME, NOW, PERSON, key, server
+from tests.support.doubles import UP, named
+from tests.support.house import declaring
+
+from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
+from pegboard.core.policy import Approval, Decided, Declared, Policy
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import Trust
+from pegboard.gateway.board import Board, Notice
+from pegboard.gateway.doctor import Finding, diagnose
+
+GITHUB = key("dev~github")
+
+
+def board(health: Health = UP, *, declared: Declared | None = None, flaws: tuple[Flaw, ...] = ()) -> Board:
+    hung = Board(Policy(declared or declaring(server(GITHUB, trust=Trust.OPEN))))
+    hung.hang(Listing(GITHUB, health, named(GITHUB, "search"), flaws))
+    return hung
+
+
+@pytest.mark.parametrize("health", [UP, Off(), Starting(1, NOW)])
+def test_a_board_without_trouble_has_no_findings(health: Health) -> None:
+    assert diagnose(board(health)) == ()
+    assert diagnose(Board()) == ()
+
+
+MEND = (
+    "pegboard servers logs dev~github   "
+    "Correct it at pegboard.yaml:7, or try again: pegboard servers restart dev~github"
+)
+
+
+@pytest.mark.behaviour("providers.down_server_keeps_last_listing")
+@pytest.mark.parametrize(
+    ("health", "finding"),
+    [
+        (Down(NOW, "exit code 1."), Finding("dev~github", "Server dev~github is down: exit code 1.", MEND)),
+        (
+            Down(NOW, "exit code 1", last_lines=("starting", "no module named 'x'")),
+            Finding(
+                "dev~github",
+                "Server dev~github is down: exit code 1. It last wrote: \"no module named 'x'\"",
+                MEND,
+            ),
+        ),
+        (
+            NeedsSignIn(NOW, "https://example.org/in"),
+            Finding("dev~github", "Server dev~github needs sign-in.", "Open https://example.org/in"),
+        ),
+        (
+            Starting(3, NOW),
+            Finding(
+                "dev~github", "Server dev~github is not up: it failed before, and this is attempt 3 to start it.", MEND
+            ),
+        ),
+    ],
+)
+def test_a_server_in_trouble_is_found_with_what_mends_it(health: Health, finding: Finding) -> None:
+    assert diagnose(board(health)) == (finding,)
+
+
+def test_an_installed_server_is_mended_by_installing_it_again() -> None:
+    down = Board(Policy(decided=Decided(servers={GITHUB: server(GITHUB, origin=PERSON, trust=Trust.OPEN)})))
+    down.hang(Listing(GITHUB, Down(NOW, "exit code 1")))
+    (finding,) = diagnose(down)
+    assert "pegboard servers remove dev~github, then add it again" in finding.mend
+
+
+def test_a_tool_that_cannot_hang_is_told_and_is_not_grave() -> None:
+    (finding,) = diagnose(board(flaws=(Flaw("bad\nname", "its schema is a list."),)))
+    assert finding == Finding(
+        "dev~github",
+        "Server dev~github lists 'bad\\nname', which cannot hang on the board: its schema is a list.",
+        "Tell the server's author; its other tools work.",
+        grave=False,
+    )
+
+
+def test_a_name_that_the_selection_names_in_vain_is_found() -> None:
+    declared = replace(
+        declaring(server(GITHUB, trust=Trust.OPEN)),
+        selection=Selection(TheseToolsets(("dev", "dve")), disabled=("serch",)),
+    )
+    findings = diagnose(board(declared=declared))
+    assert [(finding.subject, finding.grave) for finding in findings] == [("selection", True), ("selection", True)]
+    assert "'dve'" in findings[0].what
+    assert "'dev'" in findings[0].what
+    assert "'search'" in findings[1].what
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (("search",), "1 tool waits for approval, first mcp:dev~github:search."),
+        (("search", "write"), "2 tools wait for approval, first mcp:dev~github:search."),
+    ],
+)
+def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: tuple[str, ...], what: str) -> None:
+    waiting = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT))))
+    waiting.hang(Listing(GITHUB, UP, named(GITHUB, *names)))
+    (finding,) = diagnose(waiting)
+    assert (finding.subject, finding.what, finding.grave) == ("approvals", what, False)
+    assert "mcp:dev~github:search" in finding.mend
+
+
+def test_a_tool_that_changed_since_its_approval_waits_too() -> None:
+    (tool,) = named(GITHUB, "search")
+    approved = Approval(replace(tool.spec, description="as it was"), ME, NOW)
+    changed = Board(Policy(declaring(server(GITHUB, trust=Trust.STRICT)), Decided(1, approvals={tool.id: approved})))
+    changed.hang(Listing(GITHUB, UP, (tool,)))
+    assert [finding.subject for finding in diagnose(changed)] == ["approvals"]
+
+
+@pytest.mark.behaviour("toolsets.declared_and_installed_clash")
+def test_every_notice_is_a_finding_and_comes_first() -> None:
+    hung = board(Down(NOW, "exit code 1"))
+    hung.notice(Notice("configuration", f"{FILE}: unknown key 'serverz'. Did you mean 'servers'?", NOW))
+    hung.notice(Notice("store", "The store does not answer: connection refused.", NOW))
+    findings = diagnose(hung)
+    assert [finding.subject for finding in findings] == ["configuration", "store", "dev~github"]
+    assert findings[0] == Finding(
+        "configuration",
+        "pegboard.yaml:7: unknown key 'serverz'. Did you mean 'servers'?",
+        "Mend what it names; it is read again by itself.",
+    )
