@@ -160,7 +160,10 @@ async def test_a_restart_cuts_the_pause_short(tmp_path: Path) -> None:
             f"command {str(FOLDER / 'everyday.py')!r} may not be executed. Check its permissions",
         ),
         (Stdio(str(FOLDER)), f"command {str(FOLDER)!r} may not be executed. Check its permissions"),
-        (Stdio(sys.executable, ("a\0b",)), "cannot start: an argument or environment value holds a NUL character"),
+        (
+            Stdio(sys.executable, ("a\0b",)),
+            "cannot start: its command, an argument or its environment holds a NUL character",
+        ),
         (Http("ftp://127.0.0.1/mcp"), "cannot be asked: its url is no address of the form https://machine/path"),
         (Http("not an address"), "cannot be asked: its url is no address of the form https://machine/path"),
         (

@@ -22,6 +22,9 @@ _POLL: Final = 0.02
 async def start(program: Stdio) -> Process:
     """Raises `Trouble` that says which part of the declaration is wrong."""
     environment = {**inherited(), **program.env}
+    if any("\0" in text for text in (program.command, *program.args, *environment, *environment.values())):
+        # Not every event loop refuses one: some pass on what comes before it.
+        raise Trouble("cannot start: its command, an argument or its environment holds a NUL character")
     if program.cwd is not None and not await anyio.Path(program.cwd).is_dir():
         raise Trouble(f"cannot start: the working directory {program.cwd!r} does not exist. Create it or correct cwd")
     command = program.command
@@ -38,8 +41,8 @@ async def start(program: Stdio) -> Process:
         raise Trouble(_not_found(program, environment)) from None
     except PermissionError:
         raise Trouble(f"command {program.command!r} may not be executed. Check its permissions") from None
-    except ValueError:
-        raise Trouble("cannot start: an argument or environment value holds a NUL character") from None
+    except ValueError as error:
+        raise Trouble(f"cannot start: {error}") from None
     except OSError as error:
         raise Trouble(f"command {program.command!r} cannot be executed: {error.strerror or error}") from None
     return process
