@@ -189,6 +189,13 @@ async def test_rows_are_told_newest_first_and_every_filter_narrows(store: Store)
     assert {query: ids(await store.audit.rows(query)) for query in queries} == queries
 
 
+async def test_a_time_without_a_zone_is_the_time_of_this_machine(store: Store) -> None:
+    here = NOON.astimezone().replace(tzinfo=None)
+    await recorded(store, record(id="zoned", at=NOON), record(id="plain", at=here))
+    for since, found in ((here, ["plain", "zoned"]), (here + timedelta(microseconds=1), [])):
+        assert ids(await store.audit.rows(AuditQuery(since=since))) == found
+
+
 async def test_pages_show_every_row_once_while_new_ones_come(store: Store) -> None:
     moments = [NOON + timedelta(seconds=number // 3) for number in range(20)]
     await recorded(store, *[record(id=str(number), at=at) for number, at in enumerate(moments)])

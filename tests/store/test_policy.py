@@ -193,6 +193,19 @@ async def test_a_save_writes_only_the_rows_that_differ(store: Store, engine: Eng
     assert await store.policy.load() == second
 
 
+async def test_loading_again_reads_only_the_specs_that_changed(store: Store, engine: Engine) -> None:
+    other = ToolId(KEY, "close_issue")
+    approvals = {tool: Approval(ToolSpec(tool.name), LOCAL, AT) for tool in (TOOL, other)}
+    await saved(store, Decided(), Decided(1, approvals=approvals))
+    first = await store.policy.load()
+    changed = {**approvals, other: Approval(ToolSpec("close_issue", description="closes it"), LOCAL, AT)}
+    async with open_store(engine.url, clock=now) as elsewhere:
+        await saved(elsewhere, Decided(1, approvals=approvals), Decided(2, approvals=changed))
+    second = await store.policy.load()
+    assert second == Decided(2, approvals=changed)
+    assert second.approvals[TOOL].spec is first.approvals[TOOL].spec
+
+
 async def test_a_row_that_this_program_cannot_read_is_an_error_that_says_so(store: Store, engine: Engine) -> None:
     await saved(store, Decided(), switched(Decided(), "fine"))
     await engine.run("UPDATE switches SET kind = 'galaxy'")

@@ -1,5 +1,6 @@
 """Switches, approvals, overrides and grants, to row and back."""
 
+import hashlib
 import json
 from datetime import datetime
 from typing import TypeAlias
@@ -48,10 +49,34 @@ def approval_row(tool: ToolId, approval: Approval) -> Row:
     }
 
 
-def approval_of(row: Row) -> tuple[ToolId, Approval]:
+def approval_of(row: Row, specs: "Specs | None" = None) -> tuple[ToolId, Approval]:
     tool = tool_of(row["kind"], _text(row, "tool_id"))
-    spec = ToolSpec(**json.loads(row["spec"]))
+    spec = _spec(row["spec"]) if specs is None else specs.read(row["spec"])
     return tool, Approval(spec, PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["first_sight"])
+
+
+class Specs:
+    """The specs of one reading of the policy. The next reading takes those whose text is the same from here, with the
+    fingerprints that were worked out meanwhile: of thousands, few change."""
+
+    def __init__(self, before: "Specs | None" = None) -> None:
+        self._before = {} if before is None else before._read
+        self._read: dict[bytes, ToolSpec] = {}
+
+    def read(self, text: str) -> ToolSpec:
+        # By digest, because the texts are as large as the specs and nobody else needs them.
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+        spec = self._read[digest] = self._before.get(digest) or _spec(text)
+        return spec
+
+    def complete(self) -> "Specs":
+        """Forget the reading before."""
+        self._before = {}
+        return self
+
+
+def _spec(text: str) -> ToolSpec:
+    return ToolSpec(**json.loads(text))
 
 
 def _spec_row(spec: ToolSpec) -> str:

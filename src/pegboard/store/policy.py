@@ -15,6 +15,7 @@ from pegboard.core.policy import Decided
 from pegboard.ports import Saved, Stale
 
 from .database import Database
+from .decisions import Specs
 from .errors import StoreError
 from .rows import EVERY, Difference, decided, differences
 from .schema import policy_versions
@@ -35,6 +36,7 @@ class StoredPolicy:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._saved = -1
+        self._specs = Specs()
 
     async def load(self) -> Decided:
         async with self._database.reading() as connection:
@@ -42,12 +44,15 @@ class StoredPolicy:
             rows = {kept.table: (await connection.execute(select(kept.table))).all() for kept in EVERY}
         try:
             # Thousands of specs take a while to read, and the event loop has calls to serve.
-            return await anyio.to_thread.run_sync(decided, version, rows)
+            specs = Specs(self._specs)
+            loaded = await anyio.to_thread.run_sync(decided, version, rows, specs)
         except (ValueError, TypeError, AssertionError) as error:
             raise StoreError(
                 f"{self._database.where} holds a row that cannot be read: {error} "
                 f"Upgrade Pegboard, or restore the database from a backup."
             ) from error
+        self._specs = specs.complete()
+        return loaded
 
     async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
         if after.version <= before.version:

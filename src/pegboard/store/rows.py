@@ -1,8 +1,9 @@
 """Which table keeps which part of `Decided`, and what of it differs between two of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy
@@ -16,6 +17,7 @@ from pegboard.core.server import Trust
 from . import schema
 from .decisions import (
     Place,
+    Specs,
     approval_of,
     approval_row,
     grant_of,
@@ -42,17 +44,19 @@ class Kept(Generic[K, V]):
     value: Callable[[Row], tuple[K, V]]
 
     def values(self, rows: Iterable[sqlalchemy.Row[Any]]) -> dict[K, V]:
-        return dict(self.value(row._asdict()) for row in rows)
+        names = [column.name for column in self.table.columns]
+        return dict(self.value(dict(zip(names, row, strict=True))) for row in rows)
 
 
-def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]]) -> Decided:
+def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], specs: Specs) -> Decided:
+    approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
     ordered = OVERRIDES.values(rows[schema.tool_overrides])
     return Decided(
         version=version,
         servers=_sorted(SERVERS.values(rows[schema.toolset_mcp_servers])),
         toolsets=_sorted(TOOLSETS.values(rows[schema.toolsets])),
         switches=_sorted(SWITCHES.values(rows[schema.switches])),
-        approvals=_sorted(APPROVALS.values(rows[schema.approvals])),
+        approvals=_sorted(approvals.values(rows[schema.approvals])),
         baselined=_sorted(BASELINES.values(rows[schema.baselines])),
         overrides=tuple(override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])),
         trust=_sorted(TRUST.values(rows[schema.trust])),
