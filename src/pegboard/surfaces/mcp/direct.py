@@ -17,7 +17,7 @@ from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 
-from .wire import DEEPEST, is_deeper, sound_object
+from .wire import DEEPEST, is_deeper, is_sendable, sound_object
 
 PAGE: Final = 1000
 REMEMBERED_LISTS: Final = 256
@@ -146,15 +146,16 @@ def tool_document(tool: Tool, name: WireName, title: str | None = None, descript
     members: dict[str, Json | JsonSchema] = {key: value for key, value in told.items() if value not in (None, "")}
     members |= {key: value for key, value in tool.extra.items() if key not in told and key != "name"}
     body: JsonObject = {"name": name}
-    for key, value in members.items():
-        plain: Json = dict(value) if isinstance(value, Mapping) else value
-        if not is_deeper(plain, DEEPEST):
-            body[key] = plain
-            continue
-        log.warning("%s: its %s is nested too deep to be sent, so clients are not shown it", tool.id, key)
-        if key == "inputSchema":
-            body[key] = {"type": "object"}
-    return sound_object(body)
+    body |= {key: dict(value) if isinstance(value, Mapping) else value for key, value in members.items()}
+    return body if is_sendable(body) else _mended(tool, body)
+
+
+def _mended(tool: Tool, body: JsonObject) -> JsonObject:
+    """Without what no client could read: one such member would make the whole list unreadable."""
+    deep = [key for key, value in body.items() if is_deeper(value, DEEPEST)]
+    log.warning("%s: clients cannot be sent all of it (nested too deep: %s)", tool.id, ", ".join(deep) or "nothing")
+    rest = {key: value for key, value in body.items() if key not in deep}
+    return sound_object({**rest, "inputSchema": rest.get("inputSchema", {"type": "object"})})
 
 
 def _cursor(name: str) -> str:

@@ -47,9 +47,18 @@ def result_object(body: bytes) -> "JsonObject | Unreadable":
     return sound_object(value) if _MAYBE_UNSOUND.search(body) else value
 
 
+def is_sendable(value: JsonObject) -> bool:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (ValueError, RecursionError):
+        return False
+    return text.count("{") + text.count("[") <= DEEPEST or not is_deeper(value, DEEPEST)
+
+
 def sound_object(value: JsonObject) -> JsonObject:
     """The same object; only if some text or number in it cannot be encoded, a copy in which that is mended."""
-    if _is_encodable(value):
+    if is_sendable(value):
         return value
     return {sound_text(key): _mended(member) for key, member in value.items()}
 
@@ -78,14 +87,6 @@ def _containers(values: Iterable[Json]) -> list[Container]:
 
 def _members(container: Container) -> Iterable[Json]:
     return container.values() if isinstance(container, dict) else container
-
-
-def _is_encodable(value: JsonObject) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError:
-        return False
-    return True
 
 
 def _mended(value: Json) -> Json:
