@@ -1,0 +1,1 @@
+"""Ranking tools by words and meaning. Pure; numpy is the one thing from outside."""
