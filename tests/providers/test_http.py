@@ -355,6 +355,22 @@ async def test_arguments_that_a_tool_wants_in_headers_are_sent_there_too_in_the_
     assert endpoint.methods() == ["server/discover", "tools/list", "tools/call"]
 
 
+async def test_an_answer_that_makes_the_transport_fall_over_is_told_as_what_it_was_and_the_server_recovers() -> None:
+    async def packed(request: Request, message: dict[str, Any]) -> Response | None:
+        if message.get("params", {}).get("name") != "packed":
+            return None
+        return Response(b"no gzip", headers={"content-encoding": "gzip"}, media_type="application/json")
+
+    async with served(Endpoint(packed)) as http, running(http, chance=lambda: 0.05) as watched:
+        await watched.up()
+        assert await watched.call("packed") == ProviderFailed(
+            "dev~peer lost its connection before it answered", may_have_run=True
+        )
+        assert (await watched.down()).why == "sent an answer whose compression cannot be undone"
+        await watched.up()
+        assert said(await watched.call("echo", a=1)) == {"a": 1}
+
+
 FRESH: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 

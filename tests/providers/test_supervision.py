@@ -6,6 +6,7 @@ import signal
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import NoReturn
 
 import anyio
 import anyio.lowlevel
@@ -18,6 +19,7 @@ from pegboard.core.call import Outcome, ProviderFailed, Returned
 from pegboard.core.catalogue import Down, Health, Starting, Up
 from pegboard.core.server import Http, Stdio
 from pegboard.ports import Unresolved
+from pegboard.providers.mcp import life
 
 pytestmark = pytest.mark.anyio
 
@@ -224,6 +226,27 @@ async def test_no_secret_reaches_health_or_log(tmp_path: Path) -> None:
     declared = Stdio(sys.executable, ("-c", script), cwd="${DIR}")
     async with running(declared, expand=lambda text: values.get(text, text), sleep=Sleep()) as watched:
         assert "s3cr3t" not in (await watched.down()).why
+
+
+async def test_a_fault_that_nobody_foresaw_is_logged_without_secrets_and_the_server_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> NoReturn:
+        raise KeyError("s3cr3t-key")
+
+    def expand(text: str) -> str:
+        return text.replace("${KEY}", "s3cr3t-key")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(life, "connected", broken)
+        async with running(program("crash_on_call", env={"KEY": "${KEY}"}), expand=expand, sleep=Sleep()) as watched:
+            health = await watched.down()
+            assert health.why == "failed in an unforeseen way (KeyError); the gateway's log has the details"
+            assert "raise KeyError" in caplog.text
+            assert "s3cr3t-key" not in caplog.text
+            patched.undo()
+            watched.provider.restart()
+            await watched.up()
 
 
 @pytest.mark.behaviour("config.stdio_server")

@@ -32,6 +32,9 @@ _SUBSCRIBE: Final = 2.0
 """How long the first list waits for the subscription, so that no change falls between the two."""
 
 
+_CUT: Final = "lost its connection"
+
+
 class Life:
     """`hang` gets each list; `lost` is told as soon as the connection is over, before the server is stopped."""
 
@@ -93,11 +96,13 @@ class Life:
                         try:
                             self._lost(await self._loss.wait())
                         finally:
-                            self._loss.happen("was stopped")
+                            # Stopped, or the transport fell over: who waits is told before either is known.
+                            self._loss.happen(_CUT)
                         tasks.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - a life is supervised here: whatever ends it becomes its reason
             # What the transport saw comes first: a closed stream is what follows from a server that exited.
-            return self._loss.why or sentence(error) or self._unforeseen(error)
+            seen = self._loss.why if self._loss.why != _CUT else None
+            return seen or sentence(error) or self._unforeseen(error)
         if opening.cancelled_caught:
             return self._loss.why or f"did not answer within {seconds(start)}"
         return self._loss.why or "closed the connection"

@@ -60,8 +60,10 @@ async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], l
                     loss.settle()
                     read.close()
                     write.close()
-                    await processes.stop(process, stop)
-                    pipes.cancel()
+                    try:
+                        await processes.stop(process, stop)
+                    finally:
+                        pipes.cancel()
     finally:
         for stream in (arriving, read, write, leaving):
             stream.close()

@@ -75,6 +75,8 @@ def _known(error: BaseException) -> str | None:
             return refused(error)
         case httpx2.TransportError():
             return unreachable(error)
+        case httpx2.DecodingError():
+            return "sent an answer whose compression cannot be undone"
         case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
             return "closed the connection"
         case _:
