@@ -114,9 +114,12 @@ def an_open_tool_is_what_was_approved(core: Core, board: Board, view: View) -> N
         source = tool.id.source
         if not isinstance(source, ServerKey):
             continue
-        server = board.policy.servers[source]
+        server = board.policy.servers.get(source)
+        assert server is not None
         if board.policy.trust(server) is not Trust.OPEN:
-            assert seen(board.policy.decided.approvals[tool.id].spec) == seen(tool.spec)
+            approval = board.policy.decided.approvals.get(tool.id)
+            assert approval is not None
+            assert seen(approval.spec) == seen(tool.spec)
 
 
 def a_change_locks_it_again(core: Core, board: Board, id: ToolId, change: Callable[[ToolSpec], ToolSpec]) -> None:

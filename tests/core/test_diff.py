@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tests.core.boards import CHANGES, GITHUB, Changed, json_objects, json_values, spec, texts
+from tests.core.boards import CHANGES, GITHUB, Changed, json_objects, spec, texts
 
 from pegboard.core.diff import (
     AnnotationChanged,
@@ -237,11 +237,11 @@ keywords = st.sampled_from(
 )
 COMMON: list[Json] = [None, True, 1, 1.0, 0.0, -0.0, "a", "b", [], {}, ["a"], ["a", "b"], ["b", "a"]]
 schemas: st.SearchStrategy[Json] = st.recursive(
-    st.sampled_from(COMMON) | json_values,
-    lambda inner: st.dictionaries(keywords, inner, max_size=4) | st.lists(inner, max_size=3),
-    max_leaves=12,
+    st.sampled_from(COMMON) | texts,
+    lambda inner: st.dictionaries(keywords, inner, max_size=3) | st.lists(inner, max_size=3),
+    max_leaves=8,
 )
-schema_objects = st.dictionaries(keywords, schemas, max_size=4) | json_objects
+schema_objects = st.dictionaries(keywords, schemas, max_size=3)
 
 
 @given(schema_objects, schema_objects, st.booleans())
