@@ -3,15 +3,19 @@
 import sys
 from typing import TYPE_CHECKING
 
-from pegboard.surfaces.cli.program import run
-from pegboard.surfaces.cli.tree import command_tree
-
 if TYPE_CHECKING:
     from pegboard.compose import Launcher
 
 
 def main() -> None:
-    sys.exit(run(command_tree(_launcher), sys.argv[1:]))
+    try:
+        # Imported here, so that Ctrl-C while they load ends as quietly as any other.
+        from pegboard.surfaces.cli.program import run
+        from pegboard.surfaces.cli.tree import command_tree
+
+        sys.exit(run(command_tree(_launcher), sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def _launcher() -> "Launcher":

@@ -7,20 +7,32 @@ import click
 
 from pegboard.config.files import decoded, read_bytes
 from pegboard.config.problem import Problem
-from pegboard.config.settings import MAX_BYTES
+from pegboard.config.settings import MAX_BYTES, Broken, load_text
 
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say, tell
 
 
+class _EveryVariable(dict[str, str]):
+    """What is set here need not be set where the gateway runs, nor the other way round, so that is not judged here."""
+
+    def get(self, name: str, default: object = None) -> str:  # type: ignore[override]  # there is always a value
+        return "set"
+
+
 def _read(context: click.Context, argument: click.Parameter, other: Path) -> tuple[str, str]:
-    """The file and its text, read here: the gateway may run in another folder."""
+    """The file and its text, read here: the gateway may run in another folder. A broken one starts no server."""
     content = read_bytes(other, MAX_BYTES)
     text = content if isinstance(content, Problem) else decoded(content, str(other))
     if isinstance(text, Problem):
         fail(Exit.CONFIG, str(text), {"errors": [str(text)]})
-    return str(other.absolute()), text
+    file = str(other.absolute())
+    loaded = load_text(text, file, environ=_EveryVariable())
+    if isinstance(loaded, Broken):
+        told = [str(problem) for problem in loaded.problems]
+        fail(Exit.CONFIG, "\n".join(told), {"errors": told})
+    return file, text
 
 
 @click.command()

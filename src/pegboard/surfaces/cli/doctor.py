@@ -12,7 +12,7 @@ from .link import Finding, Options
 from .options import asked, config_option, data_dir_option, every_server, json_option, launcher
 from .output import Ended, Exit, document, say, unwrapped
 from .running import run_to_end
-from .survey import directory_findings, file_report
+from .survey import directory_findings, file_finding, file_report
 
 
 @dataclass
@@ -41,9 +41,11 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     report = file_report(board.config)
     # A running gateway tells of a broken edit itself: it knows that the last good board is still up.
     problems = () if board.running else report.problems
+    # What keeps a server down is told with the server.
+    warnings = [one for one in report.warnings if not any(one.what.rstrip(".") in f.what for f in board.findings)]
     findings = [
-        *problems,
-        *report.warnings,
+        *(file_finding(problem, grave=True) for problem in problems),
+        *(file_finding(warning, grave=False) for warning in warnings),
         *directory_findings(directory, gateway_answers=board.running),
         *board.findings,
     ]

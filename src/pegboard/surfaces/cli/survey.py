@@ -17,20 +17,18 @@ from .link import Finding
 class FileReport:
     """What is wrong with a configuration file, and what will not work though nothing is wrong with it."""
 
-    problems: tuple[Finding, ...] = ()
-    warnings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 def file_report(file: Path | None) -> FileReport:
     if file is None:
         return FileReport()
     loaded = load(file)
-    if isinstance(loaded, Broken):
-        return FileReport(problems=tuple(_of_file(problem, grave=True) for problem in loaded.problems))
-    return FileReport(warnings=tuple(_of_file(problem, grave=False) for problem in loaded.warnings))
+    return FileReport(loaded.problems) if isinstance(loaded, Broken) else FileReport(warnings=loaded.warnings)
 
 
-def _of_file(problem: Problem, *, grave: bool) -> Finding:
+def file_finding(problem: Problem, *, grave: bool) -> Finding:
     place = f"{problem.file}:{problem.line}" if problem.line else problem.file
     return Finding(problem.file, str(problem), f"Edit {place}", grave)
 
