@@ -151,6 +151,7 @@ async def test_progress_is_told_while_the_tool_works(peer: Peer) -> None:
         assert told == [(0.0, 1.0, "asleep"), (0.5, 1.0, None), (1.0, 1.0, None)]
 
 
+@pytest.mark.behaviour("mcp.in.cancellation")
 async def test_giving_up_a_call_stops_the_tool(peer: Peer) -> None:
     async with running(peer.connection) as watched:
         await watched.up()

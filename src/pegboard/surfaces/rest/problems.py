@@ -40,14 +40,13 @@ def answer_problems(app: FastAPI, store_trouble: type[Exception]) -> None:
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
         status = HTTPStatus(error.status_code)
-        match status:
-            case HTTPStatus.NOT_FOUND:
-                detail = f"Nothing is at {request.url.path}. What there is: /api/v1/openapi.json"
-            case HTTPStatus.METHOD_NOT_ALLOWED:
-                takes = (error.headers or {}).get("Allow", "another method")
-                detail = f"{request.method} is not taken at {request.url.path}. Use {takes}."
-            case _:
-                detail = str(error.detail)
+        takes = (error.headers or {}).get("Allow")
+        if status is HTTPStatus.NOT_FOUND:
+            detail = f"Nothing is at {request.url.path}. What there is: /api/v1/openapi.json"
+        elif takes is not None:
+            detail = f"{request.method} is not taken at {request.url.path}. Use {takes}."
+        else:
+            detail = str(error.detail)
         answer = problem_response(status, detail)
         answer.headers.update(error.headers or {})
         return answer
