@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from tests.core.boards import (
+    BUILTINS,
     DEV_FILES,
     DOCS_FILES,
     FILE,
@@ -157,7 +158,9 @@ def test_what_cannot_be_done_is_rejected_with_a_reason(command: Command, why: st
     assert refused(INSTALLED, command) == why
 
 
-@pytest.mark.parametrize("what", [READ, GITHUB, DEV, NEW, NEW_READ, ToolId(MATH, "not listed yet")])
+@pytest.mark.parametrize(
+    "what", [READ, GITHUB, DEV, NEW, NEW_READ, ToolId(MATH, "not listed yet"), ToolId(BUILTINS, "tool_search")]
+)
 def test_a_switch_is_kept_with_its_author_for_declared_and_installed_alike(
     what: ToolId | ServerKey | ToolsetId,
 ) -> None:

@@ -122,6 +122,11 @@ def test_a_mapping_that_is_no_dictionary_counts_as_an_object() -> None:
     assert ToolSpec("t", input_schema=frozen).fingerprint == ToolSpec("t", input_schema={"type": {"x": 1}}).fingerprint  # type: ignore[arg-type]  # a mapping in a mapping
 
 
+def test_what_is_no_json_value_is_a_mistake_in_our_own_code_and_raises() -> None:
+    with pytest.raises(TypeError, match="set is no JSON value"):
+        canonical({"x": {1, 2}})
+
+
 def test_what_is_not_shown_to_a_model_is_not_in_it() -> None:
     plain = Tool(ToolId(GITHUB, "read"), ToolSpec("read"))
     assert Tool(plain.id, plain.spec, extra={"_meta": {"icon": "x"}}).spec.fingerprint == plain.spec.fingerprint

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
+from tests.core.laws import call, fits
 
+from pegboard.core.call import Admitted, admit
 from pegboard.core.commands import SetOverride, apply
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import FIELDS, PLAIN, Appearance, Override, OverrideIndex, appearance
@@ -130,7 +132,7 @@ def decided(board: Board, *rows: Override) -> Policy:
 OPEN_BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write")])
 
 
-@pytest.mark.behaviour("overrides.enabled_hides", "ids.unchanged_by_override", "overrides.provider_untouched")
+@pytest.mark.behaviour("overrides.enabled_hides", "ids.unchanged_by_override")
 def test_an_override_hides_one_tool_and_renames_and_changes_none() -> None:
     plain = resolve(OPEN_BOARD.catalogue, OPEN_BOARD.policy, View(ME))
     hidden = resolve(OPEN_BOARD.catalogue, decided(OPEN_BOARD, SAYS_ALL), View(ME))
@@ -139,6 +141,14 @@ def test_an_override_hides_one_tool_and_renames_and_changes_none() -> None:
     assert (verdict.status, verdict.tool) == (Status.DISABLED_BY_USER, OPEN_BOARD.tools[READ])
     assert hidden.verdicts[ToolId(GITHUB, "write")] == plain.verdicts[ToolId(GITHUB, "write")]
     assert hidden.names == plain.names
+
+
+@pytest.mark.behaviour("overrides.provider_untouched")
+def test_a_call_reaches_the_tool_as_its_provider_knows_it() -> None:
+    renamed = decided(OPEN_BOARD, Override(DEV, READ, name_override="Look", description_override="Looks"))
+    admitted = admit(call("read"), resolve(OPEN_BOARD.catalogue, renamed, View(ME)), fits)
+    assert admitted == Admitted(call("read"), OPEN_BOARD.tools[READ])
+    assert renamed.overrides.for_tool(READ).name_override == "Look"
 
 
 @pytest.mark.behaviour("overrides.unset_is_not_false")

@@ -90,6 +90,7 @@ def test_the_statuses_stand_in_the_order_of_the_seed() -> None:
     "locked.status.pending_approval",
     "locked.status.server_unavailable",
     "locked.status.disabled_unknown",
+    "config.disabled_tools_lock",
 )
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) -> None:
@@ -260,7 +261,7 @@ def test_switches_and_approvals_work_alike_for_declared_and_installed_servers() 
         assert verdict_on(spoken, Up(NOW), off) == Locked(spoken, OwnerOff(GITHUB, OFF), (NeverApproved(READ),))
 
 
-@pytest.mark.behaviour("config.enabled_tools_lock_the_rest", "config.disabled_tools_lock", "config.deny_patterns")
+@pytest.mark.behaviour("config.enabled_tools_lock_the_rest")
 @pytest.mark.parametrize(
     ("names", "opens"),
     [(("read",), True), (("re*",), True), (("[!r]*", "w"), False), (("reader",), False), ((), False)],
@@ -271,6 +272,7 @@ def test_enabled_tools_are_names_or_patterns_of_that_server(names: tuple[str, ..
     assert isinstance(resolution(limited).verdicts[ToolId(DEV_FILES, "read")], Open)
 
 
+@pytest.mark.behaviour("config.deny_patterns")
 def test_the_first_deny_pattern_that_fits_is_the_one_that_is_named() -> None:
     second = DeclaredAt("pegboard.yaml", 9)
     denied = OPEN_BOARD.declaring(

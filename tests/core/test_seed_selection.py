@@ -147,7 +147,6 @@ def test_an_unknown_name_is_told_with_its_kind_and_what_is_near() -> None:
     )
 
 
-@pytest.mark.behaviour("request.outside_global_is_400")
 def test_a_request_that_names_what_is_not_selected_globally_is_told_so_and_not_what_exists() -> None:
     request = Selection(TheseToolsets(("folders",)), ("create_folder",), ("delete_folder",))
     resolution = resolved(hung(SEED), Selection(TheseToolsets(("files",))), request)
