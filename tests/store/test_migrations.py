@@ -1,5 +1,6 @@
 """A database comes up to date when it is opened, whoever else opens it, and never by losing anything."""
 
+import sqlite3
 from pathlib import Path
 
 import anyio
@@ -122,6 +123,25 @@ async def test_many_who_open_a_new_database_at_once_in_one_process_all_succeed(e
         async with anyio.create_task_group() as tasks:
             for _ in range(6):
                 tasks.start_soon(use)
+
+
+async def test_a_new_file_that_another_is_just_making_is_waited_for(tmp_path: Path) -> None:
+    engine = Sqlite(tmp_path / "pegboard.db")
+    holder = sqlite3.connect(engine.path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+
+    async def use() -> None:
+        async with open_store(engine.url, clock=now) as store:
+            assert await store.policy.load() == Decided()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(use)
+            # By the time that three others have given up, the patient one has been turned away too.
+            for _ in range(3):
+                with pytest.raises(StoreError, match="is held by another process: database is locked"):
+                    await SqliteDatabase(engine.path, patience=0).prepare()
+            holder.close()
 
 
 @pytest.mark.slow

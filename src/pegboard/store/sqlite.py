@@ -4,16 +4,17 @@ import errno
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
+import anyio.to_thread
 from sqlalchemy import URL, Connection, event, func, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -45,9 +46,8 @@ class SqliteDatabase:
     async def prepare(self) -> None:
         """Make the file, for this user alone: servers' environments may hold secrets. Then turn the log on."""
         with told(self.explain):
-            self._make_file()
-            with anyio.CancelScope(shield=True):
-                await self._write_ahead()
+            await anyio.to_thread.run_sync(self._make_file)
+            await anyio.to_thread.run_sync(self._write_ahead)
 
     def _make_file(self) -> None:
         try:
@@ -56,22 +56,21 @@ class SqliteDatabase:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), error.filename) from error
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
 
-    async def _write_ahead(self) -> None:
-        """Two processes that both open a new file get in each other's way here, and SQLite does not wait by itself."""
-        give_up = anyio.current_time() + self._patience
-        while True:
-            try:
-                async with self.engine.connect() as connection:
-                    connection = await connection.execution_options(**{_BEGIN: None})
-                    mode = (await connection.exec_driver_sql("PRAGMA journal_mode=WAL")).scalar_one()
-            except OperationalError as error:
-                if not _is_busy(error) or anyio.current_time() > give_up:
-                    raise
-                await anyio.sleep(0.02)
-            else:
-                if mode != "wal":
-                    log.warning("%s has no write-ahead log here (%s): readers and writers will wait", self.where, mode)
-                return
+    def _write_ahead(self) -> None:
+        """Processes that open a new file together get in each other's way here, and SQLite then answers "locked" at
+        once, whatever its timeout. So the waiting is done by us."""
+        give_up = time.monotonic() + self._patience
+        with closing(sqlite3.connect(self.path, timeout=0)) as connection:
+            while True:
+                try:
+                    (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+                    break
+                except sqlite3.OperationalError as error:
+                    if not _is_busy(error) or time.monotonic() > give_up:
+                        raise
+                    time.sleep(0.02)
+        if mode != "wal":
+            log.warning("%s has no write-ahead log here (%s): readers and writers will wait", self.where, mode)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -157,5 +156,5 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
 
 
-def _is_busy(error: OperationalError) -> bool:
-    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
