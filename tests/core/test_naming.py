@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, MATH, SOURCES, key, texts
 
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.naming import long_names, wire_names
+from pegboard.core.naming import hashed_name, is_hashed, long_names, wire_names
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 hostile_names = st.one_of(
@@ -77,7 +77,7 @@ def test_a_tool_called_like_another_ones_longer_name_takes_nothing_from_it() -> 
 @pytest.mark.behaviour("naming.unique")
 def test_a_server_that_works_out_the_hash_of_another_tools_name_does_not_get_that_name_too() -> None:
     victim = ToolId(GITHUB, "v" * 70)
-    hashed = long_names(victim)[-1]
+    hashed = hashed_name(victim)
     thief = ToolId(DOCS_FILES, hashed)
     given = wire_names([thief, victim], {})
     assert given[thief] == hashed
@@ -96,7 +96,7 @@ def test_a_name_that_was_another_tools_is_not_given_again() -> None:
 
 def test_a_held_hashed_name_is_not_given_to_another_tool() -> None:
     long = ToolId(GITHUB, "v" * 70)
-    hashed = WireName(long_names(long)[-1])
+    hashed = WireName(hashed_name(long))
     assert wire_names([long], {hashed: ToolId(MATH, "other")})[long] != hashed
 
 
@@ -121,7 +121,9 @@ def test_whatever_comes_and_goes_a_name_keeps_its_owner_or_has_none(before: list
 
 @given(hostile_ids)
 def test_a_tool_alone_is_seen_by_its_own_name_or_one_of_its_longer_ones(id: ToolId) -> None:
-    assert wire_names([id], {})[id] in (id.name, *long_names(id))
+    name = wire_names([id], {})[id]
+    assert name in (id.name, *long_names(id), hashed_name(id))
+    assert is_hashed(hashed_name(id))
 
 
 def test_the_name_of_a_lone_surrogate_does_not_crash() -> None:

@@ -12,6 +12,7 @@ from .ids import ServerKey, ToolId, WireName
 MAX_LENGTH: Final = 64
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
+_HASHED: Final = re.compile(r"[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}")
 
 
 def _own(id: ToolId) -> str:
@@ -39,8 +40,17 @@ _LEVELS: Final[tuple[Callable[[ToolId], str], ...]] = (_own, _with_toolset, _wit
 
 
 def long_names(id: ToolId) -> tuple[str, ...]:
-    """The forms longer than its own name under which a client may see a tool."""
-    return tuple(dict.fromkeys((_with_toolset(id), _with_server(id), _hashed(id))))
+    """The forms longer than its own name under which a client may see a tool, but for the hashed one."""
+    return tuple(dict.fromkeys((_with_toolset(id), _with_server(id))))
+
+
+def hashed_name(id: ToolId) -> str:
+    return _hashed(id)
+
+
+def is_hashed(name: str) -> bool:
+    """Whether a name has the form of a hashed one. Hashing every tool to find out would be costly."""
+    return _HASHED.fullmatch(name) is not None
 
 
 def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:

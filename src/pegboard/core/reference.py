@@ -9,8 +9,8 @@ from heapq import nlargest
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from .ids import BUILTIN, BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, server_key, tool_id, toolset_id
-from .naming import long_names
-from .pattern import Pattern, is_pattern, pattern
+from .naming import hashed_name, is_hashed, long_names
+from .pattern import Pattern, Patterns, is_pattern, pattern
 
 _LONGEST: Final = 128
 _COMPARED: Final = 64
@@ -110,6 +110,15 @@ class Directory:
         return _grouped((name, id) for id in self.ids for name in long_names(id))
 
     @cached_property
+    def by_hashed_name(self) -> Mapping[str, tuple[ToolId, ...]]:
+        return _grouped((hashed_name(id), id) for id in self.ids)
+
+    def named(self, name: str) -> tuple[ToolId, ...]:
+        """By its own name, else by a longer one."""
+        found = self.by_name.get(name) or self.by_long_name.get(name)
+        return found or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
+
+    @cached_property
     def known(self) -> frozenset[ToolId]:
         return frozenset(self.ids)
 
@@ -131,7 +140,7 @@ def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = Tr
                 return (id,)
             pool = map(str, within.ids)
         case Named(name):
-            if found := within.by_name.get(name) or within.by_long_name.get(name):
+            if found := within.named(name):
                 return found
             pool = within.by_name
         case OfToolset(toolset):
@@ -145,7 +154,8 @@ def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = Tr
         case Pattern(scope, name):
             # A tool's own name may look like a pattern, and the id that an answer shows must mean that tool alone.
             literal = [id for id in within.by_name.get(name, ()) if str(id.source) == scope]
-            return tuple(literal) or tuple(id for id in within.ids if wanted.matches(id))
+            fitting = Patterns((wanted,)).fitting
+            return tuple(literal) or tuple([id for id in within.ids if fitting(id)])
         case BadId(text, why):
             return Unknown(text, kind, (), why[:1].upper() + why[1:] + ".")
         case _:

@@ -21,7 +21,7 @@ _PIECE: Final = re.compile(
     r"|( (?=\S))"
     r"|(\s+)"
     r"|([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff])"
-    r"|((?:[^\W\d_]|[\u0300-\u1fff])+)"
+    r"|((?:(?![A-Za-z])[^\W\d_]|[\u0300-\u1fff])+)"
     r"|([!-/:-@\[-`{-~]+)"
     r"|(.)",
     re.DOTALL,
