@@ -162,6 +162,8 @@ def resolve(
 def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[ToolsetId]) -> Directory:
     """What a request may name. What has listed nothing yet counts by its toolset: a server that is still starting
     must not make a request an error."""
+    if len(reach) == len(everyone.ids) and whole == everyone.toolsets:
+        return everyone
     ids = tuple([id for id in everyone.ids if id in reach])
     toolsets = {id.toolset for id in ids}
     servers = {id.source for id in ids if isinstance(id.source, ServerKey)}
