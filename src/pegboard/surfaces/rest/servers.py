@@ -107,7 +107,7 @@ def server_named(gateway: Gateway, name: str) -> ServerKey:
         return exact[0]
     if exact:
         keys = ", ".join(str(key) for key in exact)
-        raise Problem(HTTPStatus.CONFLICT, f"Several servers have the id {name!r}: {keys}. Name one by its key.")
+        raise Problem(HTTPStatus.BAD_REQUEST, f"Several servers have the id {name!r}: {keys}. Name one by its key.")
     near = closest(name, {str(key) for key in servers} | {key.server for key in servers})
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
     raise Problem(HTTPStatus.NOT_FOUND, f"There is no server {name!r}. {hint}")

@@ -70,10 +70,12 @@ def origin_shape(origin: Origin) -> Shape:
 
 def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
     listing = board.catalogue.listings.get(server.key) or Listing(server.key, Off())
+    toolset = board.policy.toolsets.get(server.key.toolset)
     return {
         "id": str(server.key),
         "serverId": server.key.server,
         "toolsetId": server.key.toolset,
+        "userMcp": toolset is not None and toolset.user_mcp,
         "on": server.key in wanted(board.policy),
         "trust": board.policy.trust(server).value,
         "connection": masked(server),

@@ -101,7 +101,7 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
     if not found:
         raise Problem(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}. See: pegboard tools list")
     ids = ", ".join(str(id) for id in found[:10])
-    raise Problem(HTTPStatus.CONFLICT, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.")
+    raise Problem(HTTPStatus.BAD_REQUEST, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.")
 
 
 async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:

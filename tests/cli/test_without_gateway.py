@@ -1,0 +1,199 @@
+"""Commands while no gateway runs: what the file and the store say, and servers started for one command alone."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.terminal import Pegboard, board, by_id, peer
+
+NO_GATEWAY = "No gateway is running here; this is what the store and the file say. Start it: pegboard serve\n"
+
+
+def test_a_new_user_is_told_how_to_begin(pegboard: Pegboard) -> None:
+    listed = pegboard("servers", "list")
+    assert listed.code == 0
+    assert listed.out == "No servers yet. Add one:  pegboard servers add NAME -- COMMAND ARGS…   or   pegboard import\n"
+    assert listed.err == NO_GATEWAY
+    assert pegboard("tools", "list").out == "No tools. See: pegboard servers list, pegboard doctor\n"
+    assert pegboard("doctor").code == 0
+
+
+@pytest.mark.behaviour("cli.version")
+def test_the_version_is_printed(pegboard: Pegboard) -> None:
+    assert pegboard("version").out == "pegboard 0.1.0\n"
+    assert pegboard("version", "--json").json == {"version": "0.1.0"}
+    assert pegboard("--version").out == "pegboard 0.1.0\n"
+
+
+@pytest.mark.behaviour("cli.servers_add", "toolsets.standalone_server_by_command_or_url", "ids.server_key_in_answers")
+def test_an_added_server_is_there_in_the_next_command(pegboard: Pegboard, home: Path) -> None:
+    added = pegboard("servers", "add", "two", "--", *peer_words("many", "2"))
+    assert (added.code, added.out) == (0, "Added two~two. It starts with the gateway: pegboard serve\n")
+    by_url = pegboard("servers", "add", "far", "--url", "http://127.0.0.1:9/mcp", "--json").json
+    assert (by_url["id"], by_url["serverId"], by_url["toolsetId"]) == ("far~far", "far", "far")
+    assert by_url["connection"] == {"transport": "http", "url": "http://127.0.0.1:9/mcp", "headers": {}}
+
+    body = pegboard("servers", "list", "--json").json
+    assert body["gatewayRunning"] is False
+    assert [(server["id"], server["on"], server["userMcp"]) for server in body["servers"]] == [
+        ("far~far", True, True),
+        ("two~two", True, True),
+    ]
+    shown = pegboard("servers", "list").out
+    assert [line.split() for line in shown.splitlines()[1:]] == [
+        ["far~far", "on", "baseline", "installed", "by", "local"],
+        ["two~two", "on", "baseline", "installed", "by", "local"],
+    ]
+
+
+def test_a_server_added_by_a_file_of_this_folder_starts_in_this_folder(pegboard: Pegboard, home: Path) -> None:
+    (home / "server.py").touch()
+    here = pegboard("servers", "add", "here", "--json", "--", "python3", "server.py").json
+    assert here["connection"]["cwd"] == str(home)
+    anywhere = pegboard("servers", "add", "anywhere", "--json", "--", "npx", "-y", "some-server").json
+    assert anywhere["connection"]["cwd"] is None
+    by_path = pegboard("servers", "add", "by-path", "--json", "--", "./server.py").json
+    assert by_path["connection"]["command"] == str(home / "server.py")
+    (home / "sub").mkdir()
+    said = pegboard("servers", "add", "said", "--cwd", "sub", "--json", "--", "python3", "server.py").json
+    assert said["connection"]["cwd"] == str(home / "sub")
+
+
+@pytest.mark.behaviour("config.secrets_are_not_shown")
+def test_a_secret_given_to_a_server_is_shown_by_no_command(pegboard: Pegboard) -> None:
+    words = (
+        "--env",
+        "API_TOKEN=swordfish-1",
+        "--env",
+        "PLAIN=${A_NAME}",
+        "--json",
+        "--",
+        "x",
+        "--token",
+        "swordfish-2",
+    )
+    added = pegboard("servers", "add", "safe", *words)
+    assert added.json["connection"] == {
+        "transport": "stdio",
+        "command": "x",
+        "args": ["--token", "***"],
+        "env": {"API_TOKEN": "***", "PLAIN": "${A_NAME}"},
+        "cwd": None,
+    }
+    assert added.err == (
+        "! API_TOKEN is kept in the store as you wrote it. A reference is not: API_TOKEN=${A_VARIABLE}\n"
+        "! env.PLAIN: ${A_NAME} stands for nothing: the environment variable A_NAME is not set. "
+        "Set it before the gateway starts, or write ${A_NAME:-a default}.\n"
+    )
+    header = pegboard(
+        "servers", "add", "far", "--url", "https://x.example", "--header", "Authorization=Bearer swordfish"
+    )
+    listed = pegboard("servers", "list", "--json")
+    told = [added.out, added.err, header.out, header.err, listed.out, pegboard("doctor").out]
+    assert not any("swordfish" in text for text in told)
+
+
+@pytest.mark.behaviour("cli.servers_remove")
+def test_a_removed_server_is_gone_and_a_declared_one_stays(pegboard: Pegboard, home: Path) -> None:
+    config = board(home / "pegboard.yaml", {"mine": peer("many", "1")})
+    pegboard("servers", "add", "extra", "--", "x")
+    removed = pegboard("servers", "remove", "extra")
+    assert (removed.code, removed.out) == (0, "Removed extra~extra.\n")
+    refused = pegboard("servers", "remove", "mine")
+    assert (refused.code, refused.out) == (5, "")
+    assert refused.err == f"pegboard: Server mine~mine is declared at {config}:3. Remove it there.\n"
+    assert [server["id"] for server in pegboard("servers", "list", "--json").json["servers"]] == ["mine~mine"]
+
+
+@pytest.mark.behaviour("cli.servers_enable_disable")
+def test_a_switch_holds_for_the_next_command(pegboard: Pegboard, home: Path) -> None:
+    board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open")})
+    assert pegboard("servers", "disable", "two", "--note", "too loud").out == "two~two is switched off.\n"
+    tools = pegboard("tools", "list", "--json")
+    assert (tools.json["tools"], tools.err) == ([], "")
+    on = pegboard("servers", "enable", "two~two")
+    assert on.out == "two~two is switched on. It starts with the gateway: pegboard serve\n"
+    assert len(pegboard("tools", "list", "--json").json["tools"]) == 2
+
+
+@pytest.mark.behaviour("cli.tools_list", "cli.progress")
+def test_tools_are_listed_by_servers_started_for_the_command(pegboard: Pegboard, home: Path) -> None:
+    board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open", disabled_tools=["tool_00001"])})
+    listed = pegboard("tools", "list")
+    assert listed.err == "  ● two~two: 2 tools\n"
+    assert listed.out == (
+        "TOOL                      NAME FOR CLIENTS  STATUS\n"
+        "● mcp:two~two:tool_00000  tool_00000        open\n"
+        "○ mcp:two~two:tool_00001  tool_00001        disabled_by_config\n"
+        "\n"
+        "1 of 2 can be called. For a reason: pegboard why TOOL\n"
+    )
+    only = pegboard("tools", "list", "--open", "--json").json["tools"]
+    assert [tool["id"] for tool in only] == ["mcp:two~two:tool_00000"]
+
+
+@pytest.mark.behaviour("cli.tools_call")
+def test_a_call_by_id_starts_the_server_of_that_tool_alone(pegboard: Pegboard, home: Path) -> None:
+    board(
+        home / "pegboard.yaml",
+        {"good": peer("crash_on_call", trust="open"), "bad": peer("crash_on_start"), "hung": peer("hung")},
+    )
+    called = pegboard("tools", "call", "mcp:good~good:echo", '{"text": "grüße"}')
+    assert (called.code, called.out, called.err) == (0, "grüße\n", "  ● good~good: 3 tools\n")
+
+
+def test_a_server_that_fails_does_not_hide_the_others(pegboard: Pegboard, home: Path) -> None:
+    servers = {
+        "good": peer("many", "1", trust="open"),
+        "bad": peer("crash_on_start"),
+        "none": {"command": "no-such-one"},
+    }
+    board(home / "pegboard.yaml", servers)
+    listed = pegboard("tools", "list", "--json")
+    assert [tool["id"] for tool in listed.json["tools"]] == ["mcp:good~good:tool_00000"]
+    assert sorted(listed.err.splitlines()) == [
+        "  ○ bad~bad is down: exited with code 3",
+        "  ○ none~none is down: command 'no-such-one' was not found on the PATH. Install it, or write its full path",
+        "  ● good~good: 1 tool",
+    ]
+
+
+@pytest.mark.behaviour("cli.servers_logs")
+def test_the_log_of_a_server_that_dies_at_once_is_shown(pegboard: Pegboard, home: Path) -> None:
+    board(home / "pegboard.yaml", {"bad": peer("crash_on_start"), "hung": peer("hung")})
+    shown = pegboard("servers", "logs", "bad")
+    assert shown.code == 0
+    assert shown.err == "  ○ bad~bad is down: exited with code 3\n"
+    assert shown.out == (
+        "crash_on_start: reading settings\ncrash_on_start: DATABASE_URL is not set\ncrash_on_start: giving up\n"
+    )
+
+
+def test_nothing_can_be_restarted_while_nothing_runs(pegboard: Pegboard) -> None:
+    refused = pegboard("servers", "restart", "x")
+    assert refused.code == 6
+    assert refused.err == (
+        "pegboard: no gateway is running here, so there is nothing to restart. Start it: pegboard serve\n"
+    )
+
+
+@pytest.mark.behaviour("config.data_dir")
+def test_the_data_directory_is_the_flags_then_the_environments_then_the_users(
+    pegboard: Pegboard, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = pegboard("doctor", "--json").json["dataDir"]
+    assert usual == str(home / ".local" / "share" / "pegboard")
+    monkeypatch.setenv("PEGBOARD_DATA_DIR", str(home / "named"))
+    assert pegboard("doctor", "--json").json["dataDir"] == str(home / "named")
+    pegboard("servers", "add", "here", "--data-dir", "flag", "--", "x")
+    assert by_id(pegboard("servers", "list", "--json", "--data-dir", home / "flag").json["servers"]).keys() == {
+        "here~here"
+    }
+    assert pegboard("servers", "list", "--json").json["servers"] == []
+    assert (home / "flag").stat().st_mode & 0o777 == 0o700
+
+
+def peer_words(name: str, *arguments: str) -> list[str]:
+    started = peer(name, *arguments)
+    args = started["args"]
+    assert isinstance(args, list)
+    return [str(started["command"]), *args]
