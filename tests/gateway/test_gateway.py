@@ -12,6 +12,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.policy import Declared
 from pegboard.core.server import Trust
 from pegboard.core.view import View
+from pegboard.gateway import gateway as gateway_module
 from pegboard.gateway.gateway import open_gateway
 
 pytestmark = pytest.mark.anyio
@@ -73,6 +74,18 @@ async def test_a_closed_gateway_leaves_no_listener_on_its_board() -> None:
     async with opened(declared(GITHUB), Providers(TOOLS)) as house:
         pass
     assert house.board.changed._listeners == set()
+
+
+async def test_a_block_that_is_cut_short_by_the_gateway_itself_never_looks_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def leaking(*args: object) -> None:
+        raise anyio.get_cancelled_exc_class()
+
+    monkeypatch.setattr(gateway_module, "_show_words", leaking)
+    with pytest.raises(RuntimeError, match="cancelled from within"):
+        async with open_gateway(declared(GITHUB), MemoryStore(), MemoryAudit(), Providers(TOOLS), Ticking()):
+            await anyio.sleep_forever()
 
 
 # Settling

@@ -152,24 +152,49 @@ async def test_a_store_whose_bell_ends_is_asked_again() -> None:
 
 async def test_a_bell_that_is_left_is_closed() -> None:
     class Counted(MemoryStore):
-        open = 0
+        """Keeps hold of every bell it gave, so that none is closed by being forgotten."""
 
-        async def changes(self) -> AsyncGenerator[None, None]:
+        def __init__(self) -> None:
+            super().__init__()
+            self.bells: list[AsyncGenerator[None, None]] = []
+            self.open = 0
+
+        def changes(self) -> AsyncGenerator[None, None]:
+            self.bells.append(self._counted())
+            return self.bells[-1]
+
+        async def _counted(self) -> AsyncGenerator[None, None]:
             self.open += 1
             try:
-                async for _ in super().changes():
+                while True:
+                    with self._others.listen() as bell:
+                        await bell.wait()
                     yield
             finally:
                 self.open -= 1
 
     store = Counted()
     async with opened(declared(GITHUB), Providers(TOOLS), store=store) as house:
-        for _ in range(3):
-            store.decide_elsewhere(replace(store.decided, version=store.decided.version + 1))
+        for version in (1, 2, 3):
+            store.decide_elsewhere(Decided(version))
             await house.until(lambda: house.board.policy.version == store.decided.version)
-            assert store.open == 1
+            await anyio.wait_all_tasks_blocked()
+            assert (store.open, len(store.bells)) == (1, version)
             store.go_away(REFUSED)
             await house.until(lambda: is_away(house))
             store.come_back()
             await house.until(lambda: house.board.notices == {})
+            await anyio.wait_all_tasks_blocked()
     assert store.open == 0
+
+
+async def test_a_store_that_leaks_a_cancellation_does_not_end_the_gateway() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        await anyio.wait_all_tasks_blocked()  # so that the bell is what leaks first
+        house.store.go_away(anyio.get_cancelled_exc_class()())
+        cancelled = "The store does not answer: it was cancelled from within. What was decided before still holds."
+        await house.until(lambda: STORE in house.board.notices)
+        assert house.board.notices[STORE].text == cancelled
+        assert isinstance(await house.gateway.operator.do(ThrowSwitch(SEARCH, on=False), ME), NotSaved)
+        house.store.come_back()
+        await house.until(lambda: house.board.notices == {})

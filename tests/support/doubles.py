@@ -44,7 +44,7 @@ class MemoryStore:
         self.decided = Decided() if decided is None else decided
         self.saves: list[Save] = []
         self.loads = 0
-        self.away: Exception | None = None
+        self.away: BaseException | None = None
         """Raised by everything until it is None again."""
         self.loses_answers = False
         """The next save is written, and then its answer is lost."""
@@ -91,7 +91,7 @@ class MemoryStore:
         if ring:
             self._others.ring()
 
-    def go_away(self, error: Exception) -> None:
+    def go_away(self, error: BaseException) -> None:
         self.away = error
         self._others.ring()
 

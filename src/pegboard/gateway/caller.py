@@ -6,8 +6,6 @@ from datetime import timedelta
 from time import perf_counter
 from typing import TypeAlias, assert_never
 
-import anyio
-
 from pegboard.core.call import (
     Admitted,
     BadArguments,
@@ -27,7 +25,7 @@ from pegboard.core.view import View
 from pegboard.ports import Audit, Progress
 
 from .board import Board
-from .cancellation import was_asked_to_end
+from .cancellation import contained
 from .roster import Roster
 
 log = logging.getLogger(__name__)
@@ -63,11 +61,8 @@ class Caller:
         if provider is None:
             return ProviderFailed(f"{source} is not running", may_have_run=False)
         try:
-            return await provider.call(admitted, progress)
-        except anyio.get_cancelled_exc_class():
-            if was_asked_to_end():
-                raise
-            log.exception("The provider of %s cancelled call %s from within", source, admitted.call.id)
+            with contained():
+                return await provider.call(admitted, progress)
         except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
             log.exception("The provider of %s broke in call %s", source, admitted.call.id)
         return ProviderFailed(f"{source} broke off", may_have_run=True)

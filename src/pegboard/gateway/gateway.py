@@ -53,7 +53,10 @@ async def open_gateway(
     board = Board(policy)
     operator = Operator(board, store, clock)
     heard, unseen = Listener(), Listener()
-    raised: BaseException | None = None
+    # Should a task of the group be cancelled by what it calls, the block ends with it: never as if it had been done.
+    raised: BaseException | None = RuntimeError(
+        "A task of the gateway was cancelled from within; its log may say more."
+    )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
         caller = Caller(board, roster, Validators().problems, audit)
@@ -64,6 +67,7 @@ async def open_gateway(
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         try:
             yield Gateway(board, roster, operator, caller, audit, clock)
+            raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error
         finally:

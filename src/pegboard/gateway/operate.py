@@ -16,6 +16,7 @@ from pegboard.ports import Clock, PolicyStore, Saved, Stale
 
 from .bell import Listener
 from .board import Board, Notice, same_policy
+from .cancellation import contained
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +93,6 @@ class Operator:
                 return done
             if (away := await self._caught_up()) is not None:
                 return away
-            if expecting is not None:
-                return done
         return Stale(self._board.policy.version)
 
     async def _attempt(self, command: Command, by: PrincipalId) -> Policy | Rejected | Stale:
@@ -104,7 +103,7 @@ class Operator:
         what = type(command).__name__
         try:
             # Whoever gave the command may leave; a save that has begun is still followed to its end.
-            with anyio.fail_after(STORE_SECONDS, shield=True):
+            with anyio.fail_after(STORE_SECONDS, shield=True), contained():
                 saved = await self._store.save(before.decided, after.decided, by=by, what=what, at=at)
         except Exception as error:  # whatever a store raises, the command ends in words and the board stays true
             log.exception("The store did not take %s by %s", what, by)
@@ -138,7 +137,7 @@ class Operator:
         return None
 
     async def _reload(self) -> None:
-        with anyio.fail_after(STORE_SECONDS):
+        with anyio.fail_after(STORE_SECONDS), contained():
             decided = await self._store.load()
         self._decide(replace(self._board.policy, decided=decided))
 

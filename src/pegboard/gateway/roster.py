@@ -17,7 +17,7 @@ from pegboard.core.server import Connection, Server, Timeouts
 from pegboard.ports import Clock, Provider, ProviderFor, Ring
 
 from .board import Board
-from .cancellation import was_asked_to_end
+from .cancellation import contained
 
 log = logging.getLogger(__name__)
 
@@ -144,12 +144,8 @@ class Roster:
         """Runs a provider for as long as it keeps its contract, and tells how it broke it."""
         key = running.server.key
         try:
-            await running.provider.run(self._heard)
-        except anyio.get_cancelled_exc_class():
-            if was_asked_to_end():
-                raise
-            log.exception("The provider of %s was cancelled from within", key)
-            return "its provider was cancelled from within"
+            with contained():
+                await running.provider.run(self._heard)
         except Exception as error:  # a provider's own task is supervised here: its end must not take the gateway along
             log.exception("The provider of %s ended unexpectedly", key)
             return _broke(error)

@@ -11,6 +11,7 @@ import anyio
 from pegboard.ports import Clock, PolicyStore, Ring
 
 from .board import Board, Notice
+from .cancellation import contained
 from .operate import Operator, in_words
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,8 @@ class StoreWatch:
         while True:
             if await self._reloaded():
                 try:
-                    await self._hear_until_away()
+                    with contained():
+                        await self._hear_until_away()
                 except Exception as error:  # noqa: BLE001  supervised: the gateway outlives its store
                     self._tell(error)
             await anyio.sleep(RETRY)
