@@ -1,0 +1,108 @@
+"""`pegboard diff`: what another configuration would change, and why."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.terminal import Pegboard, board, peer
+
+BEFORE = {
+    "kept": peer("many", "3", trust="open", disabled_tools=["tool_00000"]),
+    "talker": peer("crash_on_call", trust="open"),
+    "gone": {"command": "no-such-program"},
+    "off": peer("many", "1", enabled=False),
+}
+
+
+@pytest.fixture
+def before(home: Path) -> Path:
+    return board(home / "pegboard.yaml", BEFORE)
+
+
+@pytest.mark.behaviour("cli.diff")
+def test_every_kind_of_change_is_told_with_its_reason(pegboard: Pegboard, home: Path, before: Path) -> None:
+    other = board(
+        home / "other.yaml",
+        {
+            "talker": peer("crash_on_call", trust="open", timeouts={"call": 5}),
+            "kept": peer("many", "3", trust="open"),
+            "off": peer("many", "1"),
+            "fresh": {"command": "x"},
+        },
+        deny=["*:crash*"],
+        selection={"disabled_tools": ["echo", "ecko"]},
+    )
+    done = pegboard("diff", "other.yaml")
+    assert done.code == 0
+    assert "! selection: Unknown disabled tool 'ecko'. Did you mean 'echo'?\n" in done.err
+    lines = other.read_text().splitlines()
+    deny = next(number for number, line in enumerate(lines, start=1) if '"*:crash*"' in line)
+    kept = next(number for number, line in enumerate(before.read_text().splitlines(), start=1) if '"kept"' in line)
+    assert done.out == (
+        "+ mcp:kept~kept:tool_00000  disabled_by_config → open\n"
+        "    no longer: mcp:kept~kept:tool_00000 is denied by the operator: among the disabled_tools of its server "
+        f"(pegboard.yaml:{kept}).\n"
+        "- mcp:talker~talker:crash  open → disabled_by_config\n"
+        f"    mcp:talker~talker:crash is denied by the operator: deny pattern '*:crash*' (other.yaml:{deny}).\n"
+        "- mcp:talker~talker:crash_halfway  open → disabled_by_config\n"
+        f"    mcp:talker~talker:crash_halfway is denied by the operator: deny pattern '*:crash*' (other.yaml:{deny}).\n"
+        "- mcp:talker~talker:echo  open → absent\n"
+        "    The board's selection leaves it out.\n"
+        "- gone~gone: the server and its tools would leave the board\n"
+        "+ fresh~fresh: a new server; its tools are known once it runs\n"
+        "+ off~off: the server would start; its tools are known once it runs\n"
+        "~ talker~talker: the server would be started anew, and may list other tools\n"
+    )
+
+
+@pytest.mark.behaviour("cli.diff", "cli.json_everywhere")
+def test_a_file_that_only_moves_its_lines_changes_nothing(pegboard: Pegboard, home: Path, before: Path) -> None:
+    (home / "moved.yaml").write_text("# a comment\n\n" + before.read_text())
+    done = pegboard("diff", "moved.yaml")
+    assert (done.code, done.out) == (0, "No tool would open or lock, and no server would start or stop.\n")
+    assert pegboard("diff", "moved.yaml", "--json").json == {
+        "shifts": [],
+        "goneServers": [],
+        "newServers": [],
+        "startedServers": [],
+        "changedServers": [],
+        "clashes": [],
+        "unknown": [],
+        "warnings": [],
+    }
+
+
+def test_another_callers_view_is_compared(pegboard: Pegboard, home: Path) -> None:
+    board(home / "pegboard.yaml", {"one": peer("many", "1", trust="open")})
+    board(home / "other.yaml", {"one": peer("many", "1", trust="open")}, grants={"bob": []})
+    assert pegboard("diff", "other.yaml", "--json").json["shifts"] == []
+    assert pegboard("diff", "other.yaml", "--as", "bob", "--json").json["shifts"] == [
+        {
+            "id": "mcp:one~one:tool_00000",
+            "before": {"verdict": "open"},
+            "after": {"verdict": "absent", "sentence": "The principal's grants do not cover its toolset."},
+        }
+    ]
+
+
+def test_a_server_that_people_installed_clashes_with_one_of_the_other_file(pegboard: Pegboard, home: Path) -> None:
+    pegboard("servers", "add", "mine", "--", "no-such-program")
+    other = board(home / "other.yaml", {"mine": {"command": "no-such-program"}})
+    assert pegboard("diff", "other.yaml", "--json").json["clashes"] == [
+        f"'mine~mine' is declared at {other}:3 and also installed by local. "
+        "Rename it in the file, or run: pegboard servers remove mine~mine"
+    ]
+
+
+def test_a_broken_other_file_is_told_before_a_server_starts(pegboard: Pegboard, home: Path, before: Path) -> None:
+    (home / "broken.yaml").write_text(f"servers: {{x: {{command: {sys.executable}, cwdd: '${{HERE}}'}}}}\n")
+    done = pegboard("diff", "broken.yaml")
+    assert (done.code, done.out) == (3, "")
+    assert done.err == f"pegboard: {home / 'broken.yaml'}:1: servers.x.cwdd: unknown key. Did you mean 'cwd'?\n"
+
+
+def test_a_variable_that_is_not_set_here_is_judged_where_the_gateway_runs(pegboard: Pegboard, home: Path) -> None:
+    board(home / "other.yaml", {}, store="${NOT_SET_HERE}")
+    done = pegboard("diff", "other.yaml", "--json")
+    assert done.code == 3
+    assert done.json["errors"][0].startswith(f"{home / 'other.yaml'}:3: store: ${{NOT_SET_HERE}} stands for nothing")
