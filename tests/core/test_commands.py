@@ -158,6 +158,23 @@ def test_what_cannot_be_done_is_rejected_with_a_reason(command: Command, why: st
     assert refused(INSTALLED, command) == why
 
 
+def test_of_a_tools_switch_and_its_own_override_the_last_one_set_holds() -> None:
+    own = Override(DEV, READ, enabled=False)
+    switched = did(DECLARED, SetOverride(replace(own, renderer="code")), ThrowSwitch(READ, True))
+    assert switched.decided.overrides == (Override(DEV, READ, renderer="code"),)
+    assert switched.decided.switches == {READ: Switch(True, YOU, AT)}
+    hidden = did(switched, SetOverride(own))
+    assert hidden.decided.switches == {}
+    assert hidden.decided.overrides == (own,)
+    assert did(hidden, ThrowSwitch(READ, True)).decided.overrides == ()
+
+
+def test_an_override_that_says_nothing_of_a_switch_leaves_it_alone() -> None:
+    switched = did(DECLARED, ThrowSwitch(READ, False))
+    after = did(switched, SetOverride(Override(DEV, READ, renderer="code")))
+    assert after.decided.switches == switched.decided.switches
+
+
 @pytest.mark.parametrize(
     "what", [READ, GITHUB, DEV, NEW, NEW_READ, ToolId(MATH, "not listed yet"), ToolId(BUILTINS, "tool_search")]
 )

@@ -56,8 +56,18 @@ def test_every_member_of_a_tool_is_kept_as_it_came() -> None:
             {"name": "n" * 129, "inputSchema": OBJECT},
             Flaw("n" * 60 + "…", "has a name of 129 characters; at most 128 are possible"),
         ),
-        ({"name": "new\nline", "inputSchema": OBJECT}, Flaw("new\\nline", "has a control character in its name")),
-        ({"name": "half \ud83d", "inputSchema": OBJECT}, Flaw("half \\ud83d", "has a control character in its name")),
+        (
+            {"name": "new\nline", "inputSchema": OBJECT},
+            Flaw("new\\nline", "has a control or invisible character in its name"),
+        ),
+        (
+            {"name": "re\u202eda", "inputSchema": OBJECT},
+            Flaw("re\\u202eda", "has a control or invisible character in its name"),
+        ),
+        (
+            {"name": "half \ud83d", "inputSchema": OBJECT},
+            Flaw("half \\ud83d", "has a control or invisible character in its name"),
+        ),
         ({"name": "a"}, Flaw("a", "has no input schema")),
         ({"name": "a", "inputSchema": True}, Flaw("a", "has an input schema that is not an object")),
         ({"name": "a", "inputSchema": {}}, Flaw("a", "has an input schema that is not of type object")),

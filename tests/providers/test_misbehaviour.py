@@ -108,7 +108,7 @@ async def test_of_a_list_full_of_bad_tools_the_good_ones_hang() -> None:
             "honest",
         ]
         assert Flaw("twin", "is listed more than once: the first one stays") in found.flaws
-        assert Flaw("new\\nline", "has a control character in its name") in found.flaws
+        assert Flaw("new\\nline", "has a control or invisible character in its name") in found.flaws
         assert text(await watched.call("honest", text="yes")) == "yes"
 
 

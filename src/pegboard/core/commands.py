@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias, assert_never
 
 from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
@@ -92,7 +93,13 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case ThrowSwitch(what, on, note):
             if (missing := _missing(policy, what)) is not None:
                 return missing
-            return replace(decided, switches={**decided.switches, what: Switch(on, by, at, note)})
+            return replace(
+                decided,
+                switches={**decided.switches, what: Switch(on, by, at, note)},
+                overrides=tuple(
+                    row for row in map(partial(_without_switch, what), decided.overrides) if row is not None
+                ),
+            )
         case Approve(tool, spec, read):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
@@ -116,7 +123,11 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if (misplaced := _misplaced(policy, override)) is not None:
                 return misplaced
             rest = tuple(row for row in decided.overrides if (row.toolset, row.target) != _place(override))
-            return replace(decided, overrides=rest if _says_nothing(override) else (*rest, override))
+            return replace(
+                decided,
+                overrides=rest if _says_nothing(override) else (*rest, override),
+                switches={what: switch for what, switch in decided.switches.items() if not _settles(override, what)},
+            )
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
@@ -219,6 +230,18 @@ def _misplaced(policy: Policy, override: Override) -> Rejected | None:
 
 def _place(override: Override) -> tuple[object, object]:
     return override.toolset, override.target
+
+
+def _settles(override: Override, what: Switchable) -> bool:
+    """One tool has one switch: whichever of its switch and its own override was set last."""
+    return override.enabled is not None and override.target == what
+
+
+def _without_switch(what: Switchable, row: Override) -> Override | None:
+    if not _settles(row, what):
+        return row
+    rest = replace(row, enabled=None)
+    return None if _says_nothing(rest) else rest
 
 
 def _says_nothing(override: Override) -> bool:

@@ -116,9 +116,9 @@ def _bad_name(name: Json) -> str | None:
         return "has an empty name"
     if len(name) > LONGEST_NAME:
         return f"has a name of {len(name):,} characters; at most {LONGEST_NAME} are possible"
-    # Control characters, halves of characters, and line separators.
-    if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
-        return "has a control character in its name"
+    # Control characters, invisible ones, halves of characters, and line separators: a refusal tells an agent the name.
+    if any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in name):
+        return "has a control or invisible character in its name"
     return None
 
 
