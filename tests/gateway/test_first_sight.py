@@ -151,5 +151,6 @@ async def test_while_the_store_is_away_a_first_sight_hangs_locked_and_is_recorde
     await at.sees(FIRST)
     assert at.locked() == {"search": "pending_approval"}
     at.store.come_back()
+    await at.operator.reload()
     await at.sees(FIRST)
     assert at.locked() == {}

@@ -132,6 +132,37 @@ async def test_a_first_sight_during_an_outage_is_recorded_after_it() -> None:
         assert [save.what for save in house.store.saves] == ["TakeBaseline"]
 
 
+@pytest.mark.behaviour("approvals.trust_baseline")
+async def test_a_first_sight_is_recorded_after_an_outage_that_was_over_before_anyone_looked() -> None:
+    class Stumbling(MemoryStore):
+        async def load(self) -> Decided:
+            try:
+                return await super().load()
+            finally:
+                self.come_back()
+
+    async with opened(declared(GITHUB, trust=Trust.BASELINE), Providers(), store=Stumbling(), settle=False) as house:
+        await anyio.wait_all_tasks_blocked()
+        house.store.away = REFUSED
+        house.provider(GITHUB).lists(*TOOLS[GITHUB])
+        await house.until(lambda: house.status(SEARCH) == "open")
+
+
+async def test_during_an_outage_the_board_does_not_wait_for_the_store_once_for_each_server() -> None:
+    keys = [key(f"dev~s{n}") for n in range(20)]
+    tools = {each: named(each, f"tool_{each.server}") for each in keys}
+    async with opened(declared(*keys, trust=Trust.BASELINE), Providers(), settle=False) as house:
+        await anyio.wait_all_tasks_blocked()
+        house.store.go_away(REFUSED)
+        await house.until(lambda: is_away(house))
+        for each in keys:
+            house.provider(each).lists(*tools[each])
+        await house.until(lambda: list(house.statuses().values()) == ["pending_approval"] * 20)
+        assert house.store.tries <= 1
+        house.store.come_back()
+        await house.until(lambda: list(house.statuses().values()) == ["open"] * 20)
+
+
 async def test_a_store_whose_bell_ends_is_asked_again() -> None:
     class Bell1(MemoryStore):
         listened = 0

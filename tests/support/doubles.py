@@ -44,6 +44,8 @@ class MemoryStore:
         self.decided = Decided() if decided is None else decided
         self.saves: list[Save] = []
         self.loads = 0
+        self.tries = 0
+        """Saves that were begun, whatever became of them."""
         self.away: BaseException | None = None
         """Raised by everything until it is None again."""
         self.loses_answers = False
@@ -63,6 +65,7 @@ class MemoryStore:
 
     async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
         self.asked.set()
+        self.tries += 1
         if self.hold is not None:
             await self.hold.wait()
         await anyio.lowlevel.checkpoint()

@@ -42,6 +42,7 @@ class Operator:
         self._store = store
         self._clock = clock
         self._turn = anyio.Lock()
+        self._away = False
         self.doubt = Listener()
         """Rings when a save got no answer: the store may hold more than the board, so it must be loaded again."""
         self._tell_clashes()
@@ -72,7 +73,7 @@ class Operator:
 
         While the store is away the tools hang without it, and so locked; they are seen again when it is back.
         """
-        if self._first_sight(word()) is not None:
+        if not self._away and self._first_sight(word()) is not None:
             async with self._turn:
                 # Asked again, because the server may have been changed or removed while others had their turn.
                 command = self._first_sight(word())
@@ -137,8 +138,13 @@ class Operator:
         return None
 
     async def _reload(self) -> None:
-        with anyio.fail_after(STORE_SECONDS), contained():
-            decided = await self._store.load()
+        try:
+            with anyio.fail_after(STORE_SECONDS), contained():
+                decided = await self._store.load()
+        except Exception:
+            self._away = True
+            raise
+        self._away = False
         self._decide(replace(self._board.policy, decided=decided))
 
     def _decide(self, policy: Policy) -> None:

@@ -30,7 +30,7 @@ class StoreWatch:
     board: Board
     clock: Clock
     back: Ring
-    """Rung when the store answers again, for whoever has something to record."""
+    """Rung when the store answers again, for whoever could not record something."""
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
@@ -59,7 +59,9 @@ class StoreWatch:
     async def _clear_doubts(self) -> None:
         while True:
             await self.operator.doubt.wait()
-            if not await self._reloaded():
+            if await self._reloaded():
+                self.back()
+            else:
                 await anyio.sleep(RETRY)
                 self.operator.doubt.ring()
 
