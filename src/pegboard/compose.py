@@ -305,12 +305,11 @@ def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tu
 
 
 def _rest(house: House, endpoint: str | None, token: str) -> "ASGIApp":
-    from pegboard.store import StoreError
     from pegboard.surfaces.rest.access import hashed
     from pegboard.surfaces.rest.app import About, rest_app
 
     about = About(house.file, str(house.data_dir), endpoint, house.store_url)
-    return rest_app(house.gateway, about, hashed(token), StoreError)
+    return rest_app(house.gateway, about, hashed(token))
 
 
 @asynccontextmanager

@@ -34,22 +34,26 @@ def _told(gateway: Gateway, heard: set[Source], told: Tell) -> list[str]:
     """Tells what is new; those that are still starting are what is left to wait for."""
     waiting: list[str] = []
     for source, listing in gateway.board.catalogue.listings.items():
-        if isinstance(listing.health, Starting) and source not in heard:
+        if source in heard:
+            continue
+        if isinstance(listing.health, Starting) and listing.health.attempt <= 1:
             waiting.append(str(source))
-        elif source not in heard:
-            heard.add(source)
-            if line := _line(listing.health, len(listing.tools)):
-                told(f"  {line.replace('SERVER', str(source), 1)}")
+            continue
+        heard.add(source)
+        if line := _line(str(source), listing.health, len(listing.tools)):
+            told(f"  {line}")
     return waiting
 
 
-def _line(health: Health, tools: int) -> str:
+def _line(source: str, health: Health, tools: int) -> str:
     match health:
         case Up():
-            return f"● SERVER: {tools} tool{'' if tools == 1 else 's'}"
+            return f"● {source}: {tools} tool{'' if tools == 1 else 's'}"
         case Down(_, why):
-            return f"○ SERVER is down: {why}"
+            return f"○ {source} is down: {why}"
+        case Starting(attempt):
+            return f"○ {source} failed, and is started for the {attempt}. time"
         case NeedsSignIn(_, url):
-            return f"○ SERVER needs sign-in: {url}"
-        case Starting() | Off():
+            return f"○ {source} needs sign-in: {url}"
+        case Off():
             return ""

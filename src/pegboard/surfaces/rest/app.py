@@ -30,12 +30,11 @@ class About:
     store: str
 
 
-def rest_app(gateway: Gateway, about: About, token_hash: bytes, store_trouble: type[Exception]) -> ASGIApp:
-    """`store_trouble` is what the store raises when it cannot be used."""
-    return TokenGate(LastResort(routed(gateway, about, store_trouble)), token_hash)
+def rest_app(gateway: Gateway, about: About, token_hash: bytes) -> ASGIApp:
+    return TokenGate(LastResort(routed(gateway, about)), token_hash)
 
 
-def routed(gateway: Gateway, about: About, store_trouble: type[Exception]) -> FastAPI:
+def routed(gateway: Gateway, about: About) -> FastAPI:
     app = FastAPI(
         title="Pegboard",
         version=__version__,
@@ -44,7 +43,7 @@ def routed(gateway: Gateway, about: About, store_trouble: type[Exception]) -> Fa
         openapi_url=f"{PREFIX}/openapi.json",
         redirect_slashes=False,
     )
-    answer_problems(app, store_trouble)
+    answer_problems(app)
     app.include_router(server_routes(gateway), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)

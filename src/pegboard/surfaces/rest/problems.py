@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -30,9 +30,7 @@ def problem_response(status: HTTPStatus, detail: str, more: Mapping[str, object]
     return JSONResponse(body, status.value, media_type=MEDIA_TYPE)
 
 
-def answer_problems(app: FastAPI, store_trouble: type[Exception]) -> None:
-    """`store_trouble` is what the store raises when it cannot be used; its message is for people."""
-
+def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def told(_: Request, problem: Problem) -> JSONResponse:
         return problem_response(problem.status, problem.detail, problem.more)
@@ -56,34 +54,24 @@ def answer_problems(app: FastAPI, store_trouble: type[Exception]) -> None:
         wrong = [_wrong(item["loc"], item["msg"]) for item in error.errors()]
         return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
-    async def unavailable(_: Request, error: Exception) -> JSONResponse:
-        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-
-    app.add_exception_handler(store_trouble, unavailable)
+    @app.exception_handler(Exception)
+    async def unforeseen(_: Request, error: Exception) -> JSONResponse:
+        """The framework raises it again after this answer: `LastResort` stands outside."""
+        detail = "This failed in an unforeseen way. The gateway's log has the details."
+        return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
 
 class LastResort:
-    """What nobody foresaw is logged with its traceback and answered like every other problem."""
+    """What nobody foresaw is logged with its traceback here, and told to nobody else."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def sending(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
         try:
-            await self._app(scope, receive, sending)
-        except Exception:
+            await self._app(scope, receive, send)
+        except Exception:  # a request is supervised here: it was answered, and the gateway goes on
             log.exception("%s %s failed in an unforeseen way", scope["method"], scope["path"])
-            if begun:
-                raise
-            detail = "This failed in an unforeseen way. The gateway's log has the details."
-            await problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, detail)(scope, receive, send)
 
 
 def _wrong(place: tuple[int | str, ...], what: str) -> str:

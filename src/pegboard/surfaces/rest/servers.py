@@ -6,13 +6,14 @@ from typing import Annotated
 import anyio
 from fastapi import APIRouter, Header, Query
 
-from pegboard.core.catalogue import Starting
+from pegboard.core.catalogue import Health, Starting
 from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch
 from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operate import NotSaved
 from pegboard.ports import Stale
 
 from .bodies import ServerBody, SwitchBody
@@ -125,8 +126,13 @@ def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:
 async def _settled(board: Board, key: ServerKey, within: float) -> None:
     """Until the server has answered or failed, but not longer than `within` seconds."""
     with anyio.move_on_after(within), board.changed.listen() as bell:
-        while key in board.policy.servers and isinstance(board.catalogue.health(key), Starting | None):
+        while key in board.policy.servers and _is_undecided(board.catalogue.health(key)):
             await bell.wait()
+
+
+def _is_undecided(health: Health | None) -> bool:
+    """A second attempt tells that the first one failed."""
+    return health is None or (isinstance(health, Starting) and health.attempt <= 1)
 
 
 async def _done(gateway: Gateway, command: Command, if_match: str | None) -> None:
@@ -138,6 +144,8 @@ async def _done(gateway: Gateway, command: Command, if_match: str | None) -> Non
             raise Problem(HTTPStatus.BAD_REQUEST, f"If-Match {if_match[:40]!r} is not a policy version: send a number.")
         expecting = int(digits)
     match await gateway.operator.do(command, LOCAL, expecting=expecting):
+        case NotSaved(why):
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, why)
         case Rejected(why):
             raise Problem(HTTPStatus.CONFLICT, why)
         case Stale(current):

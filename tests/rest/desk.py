@@ -1,0 +1,61 @@
+"""An operator at the API of a gateway in memory: requests in, answers out, and the house behind them in reach."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from tests.core.boards import key, tool
+from tests.support.doubles import MemoryStore, Providers
+from tests.support.house import House, declared, opened
+
+from pegboard.core.policy import Declared
+from pegboard.core.tool import Tool
+from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.app import About, rest_app
+
+TOKEN = "the-start-up-token"
+ABOUT = About("/srv/pegboard.yaml", "/srv/data", "http://127.0.0.1:8460/mcp", "sqlite:////srv/data/pegboard.db")
+GITHUB, NOTES = key("dev~github"), key("docs~notes")
+TOOLS: Mapping[Any, tuple[Tool, ...]] = {
+    GITHUB: (tool(GITHUB, "read"), tool(GITHUB, "write")),
+    NOTES: (tool(NOTES, "jot"),),
+}
+
+
+@dataclass(frozen=True)
+class Desk:
+    house: House
+    client: httpx2.AsyncClient
+
+    async def ask(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        return await self.client.request(method, f"/api/v1{path}", **options)
+
+    async def get(self, path: str, **params: Any) -> Any:
+        """The body of an answer that must be a good one."""
+        answer = await self.ask("GET", path, params=params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@asynccontextmanager
+async def at_desk(
+    board: Declared | None = None, *, store: MemoryStore | None = None, token: str | None = TOKEN, settle: bool = True
+) -> AsyncIterator[Desk]:
+    board = declared(GITHUB, NOTES) if board is None else board
+    async with opened(board, Providers(TOOLS), store=store, settle=settle) as house:
+        app = rest_app(house.gateway, ABOUT, hashed(TOKEN))
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
+            yield Desk(house, client)
+
+
+def problem(answer: httpx2.Response) -> tuple[int, str]:
+    """The status and the sentence of a refusal, which must be a problem document."""
+    body = answer.json()
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert body.keys() >= {"type", "title", "status", "detail"}
+    assert body["status"] == answer.status_code
+    return answer.status_code, body["detail"]

@@ -1,0 +1,159 @@
+"""Who may use the API: whoever holds the token, and addresses this machine by a name of its own."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.responses import PlainTextResponse
+from tests.rest.desk import TOKEN, at_desk, problem
+
+from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.root import Root
+
+pytestmark = pytest.mark.anyio
+
+REFUSED = (
+    401,
+    "This is the operator's API. Send the start-up token from gateway.json in the data directory "
+    "as Authorization: Bearer TOKEN.",
+)
+
+
+@pytest.mark.behaviour("law.agents_cannot_widen")
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer wrong", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x", "Bearer \xff"]
+)
+async def test_without_the_token_nothing_is_told_and_nothing_is_done(header: str | None) -> None:
+    async with at_desk(token=None) as desk:
+        headers = {} if header is None else {"authorization": header.encode("latin-1")}
+        for method, path in (
+            ("GET", "/status"),
+            ("GET", "/openapi.json"),
+            ("GET", "/nothing"),
+            ("DELETE", "/servers/github"),
+            ("POST", "/servers/github/switch"),
+            ("POST", "/call"),
+        ):
+            answer = await desk.ask(method, path, headers=headers, content=b'{"on": false}' * (method == "POST"))
+            assert problem(answer) == REFUSED
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert desk.house.store.saves == []
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+async def test_the_token_opens_whatever_the_case_of_its_scheme(scheme: str) -> None:
+    async with at_desk(token=None) as desk:
+        answer = await desk.ask("GET", "/status", headers={"authorization": f"{scheme} {TOKEN} "})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "said"),
+    [
+        ("GET", "/nothing", (404, "Nothing is at /api/v1/nothing. What there is: /api/v1/openapi.json")),
+        ("GET", "/servers/", (404, "Nothing is at /api/v1/servers/. What there is: /api/v1/openapi.json")),
+        ("PATCH", "/servers", (405, "PATCH is not taken at /api/v1/servers. Use GET.")),
+    ],
+)
+async def test_what_is_not_there_is_a_problem_too(method: str, path: str, said: tuple[int, str]) -> None:
+    async with at_desk() as desk:
+        assert problem(await desk.ask(method, path)) == said
+
+
+async def test_an_unforeseen_failure_is_logged_and_answered_like_every_problem(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_desk() as desk:
+
+        def broken() -> bool:
+            raise ZeroDivisionError("swordfish")
+
+        monkeypatch.setattr(desk.house.gateway.roster, "log", lambda key: broken())
+        answer = await desk.ask("GET", "/servers/github/log")
+    assert problem(answer) == (500, "This failed in an unforeseen way. The gateway's log has the details.")
+    assert "GET /api/v1/servers/github/log failed in an unforeseen way" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+async def test_the_api_describes_itself() -> None:
+    async with at_desk() as desk:
+        described = await desk.get("/openapi.json")
+    paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
+    assert paths == {
+        ("GET", "/api/v1/status"),
+        ("GET", "/api/v1/doctor"),
+        ("POST", "/api/v1/diff"),
+        ("GET", "/api/v1/servers"),
+        ("POST", "/api/v1/servers"),
+        ("GET", "/api/v1/servers/{name}"),
+        ("DELETE", "/api/v1/servers/{name}"),
+        ("POST", "/api/v1/servers/{name}/switch"),
+        ("POST", "/api/v1/servers/{name}/restart"),
+        ("GET", "/api/v1/servers/{name}/log"),
+        ("POST", "/api/v1/toolsets/{name}/switch"),
+        ("GET", "/api/v1/tools"),
+        ("GET", "/api/v1/tools/show"),
+        ("GET", "/api/v1/why"),
+        ("POST", "/api/v1/call"),
+    }
+
+
+# The root before it
+
+
+def root(door: Door) -> Root:
+    def check(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+        refused = door.address_refusal(headers)
+        return None if refused is None else (refused.status, refused.message)
+
+    return Root(mcp=PlainTextResponse("mcp"), api=PlainTextResponse("api"), check=check)
+
+
+async def asked(app: Root, path: str, *, method: str = "GET", **headers: str) -> httpx2.Response:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8460") as client:
+        return await client.request(method, path, headers=headers)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/nothing"])
+async def test_a_foreign_host_or_origin_gets_nothing(path: str) -> None:
+    app = root(Door())
+    assert problem(await asked(app, path, host="evil.example"))[0] == 421
+    assert problem(await asked(app, path, host="evil.example:8460"))[0] == 421
+    assert problem(await asked(app, path, origin="https://evil.example"))[0] == 403
+    assert problem(await asked(app, path, origin="null"))[0] == 403
+
+
+async def test_names_of_this_machine_and_those_the_operator_gave_are_served() -> None:
+    app = root(Door(frozenset({"board.example"}), frozenset({"https://app.example"})))
+    for headers in (
+        {},
+        {"host": "localhost:8460"},
+        {"host": "[::1]:8460"},
+        {"host": "board.example:8460"},
+        {"origin": "http://localhost:5173"},
+        {"origin": "https://app.example"},
+    ):
+        assert (await asked(app, "/api/v1/status", **headers)).text == "api"
+
+
+async def test_a_header_that_is_given_twice_is_refused() -> None:
+    assert Door().address_refusal([(b"host", b"localhost"), (b"host", b"evil.example")]) is not None
+    refused = Door().address_refusal([(b"host", b"localhost"), (b"origin", b"null"), (b"origin", b"null")])
+    assert refused is not None
+    assert refused.status == 400
+
+
+async def test_the_root_hands_each_path_to_its_surface_and_answers_the_rest_itself() -> None:
+    app = root(Door())
+    assert (await asked(app, "/mcp", method="POST", host="evil.example")).text == "mcp", "it checks by itself"
+    assert (await asked(app, "/mcp/x")).text == "mcp"
+    assert (await asked(app, "/api/v1/x")).text == "api"
+    health = await asked(app, "/health")
+    assert (health.status_code, health.json()) == (200, {"status": "ok"})
+    assert problem(await asked(app, "/health", method="POST")) == (405, "Ask for /health with GET.")
+    assert problem(await asked(app, "/mcpx")) == (404, "Nothing is at '/mcpx'. MCP clients connect to /mcp.")
+    assert problem(await asked(app, "/")) == (404, "Nothing is at '/'. MCP clients connect to /mcp.")
+    strange: Any = json.loads((await asked(app, "/%1b%5b")).text)
+    assert strange["detail"] == "Nothing is at '/\\x1b['. MCP clients connect to /mcp."

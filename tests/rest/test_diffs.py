@@ -1,0 +1,56 @@
+"""The API holds another configuration against the one that is loaded, and changes nothing by it."""
+
+import pytest
+from tests.rest.desk import GITHUB, NOTES, at_desk, problem
+from tests.support.house import declared
+
+pytestmark = pytest.mark.anyio
+
+OTHER = """
+servers:
+  github: {command: x, toolset: dev, trust: open, disabled_tools: [write]}
+  fresh: {command: x}
+"""
+
+
+@pytest.mark.behaviour("cli.diff")
+async def test_what_would_change_is_told_and_nothing_changes() -> None:
+    async with at_desk(declared(GITHUB, NOTES)) as desk:
+        before = desk.house.board.policy
+        answer = await desk.ask("POST", "/diff", json={"file": "/srv/other.yaml", "text": OTHER})
+        body = answer.json()
+        assert desk.house.board.policy is before
+    assert answer.status_code == 200
+    assert body == {
+        "shifts": [
+            {
+                "id": "mcp:dev~github:write",
+                "before": {"verdict": "open"},
+                "after": {
+                    "verdict": "locked",
+                    "status": "disabled_by_config",
+                    "sentence": "mcp:dev~github:write is denied by the operator: "
+                    "among the disabled_tools of its server (other.yaml:3).",
+                    "remedy": "This is operator policy: only an edit of pegboard.yaml changes it.",
+                    "more": [],
+                },
+            }
+        ],
+        "goneServers": ["docs~notes"],
+        "newServers": ["fresh~fresh"],
+        "startedServers": [],
+        "changedServers": ["dev~github"],
+        "clashes": [],
+        "unknown": [],
+        "warnings": [],
+    }
+
+
+async def test_a_broken_file_is_refused_with_every_problem() -> None:
+    async with at_desk() as desk:
+        answer = await desk.ask("POST", "/diff", json={"file": "/srv/o.yaml", "text": "servrs: {}\ndeny: 7\n"})
+    assert problem(answer)[0] == 422
+    assert answer.json()["errors"] == [
+        "/srv/o.yaml:1: servrs: unknown key. Did you mean 'servers'?",
+        "/srv/o.yaml:2: deny: this must be a list, and it is 7.",
+    ]

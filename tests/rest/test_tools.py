@@ -1,0 +1,255 @@
+"""The tools by the API: every verdict, one tool in full, the trail of a decision, and a call."""
+
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+from tests.core.boards import key, tool
+from tests.rest.desk import GITHUB, NOTES, at_desk, problem
+from tests.support.house import PATIENCE, declared
+
+from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Declared, Denial
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import DeclaredAt, Trust
+from pegboard.core.tool import ToolSpec
+from pegboard.ports import Progress
+
+pytestmark = pytest.mark.anyio
+
+READ = "mcp:dev~github:read"
+DENIED = Denial(Pattern("*", "write"), DeclaredAt("pegboard.yaml", 9))
+
+
+def board() -> Declared:
+    grants = {PrincipalId("bob"): frozenset({ToolsetId("docs")})}
+    return replace(declared(GITHUB, NOTES), denials=(DENIED,), grants=grants)
+
+
+async def test_every_tool_is_listed_with_its_verdict() -> None:
+    async with at_desk(board()) as desk:
+        body = await desk.get("/tools")
+        assert body["tools"] == [
+            {
+                "id": READ,
+                "name": "read",
+                "wireName": "read",
+                "toolsetId": "dev",
+                "serverId": "github",
+                "verdict": "open",
+            },
+            {
+                "id": "mcp:dev~github:write",
+                "name": "write",
+                "wireName": "write",
+                "toolsetId": "dev",
+                "serverId": "github",
+                "verdict": "locked",
+                "status": "disabled_by_config",
+                "sentence": "mcp:dev~github:write is denied by the operator: deny pattern '*:write' (pegboard.yaml:9).",
+                "remedy": "This is operator policy: only an edit of pegboard.yaml changes it.",
+                "more": [],
+            },
+            {
+                "id": "mcp:docs~notes:jot",
+                "name": "jot",
+                "wireName": "jot",
+                "toolsetId": "docs",
+                "serverId": "notes",
+                "verdict": "open",
+            },
+        ]
+        assert (body["policyVersion"], body["notices"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("params", "left"),
+    [
+        ({"as": "bob"}, {"jot"}),
+        ({"toolsets": "docs"}, {"jot"}),
+        ({"toolsets": ["docs", "dev"], "disabled_tools": "jot"}, {"read", "write"}),
+        ({"toolsets": ""}, set()),
+        ({"toolsets": "", "enabled_tools": READ}, {"read"}),
+        ({"toolsets": "all"}, {"read", "write", "jot"}),
+        ({"as": "carol"}, {"read", "write", "jot"}),
+    ],
+)
+async def test_a_view_leaves_what_it_leaves(params: dict[str, Any], left: set[str]) -> None:
+    async with at_desk(board()) as desk:
+        tools = (await desk.get("/tools", **params))["tools"]
+        assert {one["name"] for one in tools if one["verdict"] != "absent"} == left
+        assert all(one["wireName"] is None for one in tools if one["verdict"] == "absent")
+
+
+@pytest.mark.behaviour("selection.errors_name_kind_and_near_matches")
+async def test_a_name_in_vain_is_refused_with_what_there_is() -> None:
+    async with at_desk(board()) as desk:
+        answer = await desk.ask("GET", "/tools", params={"toolsets": "dve", "enabled_tools": "raed"})
+        told = ["Unknown toolset 'dve'. Did you mean 'dev'?", "Unknown enabled tool 'raed'. Did you mean 'read'?"]
+        assert problem(answer) == (400, " ".join(told))
+        assert answer.json()["errors"] == told
+        assert answer.json()["offered"] == [READ, "mcp:dev~github:write", "mcp:docs~notes:jot"]
+        assert problem(await desk.ask("GET", "/tools", params={"tolsets": "x"}))[0] == 422
+
+
+async def test_one_tool_is_told_in_full_even_while_it_is_locked() -> None:
+    async with at_desk(declared(GITHUB, trust=Trust.STRICT)) as desk:
+        told = await desk.get("/tools/show", tool="read")
+        shown = tool(GITHUB, "read").spec
+        assert (told["verdict"], told["status"]) == ("locked", "pending_approval")
+        assert (told["description"], told["inputSchema"]) == (shown.description, dict(shown.input_schema))
+        assert (told["fingerprint"], told["approval"]) == (shown.fingerprint, None)
+
+
+@pytest.mark.behaviour("ids.shown_is_accepted")
+async def test_a_tool_is_named_by_id_by_its_wire_name_or_by_its_own_name_while_one_has_it() -> None:
+    other = key("ops~files")
+    async with at_desk(declared(GITHUB, other), settle=False) as desk:
+        odd = ToolSpec("a:b/c d", None, "")
+        desk.house.provider(other).lists(
+            tool(other, "read"), replace(tool(other, "x"), id=ToolId(other, "a:b/c d"), spec=odd)
+        )
+        await desk.house.until(lambda: len(desk.house.board.catalogue.tools) == 4)
+        tools = (await desk.get("/tools"))["tools"]
+        assert [one["wireName"] for one in tools][:1] == ["dev__read"]
+        for one in tools:
+            for name in (one["id"], one["wireName"]):
+                assert (await desk.get("/tools/show", tool=name))["id"] == one["id"]
+                assert (await desk.get("/why", tool=name))["id"] == one["id"]
+        assert problem(await desk.ask("GET", "/why", params={"tool": "read"})) == (
+            400,
+            "2 tools fit 'read': mcp:dev~github:read, mcp:ops~files:read. Name one by its id.",
+        )
+        assert problem(await desk.ask("GET", "/why", params={"tool": "ops:nothing*"}))[0] == 404
+        assert problem(await desk.ask("GET", "/why", params={"tool": "wriet"})) == (
+            404,
+            "Unknown tool 'wriet'. Did you mean 'write'? See: pegboard tools list",
+        )
+
+
+@pytest.mark.behaviour("explain.every_step", "explain.absent_names_the_step", "law.deciding_is_explaining")
+async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
+    selection = Selection(TheseToolsets(("dev",)))
+    async with at_desk(replace(board(), selection=selection)) as desk:
+        for one in (await desk.get("/tools"))["tools"]:
+            trail = await desk.get("/why", tool=one["id"])
+            assert trail["verdict"] == one["verdict"]
+            assert all(step["lets"] for step in trail["steps"]) == (one["verdict"] == "open")
+        absent = await desk.get("/why", tool="mcp:docs~notes:jot")
+        assert (absent["verdict"], absent["sentence"]) == ("absent", "The board's selection leaves it out.")
+        assert absent["steps"][0] == {
+            "asked": "Does the board's selection choose it?",
+            "lets": False,
+            "said": "no: toolsets dev",
+        }
+
+
+# Calling
+
+
+async def call(desk: Any, **body: object) -> Any:
+    answer = await desk.ask("POST", "/call", json={"tool": READ, **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.behaviour("cli.tools_call")
+async def test_a_call_passes_the_same_gate_as_any_clients_and_is_recorded() -> None:
+    async with at_desk(board()) as desk:
+        provider = desk.house.provider(GITHUB)
+        provider.answers["read"] = Returned(b'{"content":[{"type":"text","text":"hi"}],"odd":1}')
+        ended = await call(desk, arguments={"x": "1"})
+        assert ended == {"ended": "returned", "result": {"content": [{"type": "text", "text": "hi"}], "odd": 1}}
+        assert provider.calls[0].call.arguments == {"x": "1"}
+        locked = await call(desk, tool="write")
+        assert locked["ended"] == "disabled_by_config"
+        assert locked["sentence"].startswith("disabled_by_config: mcp:dev~github:write is denied by the operator")
+        absent = await call(desk, **{"as": "bob"})
+        assert (absent["ended"], len(provider.calls)) == ("unknown_tool", 1)
+        narrowed = await call(desk, toolsets=["docs"])
+        assert narrowed["ended"] == "unknown_tool"
+        records = [(record.call.client, record.call.principal) for record in desk.house.audit.records]
+        assert records == [("operator", LOCAL), ("operator", LOCAL), ("operator", "bob"), ("operator", LOCAL)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (
+            ToolFailed(b'{"content":[],"isError":true}'),
+            {"ended": "tool_failed", "result": {"content": [], "isError": True}},
+        ),
+        (
+            ProviderFailed("it fell over", may_have_run=True),
+            {"ended": "provider_failed", "sentence": "it fell over", "mayHaveRun": True},
+        ),
+    ],
+)
+async def test_each_outcome_is_told(outcome: Outcome, told: dict[str, object]) -> None:
+    async with at_desk() as desk:
+        desk.house.provider(GITHUB).answers["read"] = outcome
+        assert await call(desk) == told
+
+
+async def test_a_caller_that_leaves_gives_its_call_up() -> None:
+    async with at_desk() as desk:
+        begun, left = anyio.Event(), anyio.Event()
+
+        async def wait(admitted: Admitted, progress: Progress | None) -> Outcome:
+            begun.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                left.set()
+            raise AssertionError("unreachable")
+
+        desk.house.provider(GITHUB).answers["read"] = wait
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call, desk)
+                await begun.wait()
+                tasks.cancel_scope.cancel()
+            await left.wait()
+        assert desk.house.provider(GITHUB).given_up == 1
+
+
+async def test_a_client_that_closes_its_connection_gives_its_call_up() -> None:
+    """As a web server tells it: the request ends, and then the client is gone."""
+    async with at_desk() as desk:
+        begun, gone = anyio.Event(), anyio.Event()
+
+        async def wait(admitted: Admitted, progress: Progress | None) -> Outcome:
+            begun.set()
+            await anyio.sleep_forever()
+            raise AssertionError("unreachable")
+
+        desk.house.provider(GITHUB).answers["read"] = wait
+        sent: list[Any] = [{"type": "http.request", "body": b'{"tool": "read"}', "more_body": False}]
+
+        async def receive() -> Any:
+            if sent:
+                return sent.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        answered: list[Any] = []
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        transport = desk.client._transport
+        app: Any = transport.app  # type: ignore[attr-defined]  # the same application, without a client in between
+        headers = [
+            (b"authorization", desk.client.headers["authorization"].encode()),
+            (b"content-type", b"application/json"),
+        ]
+        scope = {"type": "http", "method": "POST", "path": "/api/v1/call", "headers": headers, "query_string": b""}
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(app, scope, receive, send)
+                await begun.wait()
+                gone.set()
+        assert desk.house.provider(GITHUB).given_up == 1
