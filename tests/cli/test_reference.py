@@ -1,0 +1,157 @@
+"""The pages of the reference say what the program, the core and the API do: no more, no less, in the same words."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from tests.core.boards import key, tool
+from tests.rest.desk import at_desk
+
+from pegboard.compose import Launcher
+from pegboard.core.catalogue import Down
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Switch
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import (
+    REMEDIES,
+    ChangedSinceApproval,
+    DeniedByPattern,
+    OwnerOff,
+    Quarantined,
+    Status,
+    SwitchedOff,
+    Unavailable,
+    Undetermined,
+    sentence,
+    status,
+)
+from pegboard.surfaces.cli.output import Exit
+from pegboard.surfaces.cli.tree import command_tree
+from pegboard.surfaces.mcp.view import HEADERS
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+SHARED = {"--config", "--data-dir", "--json", "--help"}
+
+
+def sections(page: str) -> Mapping[str, str]:
+    parts = re.split(r"^## (.+)$", (REFERENCE / page).read_text("utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of the tables in a text, without their heads."""
+    found: list[list[str]] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        is_head = number + 1 < len(lines) and lines[number + 1].startswith("|---")
+        if line.startswith("|") and not line.startswith("|---") and not is_head:
+            found.append([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return found
+
+
+def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    context = click.Context(command)
+    for each in command.list_commands(context):
+        inner = command.get_command(context, each)
+        assert inner is not None
+        yield from leaves(inner, f"{name} {each}")
+
+
+COMMANDS = dict(leaves(command_tree(Launcher), "pegboard"))
+
+
+def options(command: click.Command) -> set[str]:
+    return {
+        max(option.opts, key=len)
+        for option in command.get_params(click.Context(command))
+        if isinstance(option, click.Option)
+    }
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_told_and_no_other(name: str) -> None:
+    section = sections("cli.md")[name]
+    named = {word for word in re.findall(r"`(--[a-z-]+)", section) if word not in SHARED}
+    assert named == options(COMMANDS[name]) - SHARED
+
+
+def test_every_command_has_its_section_and_nothing_else_has() -> None:
+    assert {head for head in sections("cli.md") if head.startswith("pegboard ")} == {*COMMANDS}
+
+
+@pytest.mark.behaviour("cli.json_everywhere")
+def test_every_command_takes_what_every_command_has() -> None:
+    lacking = {name: SHARED - options(command) for name, command in COMMANDS.items() if SHARED - options(command)}
+    assert lacking == {
+        "pegboard stdio": {"--json"},
+        "pegboard version": {"--config", "--data-dir"},
+    }
+    told = {
+        word for row in rows(sections("cli.md")["What every command has"]) for word in re.findall(r"--[a-z-]+", row[0])
+    }
+    assert told == SHARED
+
+
+def test_every_option_says_what_it_is_for() -> None:
+    silent = [
+        f"{name} {option.opts[0]}"
+        for name, command in COMMANDS.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert silent == []
+    assert [name for name, command in COMMANDS.items() if not command.help] == []
+
+
+@pytest.mark.behaviour("cli.exit_codes")
+def test_every_exit_code_is_documented() -> None:
+    assert [int(row[0]) for row in rows(sections("cli.md")["Exit codes"])] == [int(code) for code in Exit]
+
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+DESK = key("desk~desk")
+READ, MOVE = ToolId(DESK, "read_note"), ToolId(DESK, "move_note")
+SPEC = tool(DESK, "read_note").spec
+EXAMPLES = (
+    OwnerOff(DESK, Switch(False, LOCAL, NOW, "too loud")),
+    Quarantined(DESK),
+    DeniedByPattern(MOVE, Pattern("*", "move_*"), DeclaredAt("pegboard.yaml", 38)),
+    SwitchedOff(READ, Switch(False, LOCAL, NOW)),
+    ChangedSinceApproval(READ, SPEC, SPEC),
+    Unavailable(DESK, Down(NOW, "exited with code 3")),
+    Undetermined(READ, "nothing is known of desk~desk"),
+)
+
+
+def test_the_statuses_are_told_in_their_order_with_their_own_sentences_and_remedies() -> None:
+    page = (REFERENCE / "statuses.md").read_text("utf-8")
+    told = [(row[0], row[2], row[3]) for row in rows(page)]
+    assert told == [(f"`{status(reason).value}`", sentence(reason), REMEDIES[status(reason)]) for reason in EXAMPLES]
+    assert [status(reason) for reason in EXAMPLES] == [*Status]
+
+
+@pytest.mark.anyio
+async def test_every_request_of_the_api_is_told() -> None:
+    async with at_desk() as desk:
+        described: Any = await desk.get("/openapi.json")
+    requests = {f"`{method.upper()} {path}`" for path, methods in described["paths"].items() for method in methods}
+    assert {row[0] for row in rows(sections("http.md")["The operator's API"])} == requests
+
+
+def test_every_narrowing_header_is_told_with_its_parameter() -> None:
+    told = {(row[0].strip("`").lower(), row[1].strip("`")) for row in rows(sections("http.md")["The MCP endpoint"])[6:]}
+    assert told == {(header, option) for header, option in HEADERS.items() if option != "dynamic"}
+
+
+def test_every_link_of_these_pages_leads_somewhere() -> None:
+    for page in ("cli.md", "statuses.md", "http.md"):
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", (REFERENCE / page).read_text("utf-8")):
+            assert (REFERENCE / target).exists(), f"{page} links to {target}"
