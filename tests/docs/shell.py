@@ -1,6 +1,7 @@
 """The command lines of the pages, held against what exists: the command tree, the Makefile, and nothing run."""
 
 import importlib.util
+import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from pegboard.surfaces.cli.link import Launch
 from pegboard.surfaces.cli.output import Ended
 from pegboard.surfaces.cli.tree import command_tree
 
-OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "pip", "rm"})
+OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "generate", "pip", "rm"})
+"""`generate` stands for a program of the reader's own."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _OPERATOR: Final = re.compile(r"[();<>|&]+")
 
@@ -58,7 +60,11 @@ def make_targets() -> set[str]:
 def pegboard_complaint(words: list[str]) -> str | None:
     """Reads the words as the program does, up to the moment at which the command would begin."""
     try:
-        with patch.object(click.Command, "invoke", lambda command, context: None):
+        # `-` takes the arguments of a call from standard input.
+        with (
+            patch("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{}"))),
+            patch.object(click.Command, "invoke", lambda command, context: None),
+        ):
             TREE.main(words, prog_name="pegboard", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError:
         return f"'{' '.join(words)}' is not a whole command"
@@ -72,7 +78,8 @@ def pegboard_complaint(words: list[str]) -> str | None:
 def mention_complaint(mention: str) -> str | None:
     """A command named within a sentence may lack its arguments, but it and every option in it must exist."""
     command: click.Command = TREE
-    for word in mention.split()[1:]:
+    # In a table a pipe is written with a backslash.
+    for word in mention.replace("\\|", "|").partition(" | ")[0].split()[1:]:
         inside = click.Context(command)
         if word.startswith("-"):
             known = {name for option in command.get_params(inside) for name in (*option.opts, *option.secondary_opts)}
