@@ -71,14 +71,15 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(options: Options, starts: Starts, *, follow: bool) -> AsyncIterator[House]:
+async def open_house(
+    options: Options, settings: "Settings | None", starts: Starts, *, follow: bool
+) -> AsyncIterator[House]:
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
     from pegboard.gateway.gateway import open_gateway
     from pegboard.store import StoreError, open_store
 
-    settings = _settings(options)
     directory = _data_dir(options)
     url = _store_url(settings, directory)
     retention = settings.audit if settings else Retention()
@@ -209,7 +210,7 @@ class Launcher:
             if running is not None:
                 yield running
                 return
-        async with open_house(options, starts, follow=False) as house:
+        async with open_house(options, _settings(options), starts, follow=False) as house:
             await tell_as_they_settle(house.gateway, tell, later="some servers have not answered; going on without")
             async with _in_process(house) as api:
                 yield api
@@ -233,13 +234,14 @@ class Launcher:
 async def _serve(options: Options, as_json: bool, listened: Event) -> int:
     from pegboard.surfaces.listen import CannotListen, bound
 
+    settings = _settings(options)
     with _alone(_data_dir(options)):
         try:
             listener = bound(options.host, options.port)
         except CannotListen as error:
             fail(Exit.FAILED, str(error))
         with listener:
-            async with open_house(options, _every_server, follow=True) as house:
+            async with open_house(options, settings, _every_server, follow=True) as house:
                 await _listen(house, options.host, listener, as_json, listened)
     return Exit.OK
 
@@ -329,6 +331,6 @@ async def _in_process(house: House) -> AsyncIterator[Api]:
 async def _stdio(options: Options) -> int:
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    async with open_house(options, _every_server, follow=True) as house:
+    async with open_house(options, _settings(options), _every_server, follow=True) as house:
         await serve_stdio(house.gateway)
     return Exit.OK
