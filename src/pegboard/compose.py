@@ -206,7 +206,7 @@ class Launcher:
         from pegboard.surfaces.cli.progress import tell_as_they_settle
 
         log_errors_briefly()
-        async with running_gateway(options) as running:
+        async with running_gateway(options, starts) as running:
             if running is not None:
                 yield running
                 return

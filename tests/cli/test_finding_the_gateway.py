@@ -7,18 +7,28 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 from tests.cli.terminal import Gateway, Pegboard, board, peer
 
 from pegboard.config import places
 from pegboard.surfaces.cli import client
 
-BOARD: dict[str, object] = {"servers": {"one": peer("many", "1", trust="open")}}
+BOARD: dict[str, object] = {
+    "servers": {"one": peer("many", "1", trust="open"), "slow": peer("slow_list", "0.5", trust="open")}
+}
 
 
 def test_a_command_asks_the_running_gateway(at_gateway: Pegboard) -> None:
     listed = at_gateway("servers", "list", "--json")
     assert (listed.json["gatewayRunning"], listed.err) == (True, "")
+
+
+def test_servers_that_are_just_starting_are_waited_for(at_gateway: Pegboard, gateway: Gateway) -> None:
+    token = {"authorization": f"Bearer {gateway.token}"}
+    assert httpx2.post(f"{gateway.url}/api/v1/servers/slow/restart", headers=token).status_code == 200
+    why = at_gateway("why", "mcp:slow~slow:echo", "--json").json
+    assert why["verdict"] == "open"
 
 
 def test_the_same_file_by_another_name_is_the_same(at_gateway: Pegboard, gateway: Gateway, home: Path) -> None:

@@ -163,7 +163,11 @@ def test_a_call_ends_with_a_code_for_how_it_ended(at_gateway: Pegboard) -> None:
     unknown = at_gateway("tools", "call", "ecko", "--json")
     assert (unknown.code, unknown.json) == (
         4,
-        {"error": "Unknown tool 'ecko'. Did you mean 'echo'? See: pegboard tools list", "exit": 4},
+        {
+            "error": "Unknown tool 'ecko'. Did you mean 'echo'? "
+            "Not up, so its tools are not known: broken~broken, resting~resting. See: pegboard tools list",
+            "exit": 4,
+        },
     )
     absent = at_gateway("tools", "call", "echo", "--toolsets", "three")
     assert (absent.code, absent.err) == (

@@ -356,9 +356,12 @@ async def test_the_status_tells_what_runs_and_from_what() -> None:
             "endpoint": ABOUT.endpoint,
             "store": ABOUT.store,
             "servers": 2,
+            "starting": [],
             "tools": sum(len(tools) for tools in TOOLS.values()),
             "openTools": 3,
             "notices": [],
             "droppedAuditRecords": 0,
         }
         assert await desk.get("/doctor") == {"findings": []}
+        await added(desk, command="x")
+        assert (await desk.get("/status"))["starting"] == ["extra~extra"]

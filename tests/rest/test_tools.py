@@ -130,6 +130,15 @@ async def test_a_tool_is_named_by_id_by_its_wire_name_or_by_its_own_name_while_o
         )
 
 
+async def test_a_tool_in_vain_may_belong_to_a_server_that_is_not_up() -> None:
+    async with at_desk(declared(GITHUB, key("ops~files")), settle=False) as desk:
+        await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})
+        assert problem(await desk.ask("GET", "/tools/show", params={"tool": "zzz"})) == (
+            404,
+            "Unknown tool 'zzz'. Not up, so its tools are not known: ops~files. See: pegboard tools list",
+        )
+
+
 @pytest.mark.behaviour("explain.every_step", "explain.absent_names_the_step", "law.deciding_is_explaining")
 async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
     selection = Selection(TheseToolsets(("dev",)))

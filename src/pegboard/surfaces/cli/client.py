@@ -13,12 +13,15 @@ import httpx2
 from pegboard import __version__
 from pegboard.config import places
 
-from .link import Answer, Options, Params
+from .link import Answer, Options, Params, Starts
 from .output import Exit, fail, tell
+from .waiting import told_when_slow
 
 ANSWERS_WITHIN: Final = 5.0
 """Seconds. A gateway that is well tells its status in milliseconds."""
 STARTS_WITHIN: Final = 20.0
+SETTLES_WITHIN: Final = 40
+"""Seconds: a little over the usual deadline of a server's start."""
 _ASK_AGAIN: Final = 0.1
 _PATIENCE: Final = httpx2.Timeout(90, connect=ANSWERS_WITHIN)
 _CALL: Final = httpx2.Timeout(None, connect=ANSWERS_WITHIN)
@@ -63,8 +66,11 @@ class HttpApi:
 
 
 @asynccontextmanager
-async def running_gateway(options: Options) -> AsyncIterator[HttpApi | None]:
-    """`None` when none runs on this data directory, or it serves another configuration than the one that was named."""
+async def running_gateway(options: Options, starts: Starts) -> AsyncIterator[HttpApi | None]:
+    """`None` when none runs on this data directory, or it serves another configuration than the one that was named.
+
+    Servers that the command needs and that are just starting are waited for, as if the command had started them.
+    """
     directory = places.data_directory(options.data_dir, os.environ)
     # Whatever a killed gateway left behind, only a living one holds the lock: nobody else is sent a token.
     if not places.is_held(directory):
@@ -81,7 +87,14 @@ async def running_gateway(options: Options) -> AsyncIterator[HttpApi | None]:
     ) as client:
         api = HttpApi(client, f"the gateway at {address.url}", running=True)
         status = await _status(api, address, directory)
-        yield api if _is_meant(options, status) else None
+        if not _is_meant(options, status):
+            yield None
+            return
+        needed = [key for key in status.get("starting", []) if starts(key, key.partition("~")[2])]
+        with told_when_slow(", ".join(needed)):
+            for key in needed:
+                await api.request("GET", f"/servers/{key}", params=[("settle", str(SETTLES_WITHIN))])
+        yield api
 
 
 async def _address(directory: Path) -> places.Address:

@@ -1,8 +1,6 @@
 """The options that many commands share, and the way from a command to the gateway."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -10,15 +8,13 @@ from typing import Any, Final, TypeAlias, cast
 import click
 
 from .link import Answer, Api, Launch, Options, Starts
-from .output import Exit, fail, tell
+from .output import Exit, fail
 from .running import run_to_end
 from .text import is_unicode
+from .waiting import told_when_slow
 
 Given: TypeAlias = Mapping[str, Any]
 Command: TypeAlias = Callable[..., Coroutine[Any, Any, int | None]]
-
-SLOW: Final = 2.0
-"""Seconds after which a person wants to know that something still happens."""
 
 config_option = click.option(
     "--config",
@@ -127,22 +123,13 @@ async def asked(
 
     `waiting` is what a person is told to be waited for; `misfit` is the exit code when the body was refused.
     """
-    with told_when_slow(f"  … waiting for {waiting}"):
+    with told_when_slow(waiting):
         answer: Answer = await api.request(method, path, params=params or [], body=body)
     if answer.status >= 400:
         more: dict[str, object] = {key: answer.body[key] for key in _TOLD if key in answer.body}
         code = misfit if answer.status == 422 else _CODES.get(answer.status, Exit.FAILED)
         fail(code, str(answer.body.get("detail", answer.body)), more)
     return answer.body
-
-
-@contextmanager
-def told_when_slow(text: str) -> Iterator[None]:
-    later = asyncio.get_running_loop().call_later(SLOW, tell, text)
-    try:
-        yield
-    finally:
-        later.cancel()
 
 
 def _check_texts(given: Given) -> None:

@@ -1,22 +1,20 @@
 """A server that was just started, watched until it has answered or failed."""
 
-from typing import Any, Final
+from typing import Any
 
 from pegboard.config.places import FILE_NAME
 
+from .client import SETTLES_WITHIN
 from .link import Api
 from .options import asked
 from .text import one_line
-
-PATIENCE: Final = 40
-"""Seconds: a little over the usual deadline of a start."""
 
 
 async def settled(api: Api, server: dict[str, Any]) -> dict[str, Any]:
     """The server as it is once it is up or down. Without a running gateway there is nothing to wait for."""
     if not api.running or not server["on"]:
         return server
-    params = [("settle", str(PATIENCE))]
+    params = [("settle", str(SETTLES_WITHIN))]
     return await asked(api, "GET", f"/servers/{server['id']}", params=params, waiting=f"{server['id']} to start")
 
 

@@ -12,6 +12,7 @@ from pegboard.gateway.gateway import Gateway
 
 from .access import TokenGate
 from .diffs import diff_routes
+from .health import is_first_start
 from .problems import LastResort, answer_problems
 from .servers import server_routes
 from .shapes import Shape, notices_shape
@@ -60,6 +61,9 @@ def routed(gateway: Gateway, about: About) -> FastAPI:
             "endpoint": about.endpoint,
             "store": about.store,
             "servers": len(board.policy.servers),
+            "starting": [
+                str(source) for source, word in board.catalogue.listings.items() if is_first_start(word.health)
+            ],
             "tools": len(board.catalogue.tools),
             "openTools": sum(1 for _ in board.resolution(View()).open()),
             "notices": notices_shape(board.notices),

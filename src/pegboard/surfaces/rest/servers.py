@@ -3,20 +3,18 @@
 from http import HTTPStatus
 from typing import Annotated
 
-import anyio
 from fastapi import APIRouter, Header, Query
 
-from pegboard.core.catalogue import Health, Starting
 from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch
 from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.view import View
-from pegboard.gateway.board import Board
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import Stale
 
 from .bodies import ServerBody, SwitchBody
+from .health import settled
 from .installing import Misfit, installing
 from .problems import Problem
 from .shapes import Shape, notices_shape, server_shape
@@ -58,7 +56,7 @@ def server_routes(gateway: Gateway) -> APIRouter:
     async def show(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
         """One server. With `settle`, the answer waits so many seconds for a server that is starting."""
         key = server_named(gateway, name)
-        await _settled(board, key, settle)
+        await settled(board, key, settle)
         return listed(key)
 
     @routes.delete("/servers/{name}")
@@ -121,18 +119,6 @@ def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:
     near = closest(name, toolsets)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
     raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")
-
-
-async def _settled(board: Board, key: ServerKey, within: float) -> None:
-    """Until the server has answered or failed, but not longer than `within` seconds."""
-    with anyio.move_on_after(within), board.changed.listen() as bell:
-        while key in board.policy.servers and _is_undecided(board.catalogue.health(key)):
-            await bell.wait()
-
-
-def _is_undecided(health: Health | None) -> bool:
-    """A second attempt tells that the first one failed."""
-    return health is None or (isinstance(health, Starting) and health.attempt <= 1)
 
 
 async def _done(gateway: Gateway, command: Command, if_match: str | None) -> None:

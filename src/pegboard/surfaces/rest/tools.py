@@ -19,6 +19,7 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
+from pegboard.core.catalogue import Up
 from pegboard.core.explain import explain
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, find, reference
@@ -95,13 +96,21 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
         return id
     found = find(reference(text), directory(gateway.board.catalogue, gateway.board.policy), Kind.TOOL)
     if isinstance(found, Unknown):
-        raise Problem(HTTPStatus.NOT_FOUND, f"{found} See: pegboard tools list")
+        raise Problem(HTTPStatus.NOT_FOUND, f"{found}{_unheard(gateway)} See: pegboard tools list")
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Problem(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}. See: pegboard tools list")
+        raise Problem(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}.{_unheard(gateway)} See: pegboard tools list")
     ids = ", ".join(str(id) for id in found[:10])
     raise Problem(HTTPStatus.BAD_REQUEST, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.")
+
+
+def _unheard(gateway: Gateway) -> str:
+    """A tool that is looked for in vain may belong to a server that has not listed any yet."""
+    listings = gateway.board.catalogue.listings
+    silent = [str(source) for source, word in listings.items() if not word.tools and not isinstance(word.health, Up)]
+    told = ", ".join(silent[:5]) + (" and others" if len(silent) > 5 else "")
+    return f" Not up, so its tools are not known: {told}." if silent else ""
 
 
 async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:

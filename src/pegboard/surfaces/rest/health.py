@@ -1,0 +1,23 @@
+"""Waiting for servers: which of them have not said yet whether they are well."""
+
+import anyio
+
+from pegboard.core.catalogue import Health, Starting
+from pegboard.core.ids import ServerKey
+from pegboard.gateway.board import Board
+
+
+def is_first_start(health: Health) -> bool:
+    """A second attempt tells that the first one failed."""
+    return isinstance(health, Starting) and health.attempt <= 1
+
+
+async def settled(board: Board, key: ServerKey, within: float) -> None:
+    """Until the server has answered or failed, or is no more; but not longer than `within` seconds."""
+    with anyio.move_on_after(within), board.changed.listen() as bell:
+        while key in board.policy.servers and _is_undecided(board.catalogue.health(key)):
+            await bell.wait()
+
+
+def _is_undecided(health: Health | None) -> bool:
+    return health is None or is_first_start(health)
