@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final, NoReturn
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -269,7 +270,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
 
     url = reachable(host, listener.getsockname()[1])
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
-    door = _door(house, host)
+    door = _door(house, url)
     mcp = McpHttp(house.gateway, door)
     root = Root(mcp=mcp, api=_rest(house, endpoint, token), check=partial(_address_refusal, door))
     async with mcp.running(), Listening(root, listener, mcp.end_streams) as listening:
@@ -291,14 +292,13 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             places.forget_address(house.data_dir, os.getpid())
 
 
-def _door(house: House, host: str) -> "Door":
+def _door(house: House, url: str) -> "Door":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import Callers
     from pegboard.surfaces.mcp.door import Door
 
     callers = house.settings.gateway if house.settings else Callers()
-    own = f"[{host}]" if ":" in host else host
-    return Door(frozenset({*callers.hosts, own}), frozenset(callers.origins))
+    return Door(frozenset({*callers.hosts, urlsplit(url).netloc}), frozenset(callers.origins))
 
 
 def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
