@@ -57,7 +57,7 @@ async def test_the_demo_board_names_only_servers_and_tools_that_exist(tmp_path: 
     assert list(board) == ["servers", "deny", "selection"]
     tools: dict[str, list[str]] = {}
     for name, declared in board["servers"].items():
-        assert declared["command"] == "${PYTHON_FOR_DEMO:-python3}"
+        assert declared["command"] == "${PYTHON_FOR_DEMO:-../../.venv/bin/python}"
         assert (FOLDER / declared["cwd"]).samefile(FOLDER)
         async with client_of(declared["args"][0], {"DESK_DIR": str(tmp_path)}) as client:
             tools[name] = [tool.name for tool in (await client.list_tools()).tools]

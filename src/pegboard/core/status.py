@@ -161,11 +161,11 @@ def sentence(reason: Reason) -> str:
 
 
 REMEDIES: Final = {
-    Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable SERVER, or in the UI.",
-    Status.SERVER_QUARANTINED: "Ask the user to review the server in the UI.",
+    Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable SERVER",
+    Status.SERVER_QUARANTINED: "Ask the user to review the server; it is not started before.",
     Status.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
-    Status.DISABLED_BY_USER: "Ask the user to switch the tool on again in the UI.",
-    Status.PENDING_APPROVAL: "Ask the user to review the difference and approve the tool in the UI.",
+    Status.DISABLED_BY_USER: "Ask the user to switch the tool on again: pegboard tools enable TOOL",
+    Status.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard tools approve TOOL",
     Status.SERVER_UNAVAILABLE: (
         "Try again in a moment; if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
     ),

@@ -86,6 +86,6 @@ def _waiting(board: Board) -> Iterator[Finding]:
         yield Finding(
             "approvals",
             f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {first}.",
-            f"pegboard tools show {first}   If you trust all that its server will ever list: trust: open",
+            f"pegboard tools approve {first}",
             grave=False,
         )

@@ -87,17 +87,22 @@ async def show(
     if as_json:
         document(body)
         return
-    say(f"{body['id']}\n  {verdict_line(body)}")
+    say(described(body))
+
+
+def described(body: dict[str, Any]) -> str:
+    lines = [body["id"], f"  {verdict_line(body)}"]
     if body.get("remedy"):
-        say(f"  {body['remedy']}")
+        lines.append(f"  {body['remedy']}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
         if body.get(key):
-            say(f"  {label}: {body[key]}")
+            lines.append(f"  {label}: {body[key]}")
     if body["description"]:
-        say(f"\n{body['description']}")
+        lines.append(f"\n{body['description']}")
     for label, key in (("takes", "inputSchema"), ("returns", "outputSchema"), ("annotations", "annotations")):
         if body.get(key):
-            say(f"\n{label}:\n{json.dumps(body[key], indent=2, ensure_ascii=False)}")
+            lines.append(f"\n{label}:\n{json.dumps(body[key], indent=2, ensure_ascii=False)}")
+    return "\n".join(lines)
 
 
 def _servers_of_call(given: Given) -> Starts:

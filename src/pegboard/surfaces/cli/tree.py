@@ -16,7 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "serve": "run:serve",
         "stdio": "run:stdio",
         "servers": "servers:servers",
-        "tools": "tools:tools",
+        "tools": "deciding:tools",
         "why": "why:why",
         "import": "imports:import_servers",
         "doctor": "doctor:doctor",

@@ -11,6 +11,7 @@ from pegboard.gateway.doctor import diagnose
 from pegboard.gateway.gateway import Gateway
 
 from .access import TokenGate
+from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .problems import LastResort, answer_problems
@@ -47,6 +48,7 @@ def routed(gateway: Gateway, about: About) -> FastAPI:
     answer_problems(app)
     app.include_router(server_routes(gateway), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
+    app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"])

@@ -52,6 +52,17 @@ class SwitchBody(_Body):
     note: Annotated[str, Field(max_length=500)] = ""
 
 
+class ToolSwitchBody(SwitchBody):
+    tool: Name
+
+
+class ApproveBody(_Body):
+    """Names the fingerprint that was read, so that nothing is approved unseen."""
+
+    tool: Name
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
 class ViewQuery(_Body):
     """Whose view, and how narrow. Absent `toolsets` means all of them; given but empty means none."""
 

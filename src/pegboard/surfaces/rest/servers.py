@@ -3,23 +3,20 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 
-from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch
+from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
 from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.operate import NotSaved
-from pegboard.ports import Stale
 
 from .bodies import ServerBody, SwitchBody
+from .deciding import Version, done
 from .health import settled
 from .installing import Misfit, installing
 from .problems import Problem
 from .shapes import Shape, notices_shape, server_shape
-
-Version = Annotated[str | None, Header(alias="If-Match", description="The policy version you looked at.")]
 
 
 def server_routes(gateway: Gateway) -> APIRouter:
@@ -49,7 +46,7 @@ def server_routes(gateway: Gateway) -> APIRouter:
         if isinstance(made, Misfit):
             told = list(made.problems)
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
-        await _done(gateway, AddServer(made.server, made.toolset), if_match)
+        await done(gateway, AddServer(made.server, made.toolset), if_match)
         return {**listed(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
@@ -63,21 +60,21 @@ def server_routes(gateway: Gateway) -> APIRouter:
     async def remove(name: str, if_match: Version = None) -> Shape:
         """Take an installed server away."""
         key = server_named(gateway, name)
-        await _done(gateway, RemoveServer(key), if_match)
+        await done(gateway, RemoveServer(key), if_match)
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")
     async def switch(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
         """Switch a server on or off."""
         key = server_named(gateway, name)
-        await _done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
+        await done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
         return listed(key)
 
     @routes.post("/toolsets/{name}/switch")
     async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
         """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
         id = _toolset_named(gateway, name)
-        await _done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
+        await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
         return {"toolsetId": id, "on": body.on}
 
     @routes.post("/servers/{name}/restart")
@@ -119,26 +116,3 @@ def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:
     near = closest(name, toolsets)
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
     raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")
-
-
-async def _done(gateway: Gateway, command: Command, if_match: str | None) -> None:
-    """`If-Match` carries the policy version a person looked at; without it the command stands on what is true now."""
-    expecting: int | None = None
-    if if_match is not None:
-        digits = if_match.strip().removeprefix("W/").strip('"')
-        if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:
-            raise Problem(HTTPStatus.BAD_REQUEST, f"If-Match {if_match[:40]!r} is not a policy version: send a number.")
-        expecting = int(digits)
-    match await gateway.operator.do(command, LOCAL, expecting=expecting):
-        case NotSaved(why):
-            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, why)
-        case Rejected(why):
-            raise Problem(HTTPStatus.CONFLICT, why)
-        case Stale(current):
-            raise Problem(
-                HTTPStatus.PRECONDITION_FAILED,
-                f"The policy is at version {current} now. Look at it again before you decide.",
-                {"policyVersion": current},
-            )
-        case _:
-            gateway.roster.follow(gateway.board.policy)

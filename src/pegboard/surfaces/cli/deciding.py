@@ -1,0 +1,62 @@
+"""`pegboard tools enable|disable|approve`: what a person decides about one tool."""
+
+import sys
+from typing import Any
+
+import click
+
+from .link import Api
+from .options import asked, asks, every_server
+from .output import Exit, document, fail, say
+from .tools import described, tools
+
+
+@tools.command("enable")
+@click.argument("tool")
+@asks(every_server)
+async def enable(api: Api, tool: str, *, as_json: bool) -> None:
+    """Switch a tool on."""
+    await _switched(api, tool, True, "", as_json=as_json)
+
+
+@tools.command("disable")
+@click.argument("tool")
+@click.option("--note", default="", help="Why, for whoever asks later.")
+@asks(every_server)
+async def disable(api: Api, tool: str, note: str, *, as_json: bool) -> None:
+    """Switch a tool off. It stays on the board, locked."""
+    await _switched(api, tool, False, note, as_json=as_json)
+
+
+@tools.command("approve")
+@click.argument("tool")
+@click.option(
+    "--read", "fingerprint", help="The fingerprint you read in tools show; without it you are shown and asked."
+)
+@asks(every_server)
+async def approve(api: Api, tool: str, fingerprint: str | None, *, as_json: bool) -> None:
+    """Approve a tool exactly as it is now. Any later change locks it again."""
+    if fingerprint is None:
+        fingerprint = _agreed(await asked(api, "GET", "/tools/show", params=[("tool", tool)]), as_json=as_json)
+    body = await asked(api, "POST", "/tools/approve", body={"tool": tool, "fingerprint": fingerprint})
+    document(body) if as_json else say(f"{body['id']} is approved as it was read.")
+
+
+def _agreed(body: dict[str, Any], *, as_json: bool) -> str:
+    """A person reads it here and says yes; a program must name what was read."""
+    fingerprint = str(body["fingerprint"])
+    if as_json or not sys.stdin.isatty():
+        fail(
+            Exit.USAGE,
+            f"an approval names what was read. See: pegboard tools show {body['id']}. "
+            f"Then: pegboard tools approve {body['id']} --read {fingerprint}",
+        )
+    say(described(body))
+    if not click.confirm("\nApprove it exactly so?"):
+        fail(Exit.REFUSED, "not approved; nothing was changed.")
+    return fingerprint
+
+
+async def _switched(api: Api, tool: str, on: bool, note: str, *, as_json: bool) -> None:
+    body = await asked(api, "POST", "/tools/switch", body={"tool": tool, "on": on, "note": note})
+    document(body) if as_json else say(f"{body['id']} is switched {'on' if on else 'off'}.")
