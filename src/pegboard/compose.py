@@ -170,18 +170,16 @@ async def _follow_file(settings: "Settings", gateway: "Gateway") -> None:
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""
-        problems = (
-            [str(problem) for problem in loaded.problems]
-            if isinstance(loaded, Broken)
-            else await gateway.operator.redeclare(loaded.declared)
-        )
-        if problems or isinstance(loaded, Broken):
-            text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", *problems))
+        if isinstance(loaded, Broken):
+            text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
             gateway.board.notice(Notice(CONFIG_NOTICE, text, now()))
             log.error("%s", text)
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
-        log.info("%s was loaded again.", path)
+        if clashing := await gateway.operator.redeclare(loaded.declared):
+            log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
+        else:
+            log.info("%s was loaded again.", path)
         if late := _read_at_start_only(settings, loaded):
             text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
             gateway.board.notice(Notice(RESTART_NOTICE, text, now()))

@@ -287,9 +287,25 @@ async def test_a_declaration_that_clashes_with_what_is_installed_touches_neither
     before = at.board.policy
     assert await at.operator.redeclare(declared(GITHUB, NOTES)) == (CLASH,)
     assert at.board.policy is before
+    assert at.board.notices["clash docs~notes"].text == CLASH
+
+
+async def test_a_declaration_that_clashed_is_taken_over_when_what_it_clashed_with_is_removed() -> None:
+    at = desk()
+    await at.operator.do(ADD_NOTES, ME)
+    await at.operator.redeclare(declared(GITHUB, NOTES))
     await at.operator.do(RemoveServer(NOTES), ME)
-    assert await at.operator.redeclare(declared(GITHUB, NOTES)) == ()
-    assert set(at.board.policy.servers) == {GITHUB, NOTES}
+    assert at.board.policy.declared == declared(GITHUB, NOTES)
+    assert dict(at.board.notices) == {}
+
+
+async def test_a_declaration_that_waits_gives_way_to_the_next_one() -> None:
+    at = desk()
+    await at.operator.do(ADD_NOTES, ME)
+    await at.operator.redeclare(declared(GITHUB, NOTES))
+    assert await at.operator.redeclare(declared(GITHUB)) == ()
+    assert at.board.policy.declared == declared(GITHUB)
+    assert dict(at.board.notices) == {}
 
 
 @pytest.mark.behaviour("toolsets.declared_and_installed_clash")

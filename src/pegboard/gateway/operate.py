@@ -42,6 +42,7 @@ class Operator:
         self._store = store
         self._clock = clock
         self._turn = anyio.Lock()
+        self._waiting: Declared | None = None
         self._away = False
         self.doubt = Listener()
         """Rings when a save got no answer: the store may hold more than the board, so it must be loaded again."""
@@ -61,12 +62,14 @@ class Operator:
             await self._reload()
 
     async def redeclare(self, declared: Declared) -> tuple[str, ...]:
-        """The operator's file changed. A clash with what people installed leaves both as they are, and is told."""
+        """The operator's file changed. A clash with what people installed leaves both as they are, and is told.
+
+        The declaration then waits: it is taken over as soon as a person has removed what it clashes with.
+        """
         async with self._turn:
-            clashing = clashes(declared, self._board.policy.decided)
-            if not clashing:
-                self._decide(replace(self._board.policy, declared=declared))
-            return tuple(str(clash) for clash in clashing)
+            self._waiting = declared
+            self._decide(self._board.policy)
+            return () if self._waiting is None else tuple(map(str, clashes(declared, self._board.policy.decided)))
 
     async def see(self, word: Callable[[], Listing | None]) -> None:
         """Hang a provider's latest word, if it still has one. First sight is recorded before, so that no tool flickers.
@@ -148,13 +151,16 @@ class Operator:
         self._decide(replace(self._board.policy, decided=decided))
 
     def _decide(self, policy: Policy) -> None:
+        if self._waiting is not None and not clashes(self._waiting, policy.decided):
+            policy, self._waiting = replace(policy, declared=self._waiting), None
         self._board.decide(policy)
         self._tell_clashes()
 
     def _tell_clashes(self) -> None:
-        """A clash that was there at the start is told for as long as it lasts."""
+        """A clash is told for as long as it lasts: of the file that holds, and of one that waits."""
         policy = self._board.policy
-        told = {f"{_CLASH}{clash.id}": str(clash) for clash in clashes(policy.declared, policy.decided)}
+        files = (policy.declared,) if self._waiting is None else (policy.declared, self._waiting)
+        told = {f"{_CLASH}{clash.id}": str(clash) for file in files for clash in clashes(file, policy.decided)}
         for subject in self._board.notices:
             if subject.startswith(_CLASH) and subject not in told:
                 self._board.forget_notice(subject)
