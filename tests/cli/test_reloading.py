@@ -40,8 +40,9 @@ def test_a_good_edit_is_loaded_and_a_broken_one_is_told_everywhere_until_it_is_m
         )
         assert [(notice["subject"], notice["text"]) for notice in broken["notices"]] == [("configuration", told)]
         assert len(broken["servers"]) == 2
-        assert pegboard("servers", "list").err == f"! {told}\n"
-        assert pegboard("tools", "list").err == f"! {told}\n"
+        shown = "! " + told.replace("\n", "\n  ") + "\n"
+        assert pegboard("servers", "list").err == shown
+        assert pegboard("tools", "list").err == shown
         doctor = pegboard("doctor", "--json")
         assert doctor.code == 1
         assert [finding["what"] for finding in doctor.json["findings"]] == [told]

@@ -13,6 +13,7 @@ from .options import asked, config_option, data_dir_option, every_server, json_o
 from .output import Ended, Exit, document, say, unwrapped
 from .running import run_to_end
 from .survey import directory_findings, file_finding, file_report
+from .text import hanging
 
 
 @dataclass
@@ -88,6 +89,6 @@ def _show(board: _Board, directory: Path, findings: list[Finding]) -> None:
     say(f"gateway        {'running' if board.running else 'not running; start it: pegboard serve'}")
     say()
     for finding in findings:
-        say(f"{'✗' if finding.grave else '!'} {finding.what}\n    → {finding.mend}")
+        say(f"{'✗' if finding.grave else '!'} {hanging(finding.what)}\n    → {finding.mend}")
     if not findings:
         say("✓ Nothing is wrong.")

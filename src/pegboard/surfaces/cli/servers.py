@@ -12,7 +12,7 @@ from .link import Api
 from .options import asked, asks, the_server
 from .output import Exit, document, fail, say, tell
 from .starting import settled, state_now, tally
-from .text import table
+from .text import hanging, table
 
 
 @click.group()
@@ -32,7 +32,7 @@ async def list_servers(api: Api, *, as_json: bool) -> None:
         document({**body, "gatewayRunning": api.running})
         return
     for notice in body["notices"]:
-        tell(f"! {notice['text']}")
+        tell(f"! {hanging(notice['text'])}")
     if not api.running:
         tell("No gateway is running here; this is what the store and the file say. Start it: pegboard serve")
     if not body["servers"]:

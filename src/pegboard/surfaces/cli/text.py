@@ -27,6 +27,11 @@ def one_line(text: str) -> str:
     return clean(text).replace("\n", " ").replace("\t", " ")
 
 
+def hanging(text: str) -> str:
+    """What follows a mark of one character: its further lines stand under its first."""
+    return text.replace("\n", "\n  ")
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Columns as wide as they need to be; the last one runs on."""
     lines = [tuple(head), *(tuple(one_line(cell) for cell in row) for row in rows)]

@@ -12,7 +12,7 @@ from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell
 from .pairs import json_object, json_pairs
 from .result import result_text
-from .text import table
+from .text import hanging, table
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
@@ -54,7 +54,7 @@ async def list_tools(
         document(body)
         return
     for notice in body["notices"]:
-        tell(f"! {notice['text']}")
+        tell(f"! {hanging(notice['text'])}")
     if not body["tools"]:
         say("No tools. See: pegboard servers list, pegboard doctor")
         return
