@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
+from mcp import MCPError
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, http_client, served
 from tests.surfaces.mcp.raw import (
@@ -29,7 +30,12 @@ from pegboard.surfaces.mcp.http import McpHttp
 
 pytestmark = pytest.mark.anyio
 
-DOOR = Door(hosts=frozenset({"Tools.Example"}), origins=frozenset({"https://app.example/"}), largest_body=1_000_000)
+DOOR = Door(
+    hosts=frozenset({"Tools.Example"}),
+    origins=frozenset({"https://app.example/"}),
+    largest_body=1_000_000,
+    most_discarded=5_000_000,
+)
 
 
 class Endpoint:
@@ -135,16 +141,29 @@ async def test_a_version_that_nobody_knows_is_told_which_there_are(endpoint: End
     )
 
 
-async def test_a_body_that_says_it_is_too_large_is_not_read(endpoint: Endpoint) -> None:
+TOO_LARGE = "The body is larger than 1000000 bytes. Send less at once, or pass a reference instead."
+
+
+async def test_a_body_that_says_it_is_too_large_is_refused_and_its_connection_kept(endpoint: Endpoint) -> None:
     answer = await endpoint.post(b"x" * 1_000_001)
-    assert error_of(answer) == (
-        413,
-        INVALID_REQUEST,
-        "The body is larger than 1000000 bytes. Send less at once, or pass a reference instead.",
-    )
+    assert error_of(answer) == (413, INVALID_REQUEST, TOO_LARGE)
+    assert "connection" not in answer.headers
 
 
-async def test_a_body_that_turns_out_too_large_is_not_kept(endpoint: Endpoint) -> None:
+@pytest.mark.parametrize("pieces", [11, 25])
+async def test_a_body_that_turns_out_too_large_is_refused_and_its_connection_kept(
+    pieces: int, endpoint: Endpoint
+) -> None:
+    async def much() -> AsyncIterator[bytes]:
+        for _ in range(pieces):
+            yield b" " * 100_000
+
+    answer = await endpoint.http.post(endpoint.url, content=much(), headers=ACCEPT)
+    assert error_of(answer) == (413, INVALID_REQUEST, TOO_LARGE)
+    assert "connection" not in answer.headers
+
+
+async def test_a_body_without_end_is_read_only_so_far(endpoint: Endpoint) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield b" " * 100_000
@@ -154,7 +173,49 @@ async def test_a_body_that_turns_out_too_large_is_not_kept(endpoint: Endpoint) -
         answer = await endpoint.http.post(endpoint.url, content=endless(), headers=ACCEPT)
     except httpx2.TransportError:
         return
-    assert answer.status_code == 413
+    assert (answer.status_code, answer.headers["connection"]) == (413, "close")
+
+
+def announced(*more: str) -> bytes:
+    """The head of a request whose body is yet to come."""
+    lines = ["Host: localhost", *(f"{name}: {value}" for name, value in ACCEPT.items())]
+    return "\r\n".join(["POST /mcp HTTP/1.1", *lines, *more, "", ""]).encode()
+
+
+async def test_a_body_far_too_large_is_refused_before_it_comes(endpoint: Endpoint) -> None:
+    said = await spoken(endpoint.url, announced(f"Content-Length: {DOOR.most_discarded + 1}"))
+    assert (said.partition(b"\r\n")[0], TOO_LARGE.encode() in said) == (b"HTTP/1.1 413 Request Entity Too Large", True)
+
+
+async def test_who_asks_before_sending_too_much_is_not_told_to_go_ahead(endpoint: Endpoint) -> None:
+    said = await spoken(endpoint.url, announced("Content-Length: 1000001", "Expect: 100-continue"))
+    assert (said.partition(b"\r\n")[0], TOO_LARGE.encode() in said) == (b"HTTP/1.1 413 Request Entity Too Large", True)
+
+
+@pytest.mark.parametrize(
+    ("length", "sent"), [("Content-Length: 100", b"{"), ("Transfer-Encoding: chunked", b"b\r\n{          \r\n")]
+)
+async def test_the_rest_of_a_body_that_is_too_large_is_waited_for_only_so_long(length: str, sent: bytes) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop, Door(patience=0.05, largest_body=10)) as url:
+            said = await spoken(url, announced(length) + sent)
+            assert said.startswith(b"HTTP/1.1 413 ")
+            assert b"connection: close" in said
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_with_too_much_is_told_so_and_the_session_goes_on(mode: str) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop) as url, http_client(url, mode=mode) as client:
+            for _ in range(2):
+                with pytest.raises(MCPError) as refused:
+                    await client.call_tool("echo", {"text": "x" * 12_000_000})
+                assert (refused.value.code, refused.value.message) == (
+                    INVALID_REQUEST,
+                    "The body is larger than 10485760 bytes. Send less at once, or pass a reference instead.",
+                )
+                (block,) = (await client.call_tool("echo", {"text": "still here"})).content
+                assert block.model_dump()["text"] == "still here"
 
 
 @pytest.mark.slow

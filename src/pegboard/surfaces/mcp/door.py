@@ -19,6 +19,7 @@ ONCE: Final = frozenset(
 )
 """Given twice, two readers on the way could each take another one."""
 
+TOO_LARGE: Final = 413
 CLOSE: Final = ((b"connection", b"close"),)
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
@@ -43,6 +44,8 @@ class Door:
     origins: frozenset[str] = frozenset()
     """Web pages that may call it, as their origin: `https://app.example`."""
     largest_body: int = 10 * 1024 * 1024
+    most_discarded: int = 64 * 1024 * 1024
+    """Bytes of a body that is too large which are read all the same, so that its client hears why."""
     sessions: int = 5_000
     idle: float = 30 * 60.0
     """Seconds after which a session without any request ends."""
@@ -105,7 +108,7 @@ class Door:
 
     def too_large(self) -> Refused:
         return Refused(
-            413,
+            TOO_LARGE,
             f"The body is larger than {self.largest_body} bytes. Send less at once, or pass a reference instead.",
             headers=CLOSE,
         )

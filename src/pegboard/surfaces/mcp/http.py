@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INVALID_PARAMS, PARSE_ERROR
+from mcp_types import INVALID_PARAMS
 
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .door import CLOSE, Door, Refused, is_modern
+from .body import body_of, heard_out
+from .door import TOO_LARGE, Door, Refused, is_modern
 from .exchange import CURRENT, Exchange
 from .plain import plain_answer
 from .server import McpServer
 from .standing import standing_stream
 from .view import BadOption, refusal, view_of
-from .wire import Unreadable, read, sound_text
+from .wire import sound_text
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Scope, Send
@@ -79,8 +80,10 @@ class McpHttp:
             refused = Refused(400, view.why, INVALID_PARAMS)
         if refused is not None or not isinstance(view, View):
             assert refused is not None
+            if refused.status == TOO_LARGE:
+                refused = await heard_out(receive, self._door, known, refused)
             return await _refuse(send, refused)
-        body = await self._body(receive) if method == "POST" else b""
+        body = await body_of(receive, self._door) if method == "POST" else b""
         if body is None:
             return None
         if isinstance(body, Refused):
@@ -104,33 +107,6 @@ class McpHttp:
             CURRENT.reset(token)
             if method == "DELETE" and session is not None:
                 self._mcp.forget(session)
-
-    async def _body(self, receive: "Receive") -> bytes | Refused | None:
-        """The body, when it is one readable message; `None` when the client left before it had sent all of it."""
-        parts: list[bytes] = []
-        size = 0
-        with anyio.move_on_after(self._door.patience) as waiting:
-            more = True
-            while more:
-                message = await receive()
-                if message["type"] != "http.request":
-                    return None
-                parts.append(message.get("body", b""))
-                more = message.get("more_body", False)
-                size += len(parts[-1])
-                if size > self._door.largest_body:
-                    return self._door.too_large()
-        if waiting.cancelled_caught:
-            return Refused(
-                408, f"No body within {self._door.patience:g} seconds. Send the request again.", headers=CLOSE
-            )
-        body = b"".join(parts)
-        value = read(body)
-        if isinstance(value, Unreadable):
-            return Refused(400, f"The body cannot be read as JSON: {value.why}. Correct it.", PARSE_ERROR)
-        if not isinstance(value, dict):
-            return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")
-        return body
 
     async def _unknown(self, view: View) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""

@@ -1,0 +1,68 @@
+"""The body of a request: read whole, or read past when it is too large, so that its client gets to hear why."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp_types import PARSE_ERROR
+
+from .door import CLOSE, Door, Refused
+from .wire import Unreadable, read
+
+if TYPE_CHECKING:
+    from starlette.types import Receive
+
+
+async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
+    """The body, when it is one readable message; `None` when the client left before it had sent all of it."""
+    parts: list[bytes] = []
+    size = 0
+    more = True
+    with anyio.move_on_after(door.patience) as waiting:
+        while more and size <= door.largest_body:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            parts.append(message.get("body", b""))
+            more = message.get("more_body", False)
+            size += len(parts[-1])
+    if waiting.cancelled_caught:
+        return Refused(408, f"No body within {door.patience:g} seconds. Send the request again.", headers=CLOSE)
+    if size > door.largest_body:
+        parts.clear()
+        return await _read_past(receive, door, door.too_large(), size) if more else _kept_open(door.too_large())
+    body = b"".join(parts)
+    value = read(body)
+    if isinstance(value, Unreadable):
+        return Refused(400, f"The body cannot be read as JSON: {value.why}. Correct it.", PARSE_ERROR)
+    if not isinstance(value, dict):
+        return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")
+    return body
+
+
+async def heard_out(receive: "Receive", door: Door, headers: Mapping[bytes, bytes], refused: Refused) -> Refused:
+    """The refusal of a body that says it is too large, once that body has passed.
+
+    A client that asked first has sent nothing yet, and to read would be to tell it to go ahead.
+    """
+    if b"expect" in headers or int(headers[b"content-length"][:20]) > door.most_discarded:
+        return refused
+    return await _read_past(receive, door, refused, 0)
+
+
+async def _read_past(receive: "Receive", door: Door, refused: Refused, size: int) -> Refused:
+    """Clients that still send when the connection closes see it break, and never read the answer."""
+    with anyio.move_on_after(door.patience):
+        while size <= door.most_discarded:
+            message = await receive()
+            if message["type"] != "http.request":
+                break
+            if not message.get("more_body", False):
+                return _kept_open(refused)
+            size += len(message.get("body", b""))
+    return refused
+
+
+def _kept_open(refused: Refused) -> Refused:
+    return replace(refused, headers=())
