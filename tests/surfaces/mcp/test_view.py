@@ -23,6 +23,7 @@ def narrowed(**selection: object) -> View:
     [
         ([], b"", View()),
         ([(b"accept", b"*/*"), (b"x-mcp-other", b"1")], b"session=7&x=%FF", View()),
+        ([], b"app=bench&token=t&mcp=1&x-mcp-=1&=1&tenant=tools&mode=enabled", View()),
         ([(b"x-mcp-toolsets", b"files")], b"", narrowed(toolsets=only("files"))),
         ([(b"x-mcp-toolsets", b" Files , FOLDERS,,files ")], b"", narrowed(toolsets=only("files", "folders"))),
         ([(b"x-mcp-toolsets", b"")], b"", narrowed(toolsets=only())),
@@ -92,6 +93,24 @@ def test_options_are_read_into_a_view(headers: list[Header], query: bytes, view:
         ),
         ([], b"Toolsets=files", "The query parameter Toolsets is unknown. Did you mean toolsets?"),
         ([], b"enabled-tools=a", "The query parameter enabled-tools is unknown. Did you mean enabled_tools?"),
+        ([], b"X-Mcp-Toolsets=web", "The query parameter X-Mcp-Toolsets is unknown. Did you mean toolsets?"),
+        ([], b"x_mcp_disabled=a", "The query parameter x_mcp_disabled is unknown. Did you mean disabled_tools?"),
+        ([], b"mcpEnabledTool=a", "The query parameter mcpEnabledTool is unknown. Did you mean enabled_tools?"),
+        ([], b"x-mcp-dynamic=1", "The query parameter x-mcp-dynamic is unknown. Did you mean dynamic?"),
+        ([], b"tools=x", "The query parameter tools is unknown. Did you mean toolsets or enabled_tools?"),
+        ([], b"TOOLS[]=x", "The query parameter TOOLS[] is unknown. Did you mean toolsets or enabled_tools?"),
+        ([], b"app=bench&Enabled=a", "The query parameter Enabled is unknown. Did you mean enabled_tools?"),
+        ([], b"DISABLED=", "The query parameter DISABLED is unknown. Did you mean disabled_tools?"),
+        (
+            [(b"X-MCP-Disabled", b"a")],
+            b"",
+            "The header X-Mcp-Disabled is unknown. Did you mean x-mcp-disabled-tools?",
+        ),
+        (
+            [(b"x-mcp-tools", b"a")],
+            b"",
+            "The header X-Mcp-Tools is unknown. Did you mean x-mcp-toolsets or x-mcp-enabled-tools?",
+        ),
         (
             [(b"x-mcp-enabled-tools", b"na\xefve")],
             b"",

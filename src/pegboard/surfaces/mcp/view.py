@@ -27,6 +27,15 @@ HEADERS: Final = {
     "x-mcp-dynamic": DYNAMIC,
 }
 OPTIONS: Final = tuple(HEADERS.values())
+SHORT: Final = {
+    "tool": (TOOLSETS, ENABLED_TOOLS),
+    "tools": (TOOLSETS, ENABLED_TOOLS),
+    "enable": (ENABLED_TOOLS,),
+    "enabled": (ENABLED_TOOLS,),
+    "disable": (DISABLED_TOOLS,),
+    "disabled": (DISABLED_TOOLS,),
+}
+"""What options are taken for that are too short to be near them by their letters."""
 YES: Final = frozenset({"yes", "y", "true", "1"})
 NO: Final = frozenset({"no", "n", "false", "0", ""})
 
@@ -139,8 +148,8 @@ def _options(
         option = known.get(name)
         if option is None:
             # A misspelt option that is passed over would show more tools than were asked for.
-            if near := get_close_matches(name.lower().replace("-", "_"), _plain(known), n=1, cutoff=0.85):
-                return BadOption(f"The {where(name[:80])} is unknown. Did you mean {_plain(known)[near[0]]}?")
+            if near := _near(name, known):
+                return BadOption(f"The {where(name[:80])} is unknown. Did you mean {' or '.join(near)}?")
             continue
         if option in found:
             return BadOption(f"The {where(name)} is given more than once. Join its values with commas.")
@@ -153,8 +162,23 @@ def _options(
     return found
 
 
-def _plain(known: Mapping[str, str]) -> Mapping[str, str]:
-    return {name.replace("-", "_"): name for name in known}
+def _near(name: str, known: Mapping[str, str]) -> Sequence[str]:
+    """The names that this one may stand for, whatever its case and its separators, with or without a prefix."""
+    letters = _letters(name)
+    bare = letters.removeprefix("x").removeprefix("mcp") if letters.startswith(("xmcp", "mcp")) else letters
+    if bare in SHORT:
+        return [given for given, option in known.items() if option in SHORT[bare]]
+    for written, names in (
+        (letters, {_letters(given): given for given in known}),
+        (bare, {_letters(option): given for given, option in known.items()}),
+    ):
+        if near := get_close_matches(written, names, n=1, cutoff=0.85):
+            return [names[near[0]]]
+    return ()
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def _listed(names: Sequence[str]) -> str:
