@@ -19,7 +19,9 @@ from pegboard.gateway.board import Board
 
 from .wire import DEEPEST, is_deeper, is_sendable, sound_object
 
-PAGE: Final = 1000
+PAGE: Final = 5_000
+"""Many clients never ask for a second page, and some list again for each call of a tool they did not see."""
+
 REMEMBERED_LISTS: Final = 256
 REMEMBERED_TOOLS: Final = 50_000
 _CURSOR: Final = "after:"
