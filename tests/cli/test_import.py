@@ -106,6 +106,12 @@ def test_said_yes_the_servers_are_added_and_what_is_there_already_is_told(
     }
 
 
+def test_of_one_chosen_server_only_its_own_problems_are_told(pegboard: Pegboard, lists: None) -> None:
+    assert pegboard("import", "--only", "code", "--json").json["problems"] == []
+    (problem,) = pegboard("import", "--only", "desktop-windsurf", "--json").json["problems"]
+    assert problem.endswith("this one becomes 'desktop-windsurf'.")
+
+
 def test_a_named_file_is_read_alone_and_must_hold_servers(pegboard: Pegboard, home: Path, lists: None) -> None:
     (home / "mine.json").write_text('{"mcpServers": {"own": {"command": "x"}}}')
     (home / "broken.json").write_text('{"mcpServers": {')

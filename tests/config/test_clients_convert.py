@@ -153,7 +153,8 @@ def test_placeholders_are_translated_as_the_client_means_them(
     machine.write(place, {"servers" if "mcp.json" in place and "cursor" not in place else "mcpServers": servers})
     found = machine.only()
     expected = ours.replace("HOME", str(machine.home)).replace("PROJECT", str(machine.project))
-    assert connections(found) == {"a": Stdio("x", (expected,), {"OWN": "1"})}
+    folder = str(machine.project) if place == WORKSPACE else None
+    assert connections(found) == {"a": Stdio("x", (expected,), {"OWN": "1"}, folder)}
     assert told(found) == []
 
 
@@ -208,7 +209,7 @@ def test_a_projects_relative_paths_are_meant_from_the_project(machine: Machine) 
     )
     assert connections(machine.only()) == {
         "a": Stdio(f"{machine.project}/../bin/x", cwd=f"{machine.project}/sub"),
-        "b": Stdio("y"),
+        "b": Stdio("y", cwd=str(machine.project)),
     }
 
 

@@ -47,7 +47,8 @@ def test_each_client_is_found_where_it_keeps_its_list(
     machine.platform = platform
     path = machine.write(place, content)
     found = machine.only()
-    assert (found.client, found.path, connections(found), found.problems) == (client, path, {"one": Stdio("x")}, ())
+    one = Stdio("x", cwd=str(machine.project) if place.startswith("project/") else None)
+    assert (found.client, found.path, connections(found), found.problems) == (client, path, {"one": one}, ())
 
 
 def test_the_environment_can_name_other_folders(machine: Machine) -> None:
@@ -85,11 +86,12 @@ def test_a_whole_server_knows_where_it_was_found(machine: Machine) -> None:
                 origin=DeclaredAt(str(path), 3),
             ),
         ),
+        keys=("mcpServers.a",),
     )
 
 
-def test_servers_of_projects_are_taken_with_the_folder_they_need(machine: Machine) -> None:
-    machine.write(
+def test_every_project_of_a_named_file_is_taken_with_its_folder(machine: Machine) -> None:
+    path = machine.write(
         "home/.claude.json",
         {
             "numStartups": 7,
@@ -108,13 +110,39 @@ def test_servers_of_projects_are_taken_with_the_folder_they_need(machine: Machin
             },
         },
     )
-    found = machine.only()
+    found = read_list(path, machine.home, "linux")
     assert {str(server.key.server): (server.connection, server.enabled) for server in found.servers} == {
         "user": (Stdio("x"), True),
         "local": (Stdio("/code/shop/./serve", ("--root", "."), cwd="/code/shop"), True),
-        "plain": (Stdio("npx", ("-y", "y")), False),
+        "plain": (Stdio("npx", ("-y", "y"), cwd="/code/shop"), False),
     }
     assert found.problems == ()
+
+
+@pytest.mark.parametrize("below", ["", "src/deep"])
+def test_only_the_project_around_the_folder_is_taken_and_the_others_are_told(machine: Machine, below: str) -> None:
+    here, outer, empty = str(machine.project), str(machine.root), str(machine.project / "src")
+    two = {"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}
+    projects = {"/other/path": two, outer: ONE, here: {"mcpServers": {"own": {"command": "y"}}}, empty: {}}
+    machine.write("home/.claude.json", {"projects": projects})
+    (found,) = find(machine.home, machine.project / below, "linux", {})
+    assert connections(found) == {"own": Stdio("y", cwd=here)}
+    assert told(found) == [
+        f"2: projects: 3 servers of other projects were left out: 2 in '/other/path', 1 in {outer!r}. "
+        "Run pegboard import in that folder to bring them over."
+    ]
+
+
+def test_a_single_server_of_another_project_is_told_when_the_folder_is_in_none(machine: Machine) -> None:
+    machine.write("home/.claude.json", {"projects": {f"{machine.project}-2": ONE, "": {"mcpServers": []}}})
+    found = machine.only()
+    assert (found.servers, told(found)) == (
+        (),
+        [
+            f"2: projects: 1 server of another project was left out: 1 in {str(machine.project) + '-2'!r}. "
+            "Run pegboard import in that folder to bring them over."
+        ],
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +188,8 @@ def test_a_list_that_is_no_text_is_told(machine: Machine) -> None:
 )
 def test_a_file_that_a_person_names_is_known_by_its_name(machine: Machine, place: str, client: Client) -> None:
     found = read_list(machine.write(place, ONE), machine.home, "linux")
-    assert (found.client, connections(found)) == (client, {"one": Stdio("x")})
+    folder = str(machine.project / "a") if place.startswith("project/a/") else None
+    assert (found.client, connections(found)) == (client, {"one": Stdio("x", cwd=folder)})
 
 
 def test_a_list_pasted_into_yaml_is_read_too(machine: Machine) -> None:

@@ -19,7 +19,7 @@ def server(id: str, connection: Connection, file: str = "list.json", line: int =
 
 
 def found(client: Client, *servers: Server) -> Found:
-    return Found(client, Path("list.json"), servers)
+    return Found(client, Path("list.json"), servers, keys=tuple(f"mcpServers.{one.key.server}" for one in servers))
 
 
 def test_the_same_server_in_two_lists_is_one_and_on_if_it_is_on_in_one() -> None:
@@ -48,6 +48,56 @@ def test_servers_that_only_share_an_id_are_told_apart_by_their_client() -> None:
         "c.json:5: db: another server has this id already (list.json:1) and is not the same;"
         " this one becomes 'db-cursor-2'.",
     ]
+
+
+def test_a_server_of_the_user_and_of_a_project_is_one_in_the_projects_folder() -> None:
+    users, projects = server("a", Stdio("x")), server("a", Stdio("x", cwd="/shop"), "b.json", 2)
+    for lists in ((users, projects), (projects, users)):
+        result = merged(found(Client.CURSOR, one) for one in lists)
+        assert [one.connection for one in result.servers] == [Stdio("x", cwd="/shop")]
+    other = server("a", Stdio("x", cwd="/other"))
+    assert len(merged([found(Client.CURSOR, projects), found(Client.CURSOR, other)]).servers) == 2
+
+
+def test_problems_are_known_by_the_server_they_are_about(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.write("home/.cursor/mcp.json", '{"mcpServers": {"a": {"command": "x", "z": 1}, "a.b": {"command": "y"}}}')
+    machine.write("home/.codeium/windsurf/mcp_config.json", '{"mcpServers": {"a": {"command": "other"}, "c": 1}}')
+    result = merged(machine.find())
+    assert {id: [problem.key for problem in notes] for id, notes in result.notes.items()} == {
+        "a": ["mcpServers.a.z"],
+        "a-b": ["mcpServers.'a.b'"],
+        "a-windsurf": ["a"],
+    }
+    assert [problem.key for problem in result.problems] == ["mcpServers.a.z", "mcpServers.'a.b'", "mcpServers.c", "a"]
+
+
+def test_references_stay_as_they_are_and_are_among_the_variables_to_set(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    code = machine.write(
+        "project/.mcp.json", '{"mcpServers": {"a": {"command": "x", "env": {"API_KEY": "${API_KEY}"}}}}'
+    )
+    editor = machine.write(
+        "project/.vscode/mcp.json", '{"servers": {"b": {"url": "https://h", "headers": {"X": "${input:my-key}"}}}}'
+    )
+    assert (
+        as_yaml(merged(machine.find()).servers)
+        == f"""\
+# Set these environment variables before Pegboard starts:
+#   API_KEY  which a refers to, see {code}:1
+#   MY_KEY  which b refers to, see {editor}:1
+servers:
+  a:
+    command: x
+    env:
+      API_KEY: ${{API_KEY}}
+    cwd: {machine.project}
+  b:
+    url: https://h
+    headers:
+      X: ${{MY_KEY}}
+"""
+    )
 
 
 def test_two_names_for_one_program_stay_two() -> None:
@@ -121,6 +171,8 @@ def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
 #   WEB_X_TEAM  the X-Team of web, see {at}:20
 #   WEB_PASSWORD  the password of web, see {at}:20
 #   WEB_API_KEY  the api_key of web, see {at}:20
+#   HOST  which github refers to, see {at}:7
+#   SALT  which github refers to, see {at}:7
 servers:
   github:
     command: npx

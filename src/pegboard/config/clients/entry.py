@@ -53,6 +53,8 @@ class Reading:
     wording: Wording
     switched_off: frozenset[str] = frozenset()
     problems: list[Problem] = field(default_factory=list[Problem])
+    keys: list[str] = field(default_factory=list[str])
+    """Of each server that was taken."""
 
     def tell(self, line: int, at: str, what: str) -> None:
         self.problems.append(Problem(self.file, line, at, what))
@@ -81,6 +83,7 @@ class Reading:
             if id != entry.key:
                 self.tell(entry.line, here, f"its id becomes {id!r}: an id has {ID_RULE}.")
             off = self.truth(entry.value, "disabled") is True or self.truth(entry.value, "enabled") is False
+            self.keys.append(here)
             yield Server(
                 key=ServerKey(ToolsetId(id), ServerId(id)),
                 connection=connection,
@@ -119,13 +122,13 @@ class Reading:
         if written is not None:
             where: str | None = absolute(written, folder)
         else:
-            where = (
-                literal(str(folder)) if folder is not None and any(map(_is_relative_path, (program, *args))) else None
-            )
+            # Any argument may be a path without looking like one, as in `python3 srv.py`.
+            where = None if folder is None else literal(str(folder))
         return Stdio(
             command=absolute(program, folder) if _is_relative_path(program) else program,
             args=args,
-            env=self.texts(env, under(at, "env"), own),
+            # A value speaks of the client's environment, even where it has the name it is given to.
+            env=self.texts(env, under(at, "env"), frozenset()),
             cwd=where,
         )
 

@@ -31,11 +31,11 @@ class _List:
 def find(home: Path, cwd: Path, platform: str, environ: Mapping[str, str]) -> tuple[Found, ...]:
     """Every list that is there. `platform` is as `sys.platform` says it."""
     there = {one.path: one for one in reversed([*_lists(home, cwd, platform, environ)]) if one.path.is_file()}
-    return tuple(_read(one, home, platform) for one in reversed(there.values()))
+    return tuple(_read(one, home, platform, cwd) for one in reversed(there.values()))
 
 
 def read_list(path: Path, home: Path, platform: str, client: Client | None = None) -> Found:
-    """The list in a file that a person named. Whose it is can be told by its name, if it is not said."""
+    """The list in a file that a person named, with every project in it. Its name can tell whose it is."""
     found = _read(_List(client or _client_by_name(path), path, _project_of(path, home)), home, platform)
     if found.servers or found.problems:
         return found
@@ -91,7 +91,8 @@ def _project_of(path: Path, home: Path) -> Path | None:
     return None
 
 
-def _read(one: _List, home: Path, platform: str) -> Found:
+def _read(one: _List, home: Path, platform: str, cwd: Path | None = None) -> Found:
+    """Of the projects in it only the one `cwd` is in, or all when there is none."""
     file = str(one.path)
     content = read_bytes(one.path, MAX_BYTES)
     text = content if isinstance(content, Problem) else decoded(content, file)
@@ -100,13 +101,15 @@ def _read(one: _List, home: Path, platform: str) -> Found:
     parsed = _parsed(text, one.path)
     problems = [*parsed.problems]
     servers: list[Server] = []
+    keys: list[str] = []
     if isinstance(parsed.root, Table):
-        for reading, node, at in _sections(parsed.root, one, home, platform):
+        for reading, node, at in _sections(parsed.root, one, home, platform, cwd):
             servers += reading.servers(node, at)
             problems += reading.problems
+            keys += reading.keys
     elif parsed.root is not None:
         problems.append(Problem(file, parsed.root.line, "", "this is not a list of servers. Nothing was taken."))
-    return Found(one.client, one.path, tuple(servers), tuple(problems))
+    return Found(one.client, one.path, tuple(servers), tuple(problems), tuple(keys))
 
 
 def _parsed(text: str, path: Path) -> Parsed:
@@ -114,7 +117,9 @@ def _parsed(text: str, path: Path) -> Parsed:
     return parse_yaml(text, str(path)) if is_yaml else parse_json(text, str(path))
 
 
-def _sections(root: Table, one: _List, home: Path, platform: str) -> Iterator[tuple[Reading, Node | None, str]]:
+def _sections(
+    root: Table, one: _List, home: Path, platform: str, cwd: Path | None
+) -> Iterator[tuple[Reading, Node | None, str]]:
     """Each map of servers in the file, and how its words are meant."""
     windows = platform == "win32"
 
@@ -131,11 +136,40 @@ def _sections(root: Table, one: _List, home: Path, platform: str) -> Iterator[tu
     yield reading(one.folder, root.get("mcp.inputs")), root.get("mcp.servers"), "mcp.servers"
     projects = root.get("projects")
     if one.client is Client.CLAUDE_CODE and isinstance(projects, Table):
+        here = _project_around(cwd, projects)
+        others: dict[str, int] = {}
         for project in projects.entries:
-            if isinstance(project.value, Table):
+            if not isinstance(project.value, Table):
+                continue
+            if cwd is None or project.key == here:
                 off = _names(project.value.get("disabledMcpServers"))
                 at = under(under("projects", project.key), "mcpServers")
                 yield reading(Path(project.key), None, off), project.value.get("mcpServers"), at
+            elif count := _count(project.value):
+                others[project.key] = count
+        if others:
+            left = reading(None)
+            left.tell(projects.line, "projects", _left_out(others))
+            yield left, None, "projects"
+
+
+def _project_around(cwd: Path | None, projects: Table) -> str | None:
+    """The nearest one with servers: a client notes every folder it was ever started in."""
+    around = () if cwd is None else (cwd, *cwd.parents)
+    keys = {Path(one.key): one.key for one in projects.entries if isinstance(one.value, Table) and _count(one.value)}
+    return next((keys[folder] for folder in around if folder in keys), None)
+
+
+def _count(project: Table) -> int:
+    servers = project.get("mcpServers")
+    return len(servers.entries) if isinstance(servers, Table) else 0
+
+
+def _left_out(others: Mapping[str, int]) -> str:
+    total = sum(others.values())
+    were = "1 server of another project was" if total == 1 else f"{total} servers of other projects were"
+    where = ", ".join(f"{count} in {folder!r}" for folder, count in others.items())
+    return f"{were} left out: {where}. Run pegboard import in that folder to bring them over."
 
 
 def _inputs(node: Node | None) -> Mapping[str, Input]:

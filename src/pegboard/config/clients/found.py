@@ -42,3 +42,5 @@ class Found:
     path: Path
     servers: tuple[Server, ...] = ()
     problems: tuple[Problem, ...] = ()
+    keys: tuple[str, ...] = ()
+    """Of each server, in their order: a problem at or below this key is about it."""

@@ -1,7 +1,7 @@
 """Servers as a piece of pegboard.yaml, without a secret in it: what may be one becomes a reference."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, assert_never
@@ -46,8 +46,12 @@ def without_secrets(servers: Iterable[Server]) -> tuple[tuple[Server, ...], tupl
 def as_yaml(servers: Iterable[Server]) -> str:
     """Loads as it is. Its comment names the variables to set and where their values are found."""
     emptied, secrets = without_secrets(servers)
-    head = ["# Set these environment variables before Pegboard starts:"] if secrets else []
-    head += [f"#   {one.variable}  the {_in_line(one.key)} of {one.server}, see {_in_line(one.at)}" for one in secrets]
+    lines = {one.variable: f"the {_in_line(one.key)} of {one.server}, see {_in_line(one.at)}" for one in secrets}
+    for server in emptied:
+        for variable in _needed(server):
+            lines.setdefault(variable, f"which {server.key.server} refers to, see {_in_line(str(server.origin))}")
+    head = ["# Set these environment variables before Pegboard starts:"] if lines else []
+    head += [f"#   {variable}  {line}" for variable, line in lines.items()]
     tree: Json = {"servers": {str(server.key.server): _entry(server) for server in emptied}}
     body = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return "".join(f"{line}\n" for line in head) + str(body)
@@ -167,6 +171,22 @@ def _entry(server: Server) -> JsonObject:
         case _:
             assert_never(server.limit)
     return entry
+
+
+def _needed(server: Server) -> Iterator[str]:
+    """The variables without which it does not start."""
+    match server.connection:
+        case Stdio(command, args, env, cwd):
+            texts = (command, *args, *env.values(), cwd or "")
+        case Http(url, _, headers):
+            texts = (url, *headers.values())
+        case _:
+            assert_never(server.connection)
+    for text in texts:
+        split = parts(text)
+        for part in () if isinstance(split, Malformed) else split:
+            if isinstance(part, Variable) and part.default is None:
+                yield part.name
 
 
 def _in_line(text: str) -> str:

@@ -1,12 +1,12 @@
 """The servers of all clients in one list: what is the same once, and what only has the same id told apart."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from pegboard.config.problem import Problem
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
-from pegboard.core.server import DeclaredAt, Server
+from pegboard.core.server import DeclaredAt, Server, Stdio
 
 from .found import Client, Found
 
@@ -15,6 +15,8 @@ from .found import Client, Found
 class Merged:
     servers: tuple[Server, ...]
     problems: tuple[Problem, ...] = ()
+    notes: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict[str, tuple[Problem, ...]])
+    """The problems that are about one server, by its id."""
 
 
 def merged(found: Iterable[Found]) -> Merged:
@@ -22,24 +24,45 @@ def merged(found: Iterable[Found]) -> Merged:
     servers: dict[str, Server] = {}
     wishes: dict[str, str] = {}
     problems: list[Problem] = []
+    notes: dict[str, tuple[Problem, ...]] = {}
     for one in found:
         problems += one.problems
-        for server in one.servers:
+        for server, key in zip(one.servers, one.keys, strict=True):
             wish = server.key.server
+            about = tuple(problem for problem in one.problems if _is_about(problem, key))
             same = next((id for id, other in servers.items() if wishes[id] == wish and _is_same(server, other)), None)
             if same is not None:
-                servers[same] = replace(servers[same], enabled=max(servers[same].enabled, server.enabled))
+                servers[same] = _joined(servers[same], server)
+                notes[same] += about
                 continue
             id = _free(wish, one.client, servers)
             wishes[id] = wish
             servers[id] = replace(server, key=ServerKey(ToolsetId(id), ServerId(id)))
+            notes[id] = about
             if id != wish:
-                problems.append(_told(server, servers[wish], id))
-    return Merged(tuple(servers.values()), tuple(problems))
+                renamed = _told(server, servers[wish], id)
+                problems.append(renamed)
+                notes[id] += (renamed,)
+    return Merged(tuple(servers.values()), tuple(problems), notes)
+
+
+def _is_about(problem: Problem, key: str) -> bool:
+    return problem.key == key or problem.key.startswith((f"{key}.", f"{key}["))
 
 
 def _is_same(server: Server, other: Server) -> bool:
-    return (server.connection, server.limit) == (other.connection, other.limit)
+    """A list of the user names no folder, so that it does not contradict the one of a project's list."""
+    here, there = server.connection, other.connection
+    if isinstance(here, Stdio) and isinstance(there, Stdio) and None in (here.cwd, there.cwd):
+        here, there = replace(here, cwd=None), replace(there, cwd=None)
+    return (here, server.limit) == (there, other.limit)
+
+
+def _joined(server: Server, same: Server) -> Server:
+    here, there = server.connection, same.connection
+    if isinstance(here, Stdio) and isinstance(there, Stdio):
+        here = replace(here, cwd=there.cwd if here.cwd is None else here.cwd)
+    return replace(server, connection=here, enabled=max(server.enabled, same.enabled))
 
 
 def _free(wanted: str, client: Client, taken: Iterable[str]) -> str:

@@ -62,7 +62,8 @@ def import_servers(
     # A piece of a file is written for whichever board it is put into, so none is asked.
     if servers and (yes or not as_fragment):
         run_to_end(ask)
-    problems = [str(problem) for problem in whole.problems]
+    told = {problem for name in names for problem in whole.notes[name]} if names else {*whole.problems}
+    problems = [str(problem) for problem in whole.problems if problem in told]
     if as_json:
         lists = [{"client": one.client.value, "path": str(one.path)} for one in found]
         shapes = [_server_shape(server, there) for server in servers]
