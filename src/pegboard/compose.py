@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pegboard")
 
+EMPTY: Final = sha256(b"").hexdigest()
+EMPTY_SECONDS: Final = 2.0
 CONFIG_NOTICE: Final = "configuration"
 RESTART_NOTICE: Final = "restart"
 OPEN_TO_OTHERS: Final = (
@@ -167,6 +170,10 @@ async def _follow_file(settings: "Settings", gateway: "Gateway") -> None:
     path, digest = Path(settings.file), settings.digest
     async for _ in changes(path, seen=digest):
         loaded = await anyio.to_thread.run_sync(load, path)
+        if loaded.digest == EMPTY:
+            # Many editors empty a file before they write it: only one that stays empty means an empty board.
+            await anyio.sleep(EMPTY_SECONDS)
+            loaded = await anyio.to_thread.run_sync(load, path)
         if loaded.digest is not None and loaded.digest == digest:
             continue
         digest = loaded.digest or ""

@@ -214,3 +214,11 @@ def test_a_huge_name_is_cut_before_it_is_compared() -> None:
     assert closest("read" * 500_000, NAMES) == closest("read" * 32, NAMES)
     assert closest("", NAMES) == ()
     assert closest("read", ()) == ()
+
+
+@pytest.mark.behaviour("ids.shown_is_accepted")
+@pytest.mark.parametrize("text", ["dev:read", "github:read", "dev~github:read", "mcp:dev~github:read"])
+def test_a_servers_tool_is_meant_by_its_toolset_its_server_or_its_key(text: str) -> None:
+    github, other = key("dev~github"), key("docs~notes")
+    within = Directory((ToolId(github, "read"), ToolId(other, "read")), frozenset({github.toolset, other.toolset}))
+    assert find(reference(text), within, Kind.TOOL) == (ToolId(github, "read"),)

@@ -8,7 +8,18 @@ from functools import cached_property
 from heapq import nlargest
 from typing import Final, TypeAlias, TypeVar, assert_never
 
-from .ids import BUILTIN, BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, server_key, tool_id, toolset_id
+from .ids import (
+    BUILTIN,
+    BadId,
+    LegacyToolId,
+    ServerKey,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+    server_key,
+    tool_id,
+    toolset_id,
+)
 from .naming import hashed_name, is_hashed, long_names
 from .pattern import Pattern, Patterns, is_pattern, pattern
 
@@ -80,8 +91,15 @@ def reference(text: str) -> Reference:
         key = server_key(text.removeprefix("mcp:"))
         return key if isinstance(key, BadId) else OfServer(key)
     if ":" in text:
-        return tool_id(text)
+        return _scoped(text)
     return Named(text) if text else BadId(text, "an empty name names no tool")
+
+
+def _scoped(text: str) -> Reference:
+    """A tool id, or the same without its `mcp:`."""
+    scope, _, name = text.partition(":")
+    key = server_key(scope)
+    return ToolId(key, name) if isinstance(key, ServerKey) and name else tool_id(text)
 
 
 @dataclass(frozen=True)
@@ -127,9 +145,13 @@ def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = Tr
     """The tools meant. A pattern that fits nothing is not an error: it speaks of tools that may yet come."""
     pool: Iterable[str]
     match wanted:
-        case ToolId():
+        case ToolId(source, name):
             if wanted in within.known:
                 return (wanted,)
+            # `scope:name` as people write it in a pattern: the tool of a server by its toolset or its server's id.
+            scoped = Pattern(str(source), name) if isinstance(source, ToolsetKey) else None
+            if scoped is not None and (found := tuple(filter(scoped.matches, within.by_name.get(name, ())))):
+                return found
             pool = map(str, within.ids)
         case LegacyToolId(server, name):
             keys = sorted((key for key in {*within.servers, *within.by_server} if key.server == server), key=str)

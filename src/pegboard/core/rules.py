@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
-from .ids import ServerKey, Source, ToolsetKey
-from .pattern import fits
+from .ids import ServerKey, Source, ToolId, ToolsetKey
+from .pattern import Pattern, fits, pattern
 from .policy import Policy
 from .server import AllButTools, EveryTool, OnlyTools, Server, Trust
 from .status import (
@@ -148,5 +148,12 @@ def _server(tool: Tool, policy: Policy) -> Server | None:
 
 
 def _among(tool: Tool, names: tuple[str, ...]) -> bool:
-    """Names or patterns over the tool's own name: the scope is the server itself."""
-    return tool.id.name in names or any(fits(name, tool.id.name) for name in names)
+    return tool.id.name in names or any(means(name, tool.id) for name in names)
+
+
+def means(name: str, tool: ToolId) -> bool:
+    """Whether an entry of a server's own lists is about this tool: a name or pattern, with or without a scope."""
+    if fits(name, tool.name):
+        return True
+    scoped = pattern(name) if ":" in name else None
+    return isinstance(scoped, Pattern) and scoped.matches(tool)

@@ -7,6 +7,7 @@ from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.server import DeclaredAt, InstalledBy
 from pegboard.core.status import Status
+from pegboard.core.vain import in_vain
 from pegboard.core.view import View
 
 from .board import Board
@@ -23,7 +24,7 @@ class Finding:
 
 
 def diagnose(board: Board) -> tuple[Finding, ...]:
-    return (*_notices(board), *_servers(board), *_selection(board), *_waiting(board))
+    return (*_notices(board), *_servers(board), *_selection(board), *_limits(board), *_waiting(board))
 
 
 def _notices(board: Board) -> Iterator[Finding]:
@@ -77,6 +78,11 @@ def _selection(board: Board) -> Iterator[Finding]:
             f"The board's selection: {unknown}",
             "Correct the name under selection: in pegboard.yaml, or start the server that has the tool.",
         )
+
+
+def _limits(board: Board) -> Iterator[Finding]:
+    for vain in in_vain(board.catalogue, board.policy):
+        yield Finding(str(vain.server), str(vain), f"Correct the name at {vain.at}.")
 
 
 def _waiting(board: Board) -> Iterator[Finding]:

@@ -15,6 +15,8 @@ from starlette.types import ASGIApp
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
+KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
 
 
 class CannotListen(Exception):  # noqa: N818  it is told to a person as a sentence
@@ -89,6 +91,7 @@ class Listening:
                 ws="none",
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
             )
         )
         self._over = anyio.Event()

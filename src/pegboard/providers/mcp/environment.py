@@ -27,6 +27,10 @@ _NAMES: Final = (
     if sys.platform == "win32"
     else frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"})
 )
+_CERTIFICATES: Final = frozenset(
+    {"CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+)
+"""Where certificates lie: no secret, and without them a server behind a company's proxy hangs without a word."""
 
 
 def inherited() -> dict[str, str]:
@@ -34,5 +38,5 @@ def inherited() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         # A value that begins so is a shell function of old bash, and runs when a shell starts.
-        if (name in _NAMES or name.startswith("LC_")) and not value.startswith("()")
+        if (name in _NAMES or name in _CERTIFICATES or name.startswith("LC_")) and not value.startswith("()")
     }

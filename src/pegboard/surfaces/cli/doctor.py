@@ -44,6 +44,8 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     problems = () if board.running else report.problems
     # What keeps a server down is told with the server.
     warnings = [one for one in report.warnings if not any(one.what.rstrip(".") in f.what for f in board.findings)]
+    # What a reference stands for, a running gateway knows from its own environment, and tells with the server.
+    warnings = [one for one in warnings if not (board.running and one.what.startswith("${"))]
     findings = [
         *(file_finding(problem, grave=True) for problem in problems),
         *(file_finding(warning, grave=False) for warning in warnings),

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeAlias, cast
 import click
 
 from .link import Answer, Api, Launch, Options, Starts
-from .output import Exit, fail
+from .output import Exit, fail, tell
 from .running import run_to_end
-from .text import is_unicode
+from .text import hanging, is_unicode
 from .waiting import told_when_slow
 
 Given: TypeAlias = Mapping[str, Any]
@@ -83,6 +83,7 @@ def asks(starts: Callable[[Given], Starts] = no_server) -> Callable[[Command], C
 
             async def inside() -> int:
                 async with launch.api(Options(config, data_dir), starts(given)) as api:
+                    await _tell_notices(api)
                     return await command(api, as_json=as_json, **given) or Exit.OK
 
             return run_to_end(inside)
@@ -90,6 +91,12 @@ def asks(starts: Callable[[Given], Starts] = no_server) -> Callable[[Command], C
         return run
 
     return decorate
+
+
+async def _tell_notices(api: Api) -> None:
+    """Whatever is asked: an answer from a board that is not what its file says must say so."""
+    for notice in (await asked(api, "GET", "/status"))["notices"]:
+        tell(f"! {hanging(notice['text'])}")
 
 
 def launcher() -> Launch:

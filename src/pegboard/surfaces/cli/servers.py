@@ -12,7 +12,7 @@ from .link import Api
 from .options import asked, asks, the_server
 from .output import Exit, document, fail, say, tell
 from .starting import settled, state_now, tally
-from .text import hanging, table
+from .text import table
 
 
 @click.group()
@@ -31,8 +31,6 @@ async def list_servers(api: Api, *, as_json: bool) -> None:
     if as_json:
         document({**body, "gatewayRunning": api.running})
         return
-    for notice in body["notices"]:
-        tell(f"! {hanging(notice['text'])}")
     if not api.running:
         tell("No gateway is running here; this is what the store and the file say. Start it: pegboard serve")
     if not body["servers"]:

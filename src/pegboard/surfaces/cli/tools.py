@@ -12,7 +12,7 @@ from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell
 from .pairs import json_object, json_pairs
 from .result import result_text
-from .text import hanging, table
+from .text import table
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
@@ -53,8 +53,6 @@ async def list_tools(
     if as_json:
         document(body)
         return
-    for notice in body["notices"]:
-        tell(f"! {hanging(notice['text'])}")
     if not body["tools"]:
         say("No tools. See: pegboard servers list, pegboard doctor")
         return
@@ -153,7 +151,8 @@ async def call(
     elif "result" not in ended:
         hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
         hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
-        fail(code, f"{ended.get('sentence', ended['ended'])}{hint}")
+        told = ended.get("sentence", ended["ended"])
+        fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     else:
         say(result_text(ended["result"]))
         if code == Exit.FAILED:

@@ -1,0 +1,52 @@
+"""What people wrote that is about no tool at all: a slip of the pen, and a restriction that restricts nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from .catalogue import Catalogue, Up
+from .ids import ServerKey
+from .policy import Policy
+from .reference import closest
+from .rules import means
+from .server import AllButTools, EveryTool, OnlyTools, Origin, ToolLimit
+
+
+@dataclass(frozen=True)
+class InVain:
+    """An entry of a server's `enabled_tools` or `disabled_tools` that fits none of the tools it lists."""
+
+    server: ServerKey
+    key: str
+    text: str
+    at: Origin
+    near: tuple[str, ...]
+
+    def __str__(self) -> str:
+        hint = f" Did you mean {' or '.join(repr(name) for name in self.near)}?" if self.near else ""
+        return f"{self.key} of {self.server} ({self.at}) names {self.text!r}, and the server lists no such tool.{hint}"
+
+
+def in_vain(catalogue: Catalogue, policy: Policy) -> Iterator[InVain]:
+    """Only of servers that are up: of the others nobody knows what they would list."""
+    for key, server in policy.servers.items():
+        listing = catalogue.listings.get(key)
+        if listing is None or not isinstance(listing.health, Up):
+            continue
+        ids = [tool.id for tool in listing.tools]
+        word, names = _entries(server.limit)
+        for name in names:
+            if not any(means(name, id) for id in ids):
+                yield InVain(key, word, name, server.origin, closest(name.rpartition(":")[2], (id.name for id in ids)))
+
+
+def _entries(limit: ToolLimit) -> tuple[str, tuple[str, ...]]:
+    match limit:
+        case EveryTool():
+            return "", ()
+        case OnlyTools(names):
+            return "enabled_tools", names
+        case AllButTools(names):
+            return "disabled_tools", names
+        case _:
+            assert_never(limit)
