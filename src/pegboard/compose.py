@@ -105,11 +105,11 @@ async def open_house(
         yield House(gateway, settings, directory, store.where)
 
 
-def _settings(options: Options) -> "Settings | None":
+def _settings(options: Options, *, here: bool = True) -> "Settings | None":
     """The operator's file, or the end of the command with everything that is wrong in it."""
     from pegboard.config.settings import Broken, load
 
-    path = places.config_file(options.config, os.environ)
+    path = places.config_file(options.config, os.environ, here=here)
     if path is None:
         return None
     loaded = load(path)
@@ -336,6 +336,6 @@ async def _in_process(house: House) -> AsyncIterator[Api]:
 async def _stdio(options: Options) -> int:
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    async with open_house(options, _settings(options), _every_server, follow=True) as house:
+    async with open_house(options, _settings(options, here=False), _every_server, follow=True) as house:
         await serve_stdio(house.gateway)
     return Exit.OK

@@ -119,7 +119,7 @@ def test_an_address_that_others_may_read_is_not_used(
     (copied_address / "gateway.json").chmod(0o644)
     refused = pegboard("servers", "list", "--data-dir", copied_address)
     assert refused.code == 6
-    assert "but others than its owner may use" in refused.err
+    assert "but others than you may use" in refused.err
 
 
 def test_a_gateway_that_hangs_is_told_with_its_process(

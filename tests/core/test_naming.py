@@ -66,10 +66,10 @@ def test_what_is_too_long_is_shortened_with_a_hash_that_is_the_same_in_every_pro
 
 
 def test_a_tool_called_like_another_ones_longer_name_takes_nothing_from_it() -> None:
-    """`dev__read` is the own name of one and the longer name of another: each gets a name that is its alone."""
+    """`dev__read` is a name in the namespace of `dev`: a server of another toolset cannot have it, nor block it."""
     assert names(ToolId(DOCS_FILES, "dev__read"), ToolId(GITHUB, "read"), ToolId(DOCS_FILES, "read")) == {
-        "mcp:docs~files:dev__read": "dev__read",
-        "mcp:dev~github:read": "dev__github__read",
+        "mcp:docs~files:dev__read": "docs__dev__read",
+        "mcp:dev~github:read": "dev__read",
         "mcp:docs~files:read": "docs__read",
     }
 
@@ -80,9 +80,9 @@ def test_a_server_that_works_out_the_hash_of_another_tools_name_does_not_get_tha
     hashed = hashed_name(victim)
     thief = ToolId(DOCS_FILES, hashed)
     given = wire_names([thief, victim], {})
-    assert given[thief] == hashed
-    assert given[victim] != hashed
-    assert LEGAL.fullmatch(given[victim])
+    assert given[victim] == hashed
+    assert given[thief] != hashed
+    assert LEGAL.fullmatch(given[thief])
 
 
 @pytest.mark.behaviour("naming.never_moves")

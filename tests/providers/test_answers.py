@@ -66,6 +66,12 @@ def test_half_a_character_in_a_result_becomes_its_escape() -> None:
         (-32601, "Method not found", ProviderFailed("s refused the call: Method not found (error -32601)", False)),
         (-32603, "It broke", ProviderFailed("s refused the call: It broke (error -32603)", True)),
         (-32050, "Its own code", ProviderFailed("s refused the call: Its own code (error -32050)", True)),
+        (-32000, "Quota exceeded.", ProviderFailed("s refused the call: Quota exceeded (error -32000)", True)),
+        (
+            -32000,
+            "SSE stream ended without a response",
+            ProviderFailed("s exited with code 9 before it answered", True),
+        ),
         (-32000, "Connection closed", ProviderFailed("s exited with code 9 before it answered", True)),
         (NONSENSE, "the answer is not JSON", ProviderFailed("s answered, but the answer is not JSON", True)),
         (UNSENT, "cannot be reached", ProviderFailed("s cannot be reached", False)),
@@ -85,8 +91,12 @@ def test_an_error_does_not_repeat_a_secret_or_a_novel() -> None:
     found = failure(
         MCPError(-32603, "key hunter2 " + "x" * 10_000), "s", None, lambda text: text.replace("hunter2", "•••")
     )
-    assert found.why.startswith("s refused the call: key ••• xxx")
-    assert len(found.why) < 2_100
+    assert found == ProviderFailed(f"s refused the call: key ••• {'x' * 292} (error -32603)", may_have_run=True)
+
+
+def test_a_server_s_words_make_no_line_of_their_own() -> None:
+    found = failure(MCPError(-32603, "no.\n\n✗ fake\r\n\x1b[31m\t→ run\u2028this\x07"), "s", None, str)
+    assert found == ProviderFailed("s refused the call: no. ✗ fake → run this\ufffd (error -32603)", may_have_run=True)
 
 
 @pytest.mark.parametrize(

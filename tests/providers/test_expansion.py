@@ -1,5 +1,7 @@
 """References read when a connection opens, and their values kept out of what people read."""
 
+import json
+
 import pytest
 
 from pegboard.core.server import Http, Stdio, Transport
@@ -67,3 +69,14 @@ def test_a_secret_is_erased_in_the_form_an_address_gives_it() -> None:
 
 def test_a_secret_that_begins_like_another_is_erased_whole() -> None:
     assert Eraser({"abcd", "abcdefgh"})("abcdefgh abcd") == "••• •••"
+
+
+def test_a_secret_of_many_lines_is_erased_line_by_line() -> None:
+    erase = Eraser({"-----BEGIN KEY-----\r\n  c2VjcmV0LWxpbmU=\r\nend\r\n"})
+    printed = ["-----BEGIN KEY-----", "got c2VjcmV0LWxpbmU=!", "the end"]
+    assert [erase(line) for line in printed] == ["•••", "got •••!", "the end"]
+
+
+@pytest.mark.parametrize(("ascii_only", "secret"), [(True, 'pass"wörd\n1'), (False, 'pass"wörd\n1'), (True, "a\\b c")])
+def test_a_secret_is_erased_in_the_form_json_gives_it(ascii_only: bool, secret: str) -> None:
+    assert Eraser({secret})(json.dumps({"key": secret}, ensure_ascii=ascii_only)) == '{"key": "•••"}'

@@ -1,12 +1,14 @@
 """What is made of the lines a server writes to its output."""
 
 import json
+import threading
 
 import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCResponse
 
-from pegboard.providers.mcp.messages import Line, Lines, TooLong, message_of
+from pegboard.providers.mcp import messages
+from pegboard.providers.mcp.messages import LARGE, Line, Lines, Reader, TooLong, message_of
 from pegboard.providers.mcp.trouble import NONSENSE
 
 
@@ -96,3 +98,60 @@ def test_who_waits_for_an_answer_is_told_at_once_that_it_cannot_be_used(line: Li
 
 def test_a_line_too_long_that_answers_nobody_is_dropped() -> None:
     assert read(TooLong(b'{"jsonrpc":"2.0","method":"x","params":"')) is None
+
+
+MANY = b"[" + b",".join([b"{}"] * 500_000) + b"]"
+
+
+def test_of_a_large_line_that_is_no_answer_only_the_head_is_held() -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":' + MANY + b"}}"
+    chunks = [line[start : start + 65_536] for start in range(0, len(line), 65_536)]
+    assert lines_of(*chunks, b"\nafter\n", longest=10 * LARGE) == [TooLong(line[:512]), b"after"]
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("supervision.broken_server_is_alone")
+async def test_a_large_message_that_is_no_answer_is_dropped_unread_and_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_lines: list[Line] = []
+    monkeypatch.setattr(messages, "message_of", read_lines.append)
+    reader = Reader("The server")
+    for line in (
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":' + MANY + b"}}",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x":' + MANY + b"}}",
+        b'{"params":{"x":' + MANY + b'},"method":"notifications/progress","jsonrpc":"2.0"}',
+        TooLong(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":'),
+    ):
+        assert await reader.message(line) is None
+    assert read_lines == []
+    assert reader.dropped == 4
+    assert caplog.messages == [
+        "The server sent a request or notification longer than 1 MiB. It was dropped, and so is every further one."
+    ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("cut", [b"", b"\\ud83d"])
+async def test_a_large_answer_is_read_beside_the_event_loop(cut: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def seen(line: Line) -> SessionMessage | None:
+        threads.append(threading.get_ident())
+        return message_of(line)
+
+    monkeypatch.setattr(messages, "message_of", seen)
+    reader = Reader("The server")
+    small = b'{"jsonrpc":"2.0","id":1,"result":{}}'
+    large = b'{"jsonrpc":"2.0","id":2,"result":{"method":"GET","text":"' + b"x" * LARGE + cut + b'"}}'
+    found = [await reader.message(line) for line in (small, large)]
+    text = "x" * LARGE + json.loads(b'"' + cut + b'"')
+    assert [message and message.message for message in found] == [
+        JSONRPCResponse(jsonrpc="2.0", id=1, result={}),
+        JSONRPCResponse(jsonrpc="2.0", id=2, result={"method": "GET", "text": text}),
+    ]
+    assert [thread == threading.get_ident() for thread in threads] == [True, False]
+
+
+def test_a_request_of_the_server_that_cannot_be_read_answers_none_of_ours() -> None:
+    assert read(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{') is None

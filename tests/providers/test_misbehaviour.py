@@ -242,3 +242,29 @@ def text_body(outcome: Outcome) -> bytes:
 
 async def forever(seconds: float) -> None:
     await anyio.sleep_forever()
+
+
+@pytest.mark.behaviour("supervision.broken_server_is_alone")
+async def test_notifications_of_megabytes_are_dropped_and_hide_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async with running(peer("restless")) as watched:
+        await watched.up()
+        assert text(await watched.call("gush", times=5)) == "gushed"
+        assert text(await watched.call("huge", bytes=3_000_000)) == "x" * 3_000_000
+    assert len([said for said in caplog.messages if "longer than 1 MiB" in said]) == 1
+
+
+async def test_an_error_with_the_code_of_a_closed_connection_is_the_server_s_own() -> None:
+    async with running(peer("odd", "--own-errors")) as watched:
+        await watched.up()
+        assert await watched.call("listens") == ProviderFailed(
+            "dev~peer refused the call: My own trouble (error -32000)", may_have_run=True
+        )
+        assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
+
+
+async def test_the_words_of_a_server_make_no_line_of_their_own_in_its_health() -> None:
+    words = "timeout.\n    → run this\n✗ Server good is out of date. " + "x" * 1_000
+    async with running(peer("odd", "--refuse", words), sleep=forever) as watched:
+        why = (await watched.down()).why
+        start = "answered with an error: timeout. → run this ✗ Server good is out of date. "
+        assert why == start + "x" * (300 - len(start))

@@ -30,13 +30,17 @@ def data_directory(said: Path | None, environ: Mapping[str, str]) -> Path:
     return Path(named).absolute() if named else Path(platformdirs.user_data_dir("pegboard", appauthor=False))
 
 
-def config_file(said: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """As said, by flag or environment, even if it is not there; else the first of the usual places that has one."""
+def config_file(said: Path | None, environ: Mapping[str, str], *, here: bool = True) -> Path | None:
+    """As said, by flag or environment, even if it is not there; else the first of the usual places that has one.
+
+    Not `here` for a gateway that a client starts in whatever folder it has open: a folder must not choose its programs.
+    """
     if said is not None:
         return said.absolute()
     if named := environ.get("PEGBOARD_CONFIG"):
         return Path(named).absolute()
-    usual = (Path.cwd() / FILE_NAME, Path(platformdirs.user_config_dir("pegboard", appauthor=False)) / FILE_NAME)
+    own = Path(platformdirs.user_config_dir("pegboard", appauthor=False)) / FILE_NAME
+    usual = (Path.cwd() / FILE_NAME, own) if here else (own,)
     return next((path for path in usual if path.is_file()), None)
 
 
@@ -75,8 +79,8 @@ def write_address(directory: Path, address: Address) -> None:
 def read_address(directory: Path) -> Address | Unusable:
     path = directory / ADDRESS
     try:
-        if others_may(path, 0o077):
-            return Unusable(f"others than its owner may use {path}")
+        if others_may(path, 0o077) or not is_ours(path):
+            return Unusable(f"others than you may use {path}, or it is not yours")
         told = json.loads(path.read_text("utf-8"))
         return Address(str(told["url"]), str(told["token"]), int(told["pid"]))
     except FileNotFoundError:
@@ -98,10 +102,15 @@ def others_may(path: Path, bits: int) -> bool:
     return os.name == "posix" and bool(stat.S_IMODE(path.stat().st_mode) & bits)
 
 
+def is_ours(path: Path) -> bool:
+    return os.name != "posix" or path.stat().st_uid == os.getuid()
+
+
 @contextmanager
 def only_one(directory: Path) -> Iterator[bool]:
     """Whether this process is the only gateway on the directory; the system gives the place back when it dies."""
-    with open(directory / LOCK, "a+b") as file:
+    # For its owner alone: whoever may open it could hold the lock and keep a gateway from starting.
+    with os.fdopen(os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         # Whoever only asks whether a gateway runs holds the lock for a moment.
         for _ in range(_ATTEMPTS):
             if alone := _locked(file.fileno(), shared=False):

@@ -59,13 +59,15 @@ def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapp
     given: dict[ToolId, WireName] = {}
     taken: set[str] = set()
     order = tuple(waiting)
+    foreign = _foreign(order)
     for form in _LEVELS:
         wanted = [(id, form(id)) for id in waiting]
-        counts = Counter(name for _, name in wanted)
+        counts = Counter(name for id, name in wanted if id in foreign.get(name, (id,)))
         rest: list[ToolId] = []
         for id, name in wanted:
             owner = held.get(WireName(name), id)
-            if counts[name] == 1 and name not in taken and owner == id and _LEGAL.fullmatch(name):
+            mine = id in foreign.get(name, (id,))
+            if mine and counts[name] == 1 and name not in taken and owner == id and _LEGAL.fullmatch(name):
                 given[id] = WireName(name)
             else:
                 rest.append(id)
@@ -77,3 +79,16 @@ def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapp
         taken.add(name)
         given[id] = WireName(name)
     return {id: given[id] for id in order}
+
+
+def _foreign(tools: tuple[ToolId, ...]) -> Mapping[str, set[ToolId]]:
+    """Whose longer form each own name is that looks like one: no server may take a name out of another's namespace."""
+    looks_long = {id.name for id in tools if "__" in id.name}
+    looks_hashed = {id.name for id in tools if is_hashed(id.name)}
+    owners: dict[str, set[ToolId]] = {}
+    for id in tools if looks_long or looks_hashed else ():
+        forms = [*long_names(id), *([hashed_name(id)] if looks_hashed else [])]
+        for name in forms:
+            if name in looks_long or name in looks_hashed:
+                owners.setdefault(name, set()).add(id)
+    return owners

@@ -1,13 +1,15 @@
 """Which servers should run, and what their first sight means: decided here, so that nothing outside decides it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .catalogue import Listing, Up
 from .commands import TakeBaseline
 from .ids import ServerKey
 from .policy import Policy
 from .rules import owner_off
+from .scan import is_poisoned, scan, strangers
 from .server import Server, Trust
+from .tool import Tool
 
 
 def wanted(policy: Policy) -> Mapping[ServerKey, Server]:
@@ -19,14 +21,23 @@ def wanted(policy: Policy) -> Mapping[ServerKey, Server]:
     }
 
 
-def first_sight(listing: Listing, policy: Policy) -> TakeBaseline | None:
-    """What to record when a server answers for the first time and its trust is baseline."""
+def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
+    """Whether this is the first answer of a server whose trust is baseline."""
     key = listing.source
     if not isinstance(key, ServerKey) or not isinstance(listing.health, Up):
-        return None
+        return False
     server = policy.servers.get(key)
     if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
+        return False
+    return key not in policy.decided.baselined
+
+
+def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:
+    """What to record then. A tool that looks poisoned is left out, so that a person must approve it; `others` are the
+    tools of the board, whose names it may be trying to shadow. Scanning takes about a millisecond a tool."""
+    key = listing.source
+    if not isinstance(key, ServerKey) or not awaits_first_sight(listing, policy):
         return None
-    if key in policy.decided.baselined:
-        return None
-    return TakeBaseline(key, {tool.id: tool.spec for tool in listing.tools})
+    theirs = strangers(key, others)
+    sound = {tool.id: tool.spec for tool in listing.tools if not is_poisoned(scan(tool.spec, theirs))}
+    return TakeBaseline(key, sound)

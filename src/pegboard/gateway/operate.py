@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
+import anyio.to_thread
 
 from pegboard.core.catalogue import Listing
 from pegboard.core.commands import Command, Rejected, apply
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Declared, Policy, clashes
-from pegboard.core.running import first_sight
+from pegboard.core.running import awaits_first_sight, first_sight
 from pegboard.ports import Clock, PolicyStore, Saved, Stale
 
 from .bell import Listener
@@ -76,17 +77,27 @@ class Operator:
 
         While the store is away the tools hang without it, and so locked; they are seen again when it is back.
         """
-        if not self._away and self._first_sight(word()) is not None:
+        if not self._away and self._awaits_first_sight(word()):
             async with self._turn:
-                # Asked again, because the server may have been changed or removed while others had their turn.
-                command = self._first_sight(word())
-                if command is not None:
-                    await self._carried_out(command, FIRST_SIGHT, None)
+                await self._see_first(word)
         if (listing := word()) is not None:
             self._board.hang(listing)
 
-    def _first_sight(self, listing: Listing | None) -> Command | None:
-        return None if listing is None else first_sight(listing, self._board.policy)
+    def _awaits_first_sight(self, listing: Listing | None) -> bool:
+        return listing is not None and awaits_first_sight(listing, self._board.policy)
+
+    async def _see_first(self, word: Callable[[], Listing | None]) -> None:
+        """Asked again at each turn, because the server may have been changed or removed while others had theirs."""
+        for _ in range(_ATTEMPTS):
+            listing = word()
+            if listing is None or not self._awaits_first_sight(listing):
+                return
+            others = tuple(self._board.catalogue.tools.values())
+            command = await anyio.to_thread.run_sync(first_sight, listing, self._board.policy, others)
+            again = word()
+            if command is not None and again is not None and again.tools == listing.tools:
+                await self._carried_out(command, FIRST_SIGHT, None)
+                return
 
     async def _carried_out(self, command: Command, by: PrincipalId, expecting: int | None) -> Policy | Rejected | Stale:
         for _ in range(_ATTEMPTS):

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
+LARGEST_HEAD: Final = 65_536
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
 
@@ -92,6 +93,9 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                # The other parser, httptools, takes headers without any limit.
+                http="h11",
+                h11_max_incomplete_event_size=LARGEST_HEAD,
             )
         )
         self._over = anyio.Event()

@@ -3,6 +3,8 @@
 --ignore-discover    never answers the first question of the new era
 --listen WAY         offers a subscription and hangs on it, ends it at once, refuses it, or keeps it
 --deaf               reads nothing more after its tools were listed once
+--own-errors         answers what it does not know with an error -32000, and so a call
+--refuse WORDS       refuses to open, with these words
 --nag                asks and asks after its tools were listed once, and reads no answer
 """
 
@@ -38,6 +40,8 @@ def main() -> None:
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--nag", action="store_true")
     parser.add_argument("--listen", choices=["hang", "end", "refuse", "keep"])
+    parser.add_argument("--own-errors", action="store_true")
+    parser.add_argument("--refuse")
     chosen = parser.parse_args()
     listens = 0
     answers = wire.opening("odd", stateless=not chosen.ignore_discover) | {
@@ -60,7 +64,11 @@ def main() -> None:
         response = wire.answer(request, answers)
         if response is None:
             continue
-        if request["method"] == "server/discover" and chosen.listen:
+        if chosen.own_errors and request["method"] in ("server/discover", "tools/call"):
+            response = {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32000, "message": "My own trouble"}}
+        if chosen.refuse:
+            response = {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32001, "message": chosen.refuse}}
+        if request["method"] == "server/discover" and chosen.listen and "result" in response:
             response["result"]["capabilities"]["tools"]["listChanged"] = True
         wire.write(response)
         if request["method"] == "tools/list" and chosen.deaf:

@@ -2,8 +2,8 @@
 
 `announce` says a thousand times that the tools changed; `lists` says how often they were listed; `ask` asks the client
 four things back in the middle of the call and returns what it was answered; `babble` writes megabytes without a line
-end before it answers; `huge` answers with as many bytes as asked; `leave` answers and leaves at once, but has a child
-that keeps its output open.
+end before it answers; `gush` sends notifications of megabytes before it answers; `huge` answers with as many bytes as
+asked; `leave` answers and leaves at once, but has a child that keeps its output open.
 """
 
 import json
@@ -62,6 +62,13 @@ def babble(arguments: wire.Json) -> wire.Json:
     return wire.text("babbled")
 
 
+def gush(arguments: wire.Json) -> wire.Json:
+    params = {"progressToken": 1, "progress": 1, "x": [{}] * 1_000_000}
+    for _ in range(arguments["times"]):
+        wire.write({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    return wire.text("gushed")
+
+
 def leave(arguments: wire.Json) -> wire.Json:
     subprocess.Popen([sys.executable, "-c", "import signal; signal.alarm(600); signal.pause()"])
     return wire.text("bye")
@@ -71,6 +78,7 @@ TOOLS = {
     "announce": announce,
     "ask": ask,
     "babble": babble,
+    "gush": gush,
     "huge": lambda arguments: wire.text("x" * arguments["bytes"]),
     "leave": leave,
     "lists": lambda arguments: wire.text(str(lists)),

@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 from mcp import MCPError
 from mcp_types import (
-    CONNECTION_CLOSED,
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -20,9 +19,9 @@ from mcp_types import (
 from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.tool import JsonObject
 
-from .trouble import NONSENSE, STATUS, UNSENT
+from .lines import one_line
+from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, STATUS, UNSENT, closed
 
-_MOST_TEXT: Final = 2_000
 _REFUSALS: Final = frozenset(
     {
         INVALID_REQUEST,
@@ -53,17 +52,15 @@ def outcome(result: JsonObject, server: str) -> Outcome:
 def failure(error: MCPError, server: str, lost: str | None, erase: Callable[[str], str]) -> ProviderFailed:
     """An error in place of a result: the server's own, or one that a transport put there."""
     code = error.code
-    if code == CONNECTION_CLOSED:
-        why = f"{server} {lost or 'closed the connection'} before it answered"
-        return ProviderFailed(erase(why), may_have_run=True)
-    message = error.message.strip().rstrip(".")[:_MOST_TEXT]
+    if closed(error):
+        why = one_line(erase(lost or "closed the connection"), LONGEST_WHY)
+        return ProviderFailed(f"{server} {why} before it answered", may_have_run=True)
+    message = one_line(erase(error.message.strip().rstrip(".")[:MOST_READ]), LONGEST_WHY)
     if code == NONSENSE:
         return ProviderFailed(f"{server} answered, but {message}", may_have_run=True)
     if code <= UNSENT:
-        return ProviderFailed(erase(f"{server} {message}"), may_have_run=code != UNSENT and not _refused(STATUS - code))
-    return ProviderFailed(
-        erase(f"{server} refused the call: {message} (error {code})"), may_have_run=code not in _REFUSALS
-    )
+        return ProviderFailed(f"{server} {message}", may_have_run=code != UNSENT and not _refused(STATUS - code))
+    return ProviderFailed(f"{server} refused the call: {message} (error {code})", may_have_run=code not in _REFUSALS)
 
 
 def problem_with(arguments: Arguments) -> str | None:

@@ -8,7 +8,7 @@ import anyio
 from mcp import ClientSession, MCPError
 from mcp.client import IncomingMessage
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import CONNECTION_CLOSED, UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
+from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
 from pydantic import ValidationError
 
 from pegboard.core.server import Connection as Reached
@@ -19,10 +19,10 @@ from .sse import sse
 from .stdio import stdio
 from .streamable import streamable
 from .transport import Streams
-from .trouble import BROKEN_OFF, STATUS, UNSENT, Loss, Trouble
+from .trouble import BROKEN_OFF, STATUS, UNSENT, Loss, Trouble, closed
 
 _PROBE: Final = 10.0
-_FINAL: Final = frozenset({CONNECTION_CLOSED, UNSENT, BROKEN_OFF, STATUS - 401, STATUS - 403})
+_FINAL: Final = frozenset({UNSENT, BROKEN_OFF, STATUS - 401, STATUS - 403})
 """Errors after which asking in the older way cannot help."""
 
 
@@ -90,7 +90,7 @@ async def _discovered(session: ClientSession, within: float) -> bool:
         try:
             await session.discover()
         except MCPError as error:
-            if error.code in _FINAL:
+            if error.code in _FINAL or closed(error):
                 raise
             return False
         except (ValidationError, RuntimeError):

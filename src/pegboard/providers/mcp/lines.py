@@ -1,4 +1,4 @@
-"""The last lines a server wrote to its error stream, fit for a terminal: bounded, decoded, cleaned."""
+"""What a server says, fit for a terminal: its words on one line, and the last lines of its error stream."""
 
 import re
 from collections import deque
@@ -51,6 +51,11 @@ class LastLines:
         """The last lines written after the mark, at most so many."""
         fresh = min(self._written - mark, most, len(self._lines))
         return self.all()[-fresh:] if fresh else ()
+
+
+def one_line(text: str, most: int) -> str:
+    """A server's own words within a sentence of ours: nothing in them may look like a line of its own."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", " ".join(_ESCAPES.sub("", text).split()))[:most]
 
 
 def cleaned(line: bytes, redact: Callable[[str], str]) -> str:

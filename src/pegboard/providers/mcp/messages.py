@@ -4,11 +4,14 @@ A request that can no longer be answered properly is answered here with an error
 """
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
+import anyio.to_thread
+import msgspec
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -18,11 +21,24 @@ from .trouble import NONSENSE
 LONGEST: Final = 64 * 1024 * 1024
 """Bytes of the longest message we take from a server, over whichever transport."""
 
+LARGE: Final = 1024 * 1024
+"""Bytes of the longest message we take that is no answer; a longer answer is read beside the event loop."""
+
+log: Final = logging.getLogger(__name__)
+
 _DEEPEST: Final = 200
 _LOG_METHOD: Final = b'"notifications/message"'
 _HEAD: Final = 512
 # Good enough for every serializer there is, because an answer's id comes before its result in all of them.
 _ID: Final = re.compile(rb'^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(-?\d{1,15}|"[^"\\]{1,100}")\s*,')
+# Only members of the message itself before it: a result may well have a "method" of its own.
+_METHOD: Final = re.compile(
+    rb'^\s*\{(?:\s*"(?:jsonrpc|id)"\s*:\s*(?:-?\d{1,15}|null|"[^"\\]{0,100}")\s*,)*\s*"method"\s*:'
+)
+
+
+class _Envelope(msgspec.Struct):
+    method: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,7 @@ class TooLong:
 
 
 Line: TypeAlias = bytes | TooLong
+T = TypeVar("T")
 
 
 class Lines:
@@ -55,16 +72,64 @@ class Lines:
         if self._dropped is not None or not part:
             return
         self._parts.append(part)
-        self._size += len(part)
-        if self._size > self._longest:
-            self._dropped = b"".join(self._parts)[:_HEAD]
+        before, self._size = self._size, self._size + len(part)
+        if self._size > self._longest or (before <= LARGE < self._size and _METHOD.match(self._head())):
+            self._dropped = self._head()
             self._parts.clear()
+
+    def _head(self) -> bytes:
+        return b"".join(self._parts)[:_HEAD]
 
     def _line(self) -> Line:
         line: Line = b"".join(self._parts) if self._dropped is None else TooLong(self._dropped)
         self._parts.clear()
         self._size, self._dropped = 0, None
         return line
+
+
+class Reader:
+    """Reads the lines of one server in their order, and keeps the event loop free while it reads a large one.
+
+    Nobody asked for a request or a notification: a large one is let go unread, and the log tells of the first.
+    """
+
+    def __init__(self, whose: str) -> None:
+        self._whose = whose
+        self.dropped = 0
+
+    async def message(self, line: Line) -> SessionMessage | None:
+        if isinstance(line, TooLong):
+            if _METHOD.match(line.head):
+                self._drop()
+                return None
+            return message_of(line)
+        if len(line) <= LARGE:
+            return message_of(line)
+        if _METHOD.match(line[:_HEAD]) is not None or await _beside(_has_method, line):
+            self._drop()
+            return None
+        return await _beside(message_of, line)
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        if self.dropped == 1:
+            log.warning(
+                "%s sent a request or notification longer than %d MiB. It was dropped, and so is every further one.",
+                self._whose,
+                LARGE // 1024 // 1024,
+            )
+
+
+async def _beside(read: Callable[[bytes], T], line: bytes) -> T:
+    return await anyio.to_thread.run_sync(read, line, abandon_on_cancel=True)
+
+
+def _has_method(line: bytes) -> bool:
+    """Wherever it stands among the members. Nothing else is built from the text, so this is cheap."""
+    try:
+        return msgspec.json.decode(line, type=_Envelope).method is not msgspec.UNSET
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def message_of(line: Line) -> SessionMessage | None:
@@ -102,7 +167,8 @@ def _second_look(line: bytes) -> SessionMessage | None:
 
 def _unusable(head: bytes, why: str) -> SessionMessage | None:
     found = _ID.match(head)
-    if found is None:
+    # The id of a server's own request is none of ours, even if they look alike.
+    if found is None or _METHOD.match(head):
         return None
     return _failed(json.loads(found.group(1).decode("utf-8", "replace")), why)
 

@@ -8,7 +8,6 @@ from typing import Final
 
 import anyio
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
@@ -21,9 +20,9 @@ from . import backoff
 from .answers import failure, outcome, problem_with
 from .expansion import Eraser, expanded
 from .life import Life
-from .lines import LastLines
+from .lines import LastLines, one_line
 from .listing import Listed
-from .trouble import seconds
+from .trouble import LONGEST_WHY, closed, seconds
 
 _LAST_LINES: Final = 10
 
@@ -106,7 +105,7 @@ class McpServer:
             try:
                 result = await connection.call_tool(admitted.tool.id.name, arguments, progress)
             except MCPError as error:
-                if error.code == CONNECTION_CLOSED:
+                if closed(error):
                     life.doubt()
                 return failure(error, str(self.source), life.ending, self._erase)
             return outcome(result, str(self.source))
@@ -151,7 +150,7 @@ class McpServer:
 
     def _go_down(self, why: str, retry_at: datetime | None = None) -> None:
         lines = self._lines.since(self._mark, _LAST_LINES)
-        self._become(Down(self._clock(), self._erase(why), retry_at, lines))
+        self._become(Down(self._clock(), one_line(self._erase(why), LONGEST_WHY), retry_at, lines))
 
     def _become(self, health: Health) -> None:
         """The last tools stay, so that they can be shown as locked instead of missing."""

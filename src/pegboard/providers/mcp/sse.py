@@ -18,7 +18,7 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 from pegboard.core.server import Http
 
 from .http_client import HttpClient
-from .messages import LONGEST, message_of
+from .messages import LONGEST, Reader
 from .streamable import checked
 from .transport import Streams
 from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
@@ -43,7 +43,7 @@ async def sse(server: Http, *, doubt: Callable[[], None], loss: Loss) -> AsyncIt
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, arriving, loss)
+                    tasks.start_soon(_read, events, Reader(f"The server at {endpoint.host}"), arriving, loss)
                     tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks)
                     yield read, write
                     tasks.cancel_scope.cancel()
@@ -65,13 +65,16 @@ async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.U
 
 async def _read(
     events: AsyncIterator[httpx2.ServerSentEvent],
+    reader: Reader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     loss: Loss,
 ) -> None:
     with arriving:
         try:
             async for event in events:
-                message = message_of(event.data.encode("utf-8", "surrogatepass")) if event.event == "message" else None
+                if event.event != "message":
+                    continue
+                message = await reader.message(event.data.encode("utf-8", "surrogatepass"))
                 if message is not None:
                     await arriving.send(message)
         except httpx2.SSEError:

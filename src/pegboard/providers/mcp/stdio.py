@@ -17,7 +17,7 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 from pegboard.core.server import Stdio
 
 from . import processes
-from .messages import Line, Lines, message_of
+from .messages import Line, Lines, Reader
 from .transport import Streams
 from .trouble import Loss
 
@@ -78,11 +78,11 @@ async def _read(
     loss: Loss,
 ) -> None:
     assert process.stdout is not None
-    lines = Lines()
+    lines, reader = Lines(), Reader(f"The server process {process.pid}")
     async with arriving:
         with suppress(*_GONE):
             async for chunk in process.stdout:
-                if await _deliver(lines.feed(chunk), arriving, leaving) > _FEW:
+                if await _deliver(lines.feed(chunk), reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
         loss.happen(await _ending(process))
@@ -90,6 +90,7 @@ async def _read(
 
 async def _deliver(
     lines: Iterator[Line],
+    reader: Reader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
 ) -> int:
@@ -97,7 +98,7 @@ async def _deliver(
     unasked = 0
     answered = False
     for line in lines:
-        session_message = message_of(line)
+        session_message = await reader.message(line)
         message = None if session_message is None else session_message.message
         answered |= isinstance(message, JSONRPCResponse | JSONRPCError)
         unasked += not isinstance(message, JSONRPCResponse | JSONRPCError)

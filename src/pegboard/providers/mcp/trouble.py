@@ -1,6 +1,7 @@
 """What goes wrong with a server, told as a sentence: an exception becomes the end of `the server …`."""
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,15 @@ BROKEN_OFF: Final = -310_101
 """The request left, and the connection broke before the answer."""
 STATUS: Final = -311_000
 """Less an HTTP status: the request was answered with that status alone."""
+
+LONGEST_WHY: Final = 300
+"""Characters of a server's own words that a sentence repeats."""
+MOST_READ: Final = 4_000
+"""Characters of them that are looked at. More than are shown, or a secret cut in half would not be erased."""
+
+_GIVEN_UP: Final = re.compile(r"Connection closed\Z|SSE stream (?:ended|failed)\b")
+"""The SDK's own errors. By their code they cannot be told from those that servers make up, and the loss of a connection
+may be known a moment after them, or just after the server's last answer."""
 
 
 class Trouble(Exception):  # noqa: N818 - it is a fault of the server, told in words for people
@@ -83,15 +93,20 @@ def _known(error: BaseException) -> str | None:
             return None
 
 
+def closed(error: MCPError) -> bool:
+    """Whether our own side gave up on the answer, because the connection is over. Else the server answered."""
+    return error.code == CONNECTION_CLOSED and _GIVEN_UP.match(error.message) is not None
+
+
 def refused(error: MCPError) -> str:
     """Our own errors are sentences already."""
-    if error.code == CONNECTION_CLOSED:
+    if closed(error):
         return "closed the connection"
     if error.code <= UNSENT:
         return error.message
     if error.code == NONSENSE:
         return f"answered, but {error.message}"
-    return f"answered with an error: {error.message.rstrip('.')[:500]} (code {error.code})"
+    return f"answered with an error: {error.message.strip().rstrip('.')[:MOST_READ]} (code {error.code})"
 
 
 def unreachable(error: httpx2.TransportError) -> str:

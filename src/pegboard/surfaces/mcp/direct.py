@@ -60,6 +60,10 @@ class _Document:
     number: int
 
 
+PASSED_ON: Final = ("icons", "execution", "_meta")
+"""What the protocol knows of a tool beside its definition. Nothing else: an approval does not cover it."""
+
+
 class Direct:
     """Works a list out once for each resolution, and each tool's document once for as long as it stays the same."""
 
@@ -146,7 +150,7 @@ def tool_document(tool: Tool, name: WireName, title: str | None = None, descript
         "annotations": spec.annotations,
     }
     members: dict[str, Json | JsonSchema] = {key: value for key, value in told.items() if value not in (None, "")}
-    members |= {key: value for key, value in tool.extra.items() if key not in told and key != "name"}
+    members |= {key: tool.extra[key] for key in PASSED_ON if key in tool.extra}
     body: JsonObject = {"name": name}
     body |= {key: dict(value) if isinstance(value, Mapping) else value for key, value in members.items()}
     return body if is_sendable(body) else _mended(tool, body)

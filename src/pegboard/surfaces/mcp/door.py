@@ -1,5 +1,6 @@
 """The door of the HTTP endpoint: who may knock from where, with what kind of request. It reads headers only."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ ONCE: Final = frozenset(
 """Given twice, two readers on the way could each take another one."""
 
 TOO_LARGE: Final = 413
+_HOST: Final = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[^\s:/?#@\[\]\\]+))(?::[0-9*]{0,5})?")
 CLOSE: Final = ((b"connection", b"close"),)
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
@@ -115,11 +117,9 @@ class Door:
 
 
 def host_of(text: str) -> str:
-    """The name in a Host header, without port, in lower case."""
-    text = text.strip().lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0].rstrip(".")
+    """The name in a Host header, without port, in lower case; empty for what is no such header."""
+    found = _HOST.fullmatch(text.strip().lower())
+    return (found["six"] or found["name"].rstrip(".")) if found else ""
 
 
 def is_loopback(host: str) -> bool:
@@ -157,6 +157,6 @@ def _method(method: str, headers: dict[bytes, bytes]) -> Refused | None:
 def _origin_host(origin: str) -> str:
     try:
         parts = urlsplit(origin)
-        return (parts.hostname or "") if parts.scheme in ("http", "https") else ""
+        return host_of(parts.netloc) if parts.scheme in ("http", "https") else ""
     except ValueError:
         return ""
