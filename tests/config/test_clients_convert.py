@@ -141,6 +141,7 @@ def test_switches_and_tool_lists_are_carried_over(
         (CURSOR, "${env:KEY} ${userHome}${/}x ${KEY}", "${KEY} HOME/x $${KEY}"),
         (WINDSURF, "${env:KEY} ${file:/run/key}", "${KEY} ${file:/run/key}"),
         (WINDSURF, "${userHome}", "$${userHome}"),
+        (CODE, "${file:/run/key}", "$${file:/run/key}"),
         (WORKSPACE, "${workspaceFolder}/x ${workspaceFolderBasename}", "PROJECT/x project"),
         (VS_CODE, "50% $${ ${ ${a{b}", "50% $$${ $${ $${a{b}"),
         (VS_CODE, "${} ${odd thing}", "$${} $${odd thing}"),
