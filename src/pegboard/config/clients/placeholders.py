@@ -55,12 +55,9 @@ class Wording:
         scheme, colon, name = inside.partition(":")
         if colon and scheme == "env" and _NAME.fullmatch(name):
             return f"${{{name}}}"
-        if colon and scheme == "file":
-            # No client reads files this way. A list from a project must not make the gateway read one for it.
-            notes.append(
-                f"${{{inside}}} is left as text: no client reads a file here. Write it yourself if you mean it."
-            )
-            return literal(f"${{{inside}}}")
+        # The others read no files this way, and a list from a project must not make the gateway read one for it.
+        if colon and scheme == "file" and name.strip() and self.client is Client.WINDSURF:
+            return f"${{file:{name}}}"
         if colon and scheme == "input" and name:
             return self._input(name, notes)
         is_editors = self.client.knows_folders and (
