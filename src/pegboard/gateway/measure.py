@@ -34,6 +34,31 @@ class NotJson:
     problem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What patterns may be held against: texts and names."""
+
+    count: int
+    characters: int
+    longest: int
+
+
+def texts_in(value: Any) -> Texts:
+    """Of what was measured already, so that it is neither endless nor anything but JSON."""
+    lengths: list[int] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is str:
+            lengths.append(len(one))
+        elif type(one) is dict:
+            lengths += map(len, one)
+            waiting += one.values()
+        elif type(one) is list:
+            waiting += one
+    return Texts(len(lengths), sum(lengths), max(lengths, default=0))
+
+
 def measured(arguments: JsonObject) -> Measure | NotJson:
     """Level by level, because recursion would be exhausted by what it must refuse.
 

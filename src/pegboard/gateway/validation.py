@@ -15,21 +15,31 @@ import jsonschema_rs
 from pegboard.core.call import Arguments
 from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
 
-from .measure import Measure, NotJson, measured, path_text
+from .measure import Measure, NotJson, measured, path_text, texts_in
+from .patterns import search_steps
 from .ways import Ways
 
 REMEMBERED: Final = 20_000
 MAX_PROBLEMS: Final = 10
 MAX_LENGTH: Final = 300
-MAX_PATTERNS: Final = 500
+MAX_PATTERNS: Final = 200
 MAX_OBJECTS: Final = 20_000
+MAX_ENTRIES: Final = 100_000
+
+MAX_PARTS: Final = 300_000
+"""Of all patterns together, which take about half a microsecond each to compile."""
 
 MAX_STEPS: Final = 100_000_000
 """Of asking yes or no, which takes about ten nanoseconds a step."""
 
+MAX_SEARCH: Final = 12_000_000
+"""Of searching patterns, which takes about ten nanoseconds a step, and is done up to three times."""
+
 MAX_DETAIL: Final = 10_000
 """Of asking what is wrong, which takes about a hundred microseconds for each thing it finds."""
 
+_PATTERN_BYTES: Final = 10_000_000
+_SEARCH_BYTES: Final = 1_000_000
 _DEFINING: Final = ("$schema", "$id", "$defs", "definitions")
 
 log = logging.getLogger(__name__)
@@ -68,30 +78,48 @@ class _Check:
     schema: JsonObject
     validator: jsonschema_rs.Validator
     ways: Ways
+    back_and_forth: bool
     gave_up: bool = False
 
     def problems(self, arguments: JsonObject, measure: Measure) -> tuple[str, ...]:
-        ways = self.ways.through(measure.depth)
-        if ways * measure.values > MAX_STEPS:
-            if not self.gave_up:
-                log.warning("%s: its schema leads to its arguments in too many ways to check them here", self.tool)
-                self.gave_up = True
-            return ()
+        if self.ways.steps(measure.depth) * measure.values > MAX_STEPS:
+            return self._give_up("its schema leads to its arguments in too many ways to check them here")
+        if self.ways.patterns and self._search_steps(arguments, measure.depth) > MAX_SEARCH:
+            return self._give_up("its patterns take too long to search these arguments for here")
         if self.validator.is_valid(arguments):
             return ()
-        if ways * (measure.values + measure.characters // 100) > MAX_DETAIL:
+        if self.ways.findings(measure.depth) * (measure.values + measure.characters // 100) > MAX_DETAIL:
             return tuple(_few(self._roughly(arguments)))
         return tuple(_few(_problem(error) for error in self.validator.iter_errors(arguments) if _is_found(error)))
+
+    def _give_up(self, why: str) -> tuple[str, ...]:
+        if not self.gave_up:
+            log.warning("%s: %s", self.tool, why)
+            self.gave_up = True
+        return ()
+
+    def _search_steps(self, arguments: JsonObject, depth: int) -> int:
+        """By argument, because a long text is mostly one that no pattern is for."""
+        asked: list[tuple[int, Json]] = [(self.ways.parts(depth, argument=None), arguments)]
+        asked += [(self.ways.parts(depth, argument=name), value) for name, value in arguments.items()]
+        return sum(
+            search_steps(parts, texts_in(held), back_and_forth=self.back_and_forth) for parts, held in asked if parts
+        )
 
     def _roughly(self, arguments: JsonObject) -> Iterator[str]:
         """Which arguments do not fit, by asking of each alone yes or no: bounded where a full account would not be."""
         required, properties = self.schema.get("required"), self.schema.get("properties")
         missing = [name for name in required if name not in arguments] if isinstance(required, list) else []
-        yield from (f'"{name}" is a required property' for name in missing)
+        yield from (_short(f'"{name}" is a required property') for name in missing)
         asked = (
             {name: properties[name] for name in arguments if name in properties} if isinstance(properties, dict) else {}
         )
-        if self.ways.size * len(asked) > MAX_OBJECTS:
+        ways, count = self.ways, len(asked)
+        if (
+            ways.size * count > MAX_OBJECTS
+            or ways.entries * count > MAX_ENTRIES
+            or ways.compiled_parts * count > MAX_PARTS
+        ):
             asked = {}
         misfits = [name for name, schema in asked.items() if not self._fits(name, schema, arguments[name])]
         yield from (f"{path_text([name])}: the value does not fit its schema" for name in misfits)
@@ -101,7 +129,8 @@ class _Check:
     def _fits(self, name: str, asked: Json, argument: Json) -> bool:
         alone: JsonObject = {keyword: self.schema[keyword] for keyword in _DEFINING if keyword in self.schema}
         try:
-            return _validator({**alone, "properties": {name: asked}}).is_valid({name: argument})
+            validator, _ = _validator({**alone, "properties": {name: asked}})
+            return validator.is_valid({name: argument})
         except ValueError:  # it refers to what was left out
             return True
 
@@ -120,7 +149,10 @@ def _compiled(tool: Tool) -> _Check | None:
     try:
         if ways.size > MAX_OBJECTS or ways.patterns > MAX_PATTERNS:
             raise ValueError(f"it is too large, with {ways.size} objects and {ways.patterns} patterns")
-        return _Check(str(tool.id), schema, _validator(schema), ways)
+        if ways.entries > MAX_ENTRIES or ways.compiled_parts > MAX_PARTS:
+            raise ValueError("its lists are too long, or its patterns too large a regex")
+        validator, back_and_forth = _validator(schema)
+        return _Check(str(tool.id), schema, validator, ways, back_and_forth)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         log.warning("%s: its input schema cannot be checked here: %s", tool.id, _why(error))
         return None
@@ -133,12 +165,14 @@ def _why(error: Exception) -> str:
     return repr(str(error)[:MAX_LENGTH])
 
 
-def _validator(schema: JsonObject) -> jsonschema_rs.Validator:
+def _validator(schema: JsonObject) -> tuple[jsonschema_rs.Validator, bool]:
+    """And whether its patterns are searched back and forth."""
+    limits = {"size_limit": _PATTERN_BYTES, "dfa_size_limit": _SEARCH_BYTES}
     try:
-        return _validator_with(schema, jsonschema_rs.RegexOptions())
+        return _validator_with(schema, jsonschema_rs.RegexOptions(**limits)), False
     except jsonschema_rs.ValidationError:
         # Look-arounds need a search that goes back and forth, which is stopped before it takes long.
-        return _validator_with(schema, jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000))
+        return _validator_with(schema, jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000, **limits)), True
 
 
 def _validator_with(
@@ -165,8 +199,11 @@ def _is_found(error: jsonschema_rs.ValidationError) -> bool:
 def _problem(error: jsonschema_rs.ValidationError) -> str:
     where = path_text(error.instance_path)
     message = _message(error)
-    short = message if len(message) <= MAX_LENGTH else message[:MAX_LENGTH] + "…"
-    return f"{where}: {short}" if where else short
+    return f"{where}: {_short(message)}" if where else _short(message)
+
+
+def _short(message: str) -> str:
+    return message if len(message) <= MAX_LENGTH else message[:MAX_LENGTH] + "…"
 
 
 def _message(error: jsonschema_rs.ValidationError) -> str:

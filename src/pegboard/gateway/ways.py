@@ -1,14 +1,13 @@
 """How many ways lead through a schema: what a check may cost at most, known before it is begun."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from pegboard.core.tool import Json, JsonObject
 
-MANY: Final = 10**9
-"""Counting ends here."""
+from .patterns import MANY, written_out
 
 _DEEP: Final = 32
 """Levels of nesting that are counted. Ways that multiply at each level are too many long before."""
@@ -32,6 +31,10 @@ _ONE_DEEPER: Final = frozenset(
     }
 )
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+_NAMING: Final = ("required", "dependentRequired", "dependencies")
+_REPEATED: Final = ("enum", "const", "pattern", "type")
+
+_Weigh: TypeAlias = Callable[[JsonObject], int]
 
 
 class Ways:
@@ -39,14 +42,41 @@ class Ways:
 
     def __init__(self, schema: JsonObject) -> None:
         self._root = schema
-        self._known: dict[int, int] = {}
+        self._known: dict[tuple[int, _Weigh], int] = {}
+        self._bulks: dict[int, int] = {}
+        self._known_parts: dict[tuple[int, str | None], int] = {}
 
     def through(self, depth: int) -> int:
         """For arguments nested this deep. An upper bound: a check that fails early takes fewer."""
-        depth = min(depth, _DEEP)
-        if depth not in self._known:
-            self._known[depth] = self._counted(depth)
-        return self._known[depth]
+        return self._weighed(depth, _one)
+
+    def steps(self, depth: int) -> int:
+        """The same, with each entry of its lists that one value may be held against."""
+        return self._weighed(depth, self._steps)
+
+    def findings(self, depth: int) -> int:
+        """The same, of telling what is wrong: a list gives an error for each entry, or an error that repeats it."""
+        return self._weighed(depth, self._findings)
+
+    def parts(self, depth: int, *, argument: str | None) -> int:
+        """Of the patterns that this argument alone is held against; without one, that all of them are."""
+        if argument is not None and argument not in self._own:
+            return 0  # and remembered names are those of the schema, never of the calls
+        key = min(depth, _DEEP), argument
+        if key not in self._known_parts:
+            self._known_parts[key] = self._parts_of(*key)
+        return self._known_parts[key]
+
+    def _parts_of(self, depth: int, argument: str | None) -> int:
+        if argument is not None:
+            return self._counted(depth - 1, self._own[argument], _parts)
+        rest: JsonObject = {keyword: value for keyword, value in self._root.items() if keyword != "properties"}
+        return self._counted(depth, rest, _parts)
+
+    @cached_property
+    def _own(self) -> JsonObject:
+        properties = self._root.get("properties")
+        return properties if isinstance(properties, dict) else {}
 
     @cached_property
     def size(self) -> int:
@@ -61,11 +91,45 @@ class Ways:
             for node in _objects(self._root)
         )
 
-    def _counted(self, depth: int) -> int:
+    @cached_property
+    def entries(self) -> int:
+        """Every value in it, which compiling it takes."""
+        return _bulk(self._root, text_weight=0)
+
+    @cached_property
+    def compiled_parts(self) -> int:
+        """Of all its patterns, wherever they stand."""
+        return min(
+            sum(written_out(text, compiled=True) for node in _objects(self._root) for text in _texts(node)), MANY
+        )
+
+    def _weighed(self, depth: int, weigh: _Weigh) -> int:
+        key = min(depth, _DEEP), weigh
+        if key not in self._known:
+            self._known[key] = self._counted(depth, self._root, weigh)
+        return self._known[key]
+
+    def _counted(self, depth: int, node: Json, weigh: _Weigh) -> int:
         try:
-            return _Count(self).of(self._root, depth)
+            return _Count(self, weigh).of(node, min(depth, _DEEP))
         except RecursionError:
             return MANY
+
+    def _steps(self, node: JsonObject) -> int:
+        return 1 + self._listed(node, _NAMING) + self._listed(node, _REPEATED)
+
+    def _findings(self, node: JsonObject) -> int:
+        return 1 + self._listed(node, _NAMING) // 2 + self._listed(node, _REPEATED) // 100
+
+    def _listed(self, node: JsonObject, keywords: tuple[str, ...]) -> int:
+        return sum(self._bulk(node[keyword]) for keyword in keywords if keyword in node)
+
+    def _bulk(self, value: Json) -> int:
+        if not isinstance(value, dict | list | str):
+            return 1
+        if id(value) not in self._bulks:
+            self._bulks[id(value)] = _bulk(value)
+        return self._bulks[id(value)]
 
     def target(self, reference: Json) -> Json:
         """What cannot be found is taken for the whole, so that nothing is underrated."""
@@ -99,21 +163,22 @@ class Ways:
 class _Count:
     """One counting, for one depth of nesting and below."""
 
-    def __init__(self, ways: Ways) -> None:
+    def __init__(self, ways: Ways, weigh: _Weigh) -> None:
         self._ways = ways
+        self._weigh = weigh
         self._known: dict[tuple[int, int], int] = {}
         self._open: set[tuple[int, int]] = set()
 
     def of(self, node: Json, depth: int) -> int:
         if not isinstance(node, dict):
-            return 1
+            return self._weigh({})
         key = id(node), depth
         if (known := self._known.get(key)) is not None:
             return known
         if key in self._open:
-            return 1  # a schema that stands for itself asks nothing more
+            return self._weigh({})  # a schema that stands for itself asks nothing more
         self._open.add(key)
-        total = 1
+        total = self._weigh(node)
         for keyword, value in node.items():
             if keyword in _REFERENCES:
                 total += self.of(self._ways.target(value), depth)
@@ -124,6 +189,35 @@ class _Count:
         self._open.discard(key)
         self._known[key] = total = min(total, MANY)
         return total
+
+
+def _one(node: JsonObject) -> int:
+    return 1
+
+
+def _parts(node: JsonObject) -> int:
+    return sum(written_out(text) for text in _texts(node))
+
+
+def _texts(node: JsonObject) -> list[str]:
+    """Its patterns, each of which is compiled into an automaton of its own."""
+    pattern, named = node.get("pattern"), node.get("patternProperties")
+    return [*([pattern] if isinstance(pattern, str) else ()), *(named if isinstance(named, dict) else ())]
+
+
+def _bulk(root: Json, *, text_weight: float = 0.1) -> int:
+    """Its values, and for long texts among them as many again as they have tens of characters."""
+    total, waiting = 0, [root]
+    while waiting:
+        value = waiting.pop()
+        total += 1
+        if isinstance(value, str):
+            total += int(len(value) * text_weight)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return total
 
 
 def _children(keyword: str, value: Json) -> list[Json]:
