@@ -255,6 +255,7 @@ async def test_a_child_gets_its_folder_its_arguments_and_what_it_was_granted_but
 ) -> None:
     monkeypatch.setenv("PEGBOARD_TEST_SECRET", "ours alone")
     monkeypatch.setenv("LC_TIME", "C")
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
     granted = {"GRANTED": "Grüße", "PATH": os.environ["PATH"]}
     async with running(program("everyday", env=granted, cwd=str(tmp_path))) as watched:
         await watched.up()
@@ -265,7 +266,9 @@ async def test_a_child_gets_its_folder_its_arguments_and_what_it_was_granted_but
         assert names <= {
             "GRANTED", "HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
             "LC_ALL", "LC_CTYPE", "LC_TIME",
+            "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE",
         }  # fmt: skip
+        assert "SSL_CERT_DIR" in names
         value = await watched.call("env", name="GRANTED")
         assert isinstance(value, Returned)
         assert json.loads(value.body)["structuredContent"] == {"result": ["Grüße"]}
