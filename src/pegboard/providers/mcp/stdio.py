@@ -136,6 +136,9 @@ async def _write(process: Process, leaving: MemoryObjectReceiveStream[SessionMes
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await process.stdin.send(text.encode() + b"\n")
     except _GONE:
+        # Its input closes a moment before its end is known, and how it ended says more.
+        with anyio.move_on_after(_LAST_WORDS):
+            await process.wait()
         loss.happen(await _ending(process) if process.returncode is not None else "closed its input")
 
 
