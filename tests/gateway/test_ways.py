@@ -3,7 +3,8 @@
 import pytest
 
 from pegboard.core.tool import Json, JsonObject
-from pegboard.gateway.ways import MANY, Ways
+from pegboard.gateway.patterns import MANY
+from pegboard.gateway.ways import Ways
 
 INTEGER: JsonObject = {"type": "integer"}
 
