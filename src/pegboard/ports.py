@@ -1,6 +1,6 @@
 """What the gateway asks of the world. Adapters implement these; the core never sees them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -10,6 +10,7 @@ from .core.catalogue import Listing
 from .core.ids import PrincipalId, Source
 from .core.policy import Decided
 from .core.server import Server
+from .core.tool import Json
 
 Ring: TypeAlias = Callable[[], None]
 """A bell: it carries nothing. Whoever hears it asks again."""
@@ -19,6 +20,41 @@ Clock: TypeAlias = Callable[[], datetime]
 
 Progress: TypeAlias = Callable[[float, float | None, str | None], None]
 """How far a call has come: done, of how much, in words."""
+
+
+class CannotAsk(Exception):  # noqa: N818 - it is an answer, told to whoever asked
+    """A question that the client did not answer: the protocol's error, as it is told to the server that asked."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Peer(Protocol):
+    """Whoever made a call, while it runs: what a server says to it on the way, and asks of it.
+
+    The one channel back. Only `providers/mcp` speaks into it, and only `surfaces/mcp` listens at the other end.
+    """
+
+    @property
+    def can(self) -> Mapping[str, Json]:
+        """The capabilities that the client declared (`sampling`, `elicitation`, `roots`); empty for none."""
+        ...
+
+    @property
+    def who(self) -> Hashable:
+        """Equal for all calls of one client connection: a question may be put to any of them."""
+        ...
+
+    def note(self, method: str, params: Mapping[str, Json]) -> None:
+        """A notification about the call, such as a log message. Never waits; what cannot be told is dropped."""
+        ...
+
+    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+        """A request of the server's own (`elicitation/create`, `sampling/createMessage`, `roots/list`) and the
+        client's answer to it. Raises `CannotAsk`."""
+        ...
 
 
 class Provider(Protocol):
@@ -35,7 +71,7 @@ class Provider(Protocol):
         """Keep the source alive until cancelled: start, watch, restart. Rings whenever the listing may differ."""
         ...
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         """Never raises for what a server does; a cancelled call is cancelled upstream."""
         ...
 
@@ -99,8 +135,8 @@ class AuditRow:
     name: str
     tool: str | None
     ended: str
-    """`returned`, `tool_failed`, `provider_failed`, `cancelled`, or a refusal: `unknown_tool`, `bad_arguments`,
-    or the status of a locked tool."""
+    """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, or a refusal:
+    `unknown_tool`, `bad_arguments`, or the status of a locked tool."""
     said: str
     took_us: int
     argument_bytes: int

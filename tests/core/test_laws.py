@@ -103,8 +103,14 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [field.name for field in fields(Selection)] == ["toolsets", "enabled", "disabled"]
     assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
     assert [field.name for field in fields(Call)] == [
-        *("id", "name", "arguments", "principal", "at", "raw", "client", "parent"),
+        *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
     ]
+
+
+@pytest.mark.behaviour("law.agents_cannot_widen")
+@given(boards(), views)
+def test_what_a_request_says_beside_its_call_decides_nothing(board: Board, view: View) -> None:
+    laws.what_stands_beside_decides_nothing(CORE, board, view)
 
 
 @pytest.mark.behaviour("law.only_admitted_calls_run", "locked.call_is_refused_with_the_same_words")

@@ -17,7 +17,7 @@ from pegboard.core.policy import Decided
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.gateway.bell import Bell
-from pegboard.ports import AuditQuery, AuditRow, Progress, Ring, Saved, Stale
+from pegboard.ports import AuditQuery, AuditRow, Peer, Progress, Ring, Saved, Stale
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = Up(SINCE)
@@ -202,7 +202,7 @@ class ScriptedProvider:
             raise self.break_with
         await self.ends.wait()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         self.calls.append(admitted)
         answer = self.answers.get(admitted.tool.id.name, OK)
         if not callable(answer):

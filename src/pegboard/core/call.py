@@ -1,7 +1,7 @@
 """One call's life: asked for, then admitted or refused; if admitted, exactly one outcome; always one record."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
@@ -30,6 +30,12 @@ class Call:
     """The arguments as they came, when a surface has them: a provider may pass them on unread."""
     client: str = ""
     parent: CallId | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """What the request says beside the name and the arguments, each member as JSON text: `_meta`, `inputResponses`,
+    `requestState`, and whatever a later version of the protocol adds."""
+    headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
+    """The caller's own HTTP headers, names in lower case. For connections made in the caller's name, and nothing else:
+    they hold credentials, so they are neither recorded nor shown."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +92,27 @@ class ProviderFailed:
 
 
 @dataclass(frozen=True)
+class NeedsInput:
+    """The tool goes on when the caller calls again with what the body asks for: a result of the kind `input_required`,
+    as JSON text, to be passed on as it is."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """The server asks something of the client itself before it runs the tool: an error of the protocol, as JSON text,
+    that a client must see as it is, because its code and data say what to do."""
+
+    error: bytes
+
+
+@dataclass(frozen=True)
 class Cancelled:
     """The caller gave up before there was an answer."""
 
 
-Outcome: TypeAlias = Returned | ToolFailed | ProviderFailed | Cancelled
+Outcome: TypeAlias = Returned | ToolFailed | NeedsInput | Demanded | ProviderFailed | Cancelled
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pegboard.core.call import (
 )
 from pegboard.core.ids import ToolId
 from pegboard.core.view import View
-from pegboard.ports import Audit, Progress
+from pegboard.ports import Audit, Peer, Progress
 
 from .board import Board
 from .cancellation import contained
@@ -40,7 +40,7 @@ class Caller:
     validate: Validate
     audit: Audit
 
-    async def call(self, call: Call, view: View, progress: Progress | None = None) -> Ended:
+    async def call(self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Ended:
         """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
         verdict = admit(call, self.board.resolution(view), self.validate)
@@ -49,20 +49,20 @@ class Caller:
             return verdict
         ended: Outcome = Cancelled()
         try:
-            ended = await self._carried(verdict, progress)
+            ended = await self._carried(verdict, progress, peer)
         finally:
             took = timedelta(seconds=perf_counter() - started)
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took))
         return ended
 
-    async def _carried(self, admitted: Admitted, progress: Progress | None) -> Outcome:
+    async def _carried(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
         source = admitted.tool.id.source
         provider = self.roster.provider(source)
         if provider is None:
             return ProviderFailed(f"{source} is not running", may_have_run=False)
         try:
             with contained():
-                return await provider.call(admitted, progress)
+                return await provider.call(admitted, progress, peer)
         except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
             log.exception("The provider of %s broke in call %s", source, admitted.call.id)
         return ProviderFailed(f"{source} broke off", may_have_run=True)

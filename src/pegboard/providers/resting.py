@@ -7,7 +7,7 @@ import anyio
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Listing, Off
 from pegboard.core.ids import Source
-from pegboard.ports import Progress, Ring
+from pegboard.ports import Peer, Progress, Ring
 
 
 class Resting:
@@ -20,7 +20,7 @@ class Resting:
     async def run(self, ring: Ring) -> None:
         await anyio.sleep_forever()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         return ProviderFailed(f"{self.source} is not running", may_have_run=False)
 
     def restart(self) -> None:

@@ -12,6 +12,8 @@ from pegboard.core.call import (
     Call,
     CallRecord,
     Cancelled,
+    Demanded,
+    NeedsInput,
     ProviderFailed,
     Returned,
     ToolFailed,
@@ -63,6 +65,10 @@ def _ended(record: CallRecord) -> tuple[str, str, int]:
             return "returned", "", len(body)
         case ToolFailed(body):
             return "tool_failed", "", len(body)
+        case NeedsInput(body):
+            return "needs_input", "", len(body)
+        case Demanded(error):
+            return "demanded", "", len(error)
         case ProviderFailed(why, may_have_run):
             return "provider_failed", f"{why.rstrip('.')}. The tool may have run." if may_have_run else why, 0
         case Cancelled():

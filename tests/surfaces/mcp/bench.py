@@ -13,7 +13,7 @@ from pegboard.core.catalogue import Down, Health, Listing, Starting, Up
 from pegboard.core.ids import ServerKey, Source, ToolId
 from pegboard.core.server import Server
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Progress, Ring
+from pegboard.ports import Peer, Progress, Ring
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -56,7 +56,7 @@ class Bench:
         ring()
         await anyio.sleep_forever()
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         _, run = self._tools[admitted.tool.id.name]
         self.running += 1
         try:

@@ -14,7 +14,7 @@ from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
 from pegboard.core.ids import ServerKey
 from pegboard.core.server import Server, Stdio
 from pegboard.core.status import Unavailable, sentence
-from pegboard.ports import Clock, Expand, Progress, Ring, Unresolved
+from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 
 from . import backoff
 from .answers import failure, outcome, problem_with
@@ -93,7 +93,7 @@ class McpServer:
             self._round = None
             self._become(Off())
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None) -> Outcome:
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         life = self._life
         if life is None or (connection := life.connection) is None:
             return ProviderFailed(self._absence(), may_have_run=False)

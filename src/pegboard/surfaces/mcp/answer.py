@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
+from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY, ErrorData
 
 from pegboard.core.call import (
     BadArguments,
     Cancelled,
+    Demanded,
+    NeedsInput,
     Outcome,
     ProviderFailed,
     Refusal,
@@ -35,6 +37,10 @@ def result_of(name: str, ended: Ended) -> JsonObject:
             return _passed_on(name, body, failed=False)
         case ToolFailed(body):
             return _passed_on(name, body, failed=True)
+        case NeedsInput(body):
+            return _passed_on(name, body, failed=False)
+        case Demanded(error):
+            raise MCPError.from_error_data(ErrorData.model_validate_json(error))
         case ProviderFailed(why, may_have_run):
             return error_result(provider_text(name, why, may_have_run))
         case ToolIsLocked() | BadArguments():

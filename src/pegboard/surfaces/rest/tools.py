@@ -12,6 +12,8 @@ from pegboard.core.call import (
     BadArguments,
     Call,
     Cancelled,
+    Demanded,
+    NeedsInput,
     ProviderFailed,
     Returned,
     ToolFailed,
@@ -138,6 +140,10 @@ def _ended(ended: Ended) -> Shape:
             return {"ended": "returned", "result": json.loads(body)}
         case ToolFailed(body):
             return {"ended": "tool_failed", "result": json.loads(body)}
+        case NeedsInput(body):
+            return {"ended": "needs_input", "result": json.loads(body)}
+        case Demanded(error):
+            return {"ended": "demanded", "error": json.loads(error)}
         case ProviderFailed(why, may_have_run):
             return {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
         case Cancelled():
