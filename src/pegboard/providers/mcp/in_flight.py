@@ -1,0 +1,150 @@
+"""The calls in flight on one connection, and whose client the words of its server are for.
+
+What a server asks or says while it works belongs to a call. Over streamable HTTP it comes on the stream of that call;
+over stdio and SSE nothing tells which call it is. Then it goes to a client only if every call in flight is of that
+client: whom to ask is never guessed.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+import anyio
+from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+
+from pegboard.core.question import unaskable
+from pegboard.core.tool import Json
+from pegboard.ports import CannotAsk, Peer
+
+PATIENCE: Final = 600.0
+"""Seconds a client has for one question: it is a person who reads it."""
+
+MOST_QUESTIONS: Final = 100
+"""Open at once on one connection. A server that asks more has lost its way."""
+
+
+class Timer(Protocol):
+    """The time that a call has. It stands still while the client is being asked."""
+
+    def hold(self) -> None: ...
+
+    def run_on(self) -> None: ...
+
+
+class Deadline:
+    """A timer for whoever works within its scope: `with deadline.scope: …`."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
+
+    def hold(self) -> None:
+        self._left = self.scope.deadline - anyio.current_time()
+        self.scope.deadline = float("inf")
+
+    def run_on(self) -> None:
+        self.scope.deadline = anyio.current_time() + self._left
+
+
+class Flight:
+    """One call under way: who made it, and which questions are open that may be its own."""
+
+    __slots__ = ("peer", "questions", "timer")
+
+    def __init__(self, peer: Peer | None, timer: Timer | None) -> None:
+        self.peer = peer
+        self.timer = timer
+        self.questions: set[_Question] = set()
+
+
+class _Question:
+    """Open until it is answered, until its time is up, or until every call that it may belong to is over."""
+
+    def __init__(self, flights: set[Flight], patience: float) -> None:
+        self.flights = flights
+        self.scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
+
+
+class InFlight:
+    def __init__(self, patience: float = PATIENCE, most: int = MOST_QUESTIONS) -> None:
+        self._patience = patience
+        self._most = most
+        self._flights: dict[Flight, None] = {}
+        self._open = 0
+
+    def begin(self, peer: Peer | None, timer: Timer | None = None) -> Flight:
+        """Of every call, with or without a client that can be asked: it is whom a question may be from."""
+        flight = Flight(peer, timer)
+        self._flights[flight] = None
+        return flight
+
+    def end(self, flight: Flight) -> None:
+        """A question that belonged to this call alone is over with it."""
+        self._flights.pop(flight, None)
+        for question in flight.questions:
+            question.flights.discard(flight)
+            if not question.flights:
+                question.scope.cancel()
+        flight.questions.clear()
+
+    async def ask(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> Mapping[str, Json]:
+        """The client's answer to what the server asks on the stream of that call, or on one that does not tell.
+
+        Raises `CannotAsk`.
+        """
+        flights = self._meant(flight)
+        peer = flights[-1].peer
+        if peer is None:
+            raise CannotAsk(METHOD_NOT_FOUND, "Whoever made this call cannot be asked anything.")
+        if (reason := unaskable(peer.can, method, params)) is not None:
+            raise CannotAsk(reason.code, reason.why)
+        if self._open >= self._most:
+            raise CannotAsk(INVALID_REQUEST, f"{self._most} questions are open already. Wait for their answers.")
+        question = _Question(set(flights), self._patience)
+        self._begin(question)
+        try:
+            with question.scope:
+                return await peer.ask(method, params)
+        finally:
+            self._end(question)
+        if not question.flights:
+            raise CannotAsk(INVALID_REQUEST, "The call that this was asked for is over.")
+        raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {self._patience:g} seconds.")
+
+    def note(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> None:
+        """Tell the client, if it can be told which one that is."""
+        try:
+            peer = self._meant(flight)[-1].peer
+        except CannotAsk:
+            return
+        if peer is not None:
+            peer.note(method, params)
+
+    def _meant(self, flight: Flight | None) -> list[Flight]:
+        """The calls, all of one client, that the server's words may belong to; the newest last."""
+        if flight is not None:
+            if flight not in self._flights:
+                raise CannotAsk(INVALID_REQUEST, "The call that this was asked for is over.")
+            return [flight]
+        flights = list(self._flights)
+        if not flights:
+            raise CannotAsk(INVALID_REQUEST, "No call is in flight, and a client is asked only while its call runs.")
+        if len({None if flight.peer is None else (flight.peer.who,) for flight in flights}) > 1:
+            raise CannotAsk(
+                INVALID_REQUEST,
+                "Calls of several clients are in flight here, and nothing tells which of them this is for.",
+            )
+        return flights
+
+    def _begin(self, question: _Question) -> None:
+        self._open += 1
+        for flight in question.flights:
+            if not flight.questions and flight.timer is not None:
+                flight.timer.hold()
+            flight.questions.add(question)
+
+    def _end(self, question: _Question) -> None:
+        self._open -= 1
+        for flight in question.flights:
+            flight.questions.discard(question)
+            if not flight.questions and flight.timer is not None:
+                flight.timer.run_on()
