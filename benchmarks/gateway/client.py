@@ -40,10 +40,11 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A complete list: the tools' names, and the cursors that led from page to page (None for the first)."""
+    """A complete list: the tools' names, the cursors that led from page to page (None for the first), its length."""
 
     names: tuple[str, ...]
     cursors: tuple[str | None, ...]
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +149,15 @@ class Client:
         names: list[str] = []
         cursors: list[str | None] = []
         cursor: str | None = None
+        size = 0
         while cursor is not None or not cursors:
             cursors.append(cursor)
-            result = _result(await self._sent(self._list_request(cursor)), "tools/list")
+            response = await self._sent(self._list_request(cursor))
+            size += len(response.body)
+            result = _result(response, "tools/list")
             names += [tool["name"] for tool in result["tools"]]
             cursor = result.get("nextCursor")
-        return Listed(tuple(names), tuple(cursors))
+        return Listed(tuple(names), tuple(cursors), size)
 
     async def called(self) -> None:
         """One call of `echo`, its answer checked in full."""

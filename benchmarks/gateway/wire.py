@@ -29,18 +29,19 @@ INITIALIZE = {"protocolVersion": Era.SESSION.value, "capabilities": {}, "clientI
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an MCP endpoint listens."""
+    """Where an MCP endpoint listens, and the headers that every request to it carries."""
 
     host: str
     port: int
     path: str
+    headers: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, url: str) -> "Endpoint":
+    def of(cls, url: str, headers: tuple[tuple[str, str], ...] = ()) -> "Endpoint":
         parts = urlsplit(url)
         if parts.scheme != "http" or parts.hostname is None or parts.port is None:
             raise ValueError(f"{url!r} is not an endpoint this client can reach; give http://HOST:PORT/PATH")
-        return cls(parts.hostname, parts.port, parts.path or "/")
+        return cls(parts.hostname, parts.port, parts.path or "/", headers)
 
     @property
     def authority(self) -> str:
@@ -99,5 +100,6 @@ def answer_in(body: bytes, content_type: str) -> dict[str, Any]:
 
 
 def _head(verb: str, endpoint: Endpoint, headers: Mapping[str, str]) -> bytes:
-    lines = [f"{verb} {endpoint.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    every = [*headers.items(), *endpoint.headers]
+    lines = [f"{verb} {endpoint.path} HTTP/1.1", *(f"{name}: {value}" for name, value in every), "", ""]
     return "\r\n".join(lines).encode()

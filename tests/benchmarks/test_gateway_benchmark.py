@@ -16,7 +16,7 @@ from benchmarks.gateway.field import Transport, field
 from benchmarks.gateway.measure import Cell, Failed, Measured, Plan, measure
 from benchmarks.gateway.peers.environment import Unavailable, installed
 from benchmarks.gateway.placement import Placement
-from benchmarks.gateway.report import as_json, as_text
+from benchmarks.gateway.report import Report, as_json, as_text
 from benchmarks.gateway.target import ROOT, Target
 from benchmarks.gateway.upstream.echo import Answer, EchoServer, Message, tools_of
 from benchmarks.gateway.upstream.http import Exchange
@@ -205,8 +205,9 @@ async def test_floor_and_sdk_gateway_are_measured_in_turn_in_every_cell(transpor
     for place in (0, 1):
         rows = [row for result in results if isinstance(row := result.rows[place], Measured)]
         assert sum(window.cpu_seconds for row in rows for window in row.windows) > 0
-    assert as_text(results, plan, "here").count("floor: bare ASGI") == len(cells)
-    assert [len(cell["rows"]) for cell in as_json(results, plan, "here")["cells"]] == [2] * len(cells)
+    report = Report(results, [], None, plan, "here")
+    assert as_text(report).count("\nfloor: bare ASGI") == len(cells) + len(Operation)
+    assert [len(cell["rows"]) for cell in as_json(report)["cells"]] == [2] * len(cells)
 
 
 def ends_at_once(target: Target, folder: Path) -> tuple[str, ...]:
@@ -230,7 +231,7 @@ async def test_a_gateway_that_cannot_run_says_why_and_the_rest_goes_on(tmp_path:
         Failed("missing", "Missing", "it could not be installed"),
     ]
     assert isinstance(floor, Measured)
-    assert "Missing" in as_text([result], plan, "here")
+    assert "Missing" in as_text(Report([result], [], None, plan, "here"))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.gateway.target import ROOT
 
 FASTMCP = "4.1.2"
+MCP_PROXY = "0.13.0"
 CACHE = ROOT / ".cache" / "bench-peers"
 INSTALL_SECONDS = 600
 
@@ -32,9 +33,19 @@ class Unavailable:
 @cache
 def fastmcp_environment() -> Ready | Unavailable:
     """FastMCP with the same event loop and HTTP parser that the others have; a failure is not tried twice in a run."""
-    # Without uvloop and httptools its row would show what asyncio and h11 cost, not what FastMCP costs.
-    requirements = (f"fastmcp=={FASTMCP}", *(f"{name}=={version(name)}" for name in ("uvloop", "httptools")))
-    return installed(requirements, CACHE / f"fastmcp-{FASTMCP}-py{sys.version_info.major}.{sys.version_info.minor}")
+    return _equipped("fastmcp", FASTMCP)
+
+
+@cache
+def mcp_proxy_environment() -> Ready | Unavailable:
+    """mcp-proxy, which needs an older release of the SDK than ours."""
+    return _equipped("mcp-proxy", MCP_PROXY)
+
+
+def _equipped(name: str, release: str) -> Ready | Unavailable:
+    # Without uvloop and httptools its row would show what asyncio and h11 cost, not what the peer costs.
+    requirements = (f"{name}=={release}", *(f"{one}=={version(one)}" for one in ("uvloop", "httptools")))
+    return installed(requirements, CACHE / f"{name}-{release}-py{sys.version_info.major}.{sys.version_info.minor}")
 
 
 def installed(requirements: tuple[str, ...], folder: Path) -> Ready | Unavailable:

@@ -1,10 +1,11 @@
-"""The server over stdio: `python -m benchmarks.gateway.upstream.stdio --tools N [--core N]`.
+"""The server over stdio: `python -m benchmarks.gateway.upstream.stdio --tools N [--core N] [--pause S]`.
 
 Plain blocking reads and writes: a gateway's child has one client, and answers all that has arrived at once.
 """
 
 import argparse
 import os
+import time
 
 import msgspec
 
@@ -45,8 +46,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A fast MCP server over stdio.")
     parser.add_argument("--tools", type=int, required=True)
     parser.add_argument("--core", type=int)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before the first word")
     chosen = parser.parse_args()
     pin_this_process(chosen.core)
+    time.sleep(chosen.pause)
     serve(EchoServer(chosen.tools))
 
 
