@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp import MCPError
 
-from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.call import Arguments, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.tool import JsonObject
 from pegboard.providers.mcp.answers import failure, outcome, problem_with
 from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS, UNSENT
@@ -47,10 +47,49 @@ def test_an_answer_no_client_could_read_is_a_failure_of_the_server(result: JsonO
     assert outcome(result, "dev~peer") == NO_RESULT
 
 
-def test_a_result_that_asks_back_is_told_as_not_possible_yet() -> None:
-    assert outcome({"resultType": "input_required", "inputRequests": {}}, "dev~peer") == ProviderFailed(
-        "dev~peer asks for further input before it goes on, and that cannot be passed on yet", may_have_run=True
-    )
+@pytest.mark.behaviour("mcp.in.sampling_and_elicitation")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"inputRequests": {"a": {"method": "elicitation/create", "params": {"message": "größe?", "later": [None]}}}},
+        {"inputRequests": {"a": {"method": "roots/list"}}, "requestState": "abc", "_meta": {"x": 1}, "later": 2},
+        {"requestState": ""},
+    ],
+)
+def test_a_result_that_asks_back_is_passed_on_with_everything_in_it(asked: JsonObject) -> None:
+    result = {"resultType": "input_required", **asked}
+    found = outcome(result, "dev~peer")
+    assert isinstance(found, NeedsInput)
+    assert json.loads(found.body) == result
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"inputRequests": {}},
+        {"inputRequests": []},
+        {"inputRequests": {"a": "b"}},
+        {"inputRequests": {"a": {}}},
+        {"requestState": 7},
+        {"inputRequests": {}, "requestState": None},
+    ],
+)
+def test_a_result_that_asks_for_nothing_is_a_failure_of_the_server(asked: JsonObject) -> None:
+    assert outcome({"resultType": "input_required", **asked}, "dev~peer") == NO_RESULT
+
+
+@pytest.mark.behaviour("mcp.in.demands_reach_the_client")
+@pytest.mark.parametrize("code", [-32042, -32021])
+def test_an_error_that_is_meant_for_the_client_keeps_its_code_and_data_but_no_credential(code: int) -> None:
+    data = {"elicitations": [{"mode": "url", "url": "https://there.example/?key=hush", "hush": 1, "n": None}]}
+    found = failure(MCPError(code, "Sign in with hush first.", data), "s", None, lambda text: text.replace("hush", "●"))
+    assert isinstance(found, Demanded)
+    assert json.loads(found.error) == {
+        "code": code,
+        "message": "Sign in with ● first.",
+        "data": {"elicitations": [{"mode": "url", "url": "https://there.example/?key=●", "●": 1, "n": None}]},
+    }
 
 
 def test_half_a_character_in_a_result_becomes_its_escape() -> None:

@@ -55,12 +55,26 @@ def test_an_answer_keeps_members_that_no_model_knows() -> None:
         b"{}",
         b"\xff\xfe\x00",
         b'{"jsonrpc":"2.0","id":true,"result":[]}',
-        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"talk"}}',
         b'{"jsonrpc":"2.0","method":7}',
     ],
 )
 def test_noise_is_no_message(line: bytes) -> None:
     assert read(line) is None
+
+
+@pytest.mark.anyio
+async def test_a_log_message_is_read_only_while_somebody_hears_it() -> None:
+    said = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"talk"}}'
+    assert await Reader("The server", lambda: False).message(said) is None
+    heard = await Reader("The server", lambda: True).message(said)
+    assert heard is not None
+    assert isinstance(heard.message, JSONRPCNotification)
+
+
+@pytest.mark.anyio
+async def test_an_answer_that_speaks_of_log_messages_is_no_log_message() -> None:
+    answer = b'{"jsonrpc":"2.0","id":1,"result":{"x":"notifications/message"}}'
+    assert await Reader("The server", lambda: False).message(answer) == message_of(answer)
 
 
 def test_a_notification_is_a_message() -> None:
@@ -116,7 +130,7 @@ async def test_a_large_message_that_is_no_answer_is_dropped_unread_and_told_once
 ) -> None:
     read_lines: list[Line] = []
     monkeypatch.setattr(messages, "message_of", read_lines.append)
-    reader = Reader("The server")
+    reader = Reader("The server", lambda: False)
     for line in (
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":' + MANY + b"}}",
         b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x":' + MANY + b"}}",
@@ -141,7 +155,7 @@ async def test_a_large_answer_is_read_beside_the_event_loop(cut: bytes, monkeypa
         return message_of(line)
 
     monkeypatch.setattr(messages, "message_of", seen)
-    reader = Reader("The server")
+    reader = Reader("The server", lambda: False)
     small = b'{"jsonrpc":"2.0","id":1,"result":{}}'
     large = b'{"jsonrpc":"2.0","id":2,"result":{"method":"GET","text":"' + b"x" * LARGE + cut + b'"}}'
     found = [await reader.message(line) for line in (small, large)]

@@ -16,8 +16,8 @@ from mcp_types import (
     URL_ELICITATION_REQUIRED,
 )
 
-from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.tool import JsonObject
+from pegboard.core.call import Arguments, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.tool import Json, JsonObject
 
 from .lines import one_line
 from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, STATUS, UNSENT, closed
@@ -28,30 +28,32 @@ _REFUSALS: Final = frozenset(
         METHOD_NOT_FOUND,
         INVALID_PARAMS,
         HEADER_MISMATCH,
-        MISSING_REQUIRED_CLIENT_CAPABILITY,
         UNSUPPORTED_PROTOCOL_VERSION,
-        URL_ELICITATION_REQUIRED,
     }
 )
 """Errors that a server answers with instead of running the tool. After any other it may have run in part."""
+
+_DEMANDS: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
+"""Errors that are meant for the client: its code and data tell it what to do before it calls again."""
 
 
 def outcome(result: JsonObject, server: str) -> Outcome:
     """The result as it came. Only what a client could not read at all is taken for a failure."""
     kind = result.get("resultType", "complete")
     if kind == "input_required":
-        return ProviderFailed(
-            f"{server} asks for further input before it goes on, and that cannot be passed on yet", may_have_run=True
-        )
+        return NeedsInput(_text(result)) if _asks(result) else _nonsense(server)
     content = result.get("content")
     if kind != "complete" or not isinstance(content, list) or not all(_is_content(block) for block in content):
-        return ProviderFailed(f"{server} answered with something that is no tool result", may_have_run=True)
+        return _nonsense(server)
     return (ToolFailed if result.get("isError") is True else Returned)(_text(result))
 
 
-def failure(error: MCPError, server: str, lost: str | None, erase: Callable[[str], str]) -> ProviderFailed:
+def failure(error: MCPError, server: str, lost: str | None, erase: Callable[[str], str]) -> ProviderFailed | Demanded:
     """An error in place of a result: the server's own, or one that a transport put there."""
     code = error.code
+    if code in _DEMANDS:
+        told: JsonObject = {"code": code, "message": erase(error.message)}
+        return Demanded(_text(told if error.data is None else told | {"data": _erased(error.data, erase)}))
     if closed(error):
         why = one_line(erase(lost or "closed the connection"), LONGEST_WHY)
         return ProviderFailed(f"{server} {why} before it answered", may_have_run=True)
@@ -81,6 +83,31 @@ def _refused(status: int) -> bool:
 
 def _is_content(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("type"), str)
+
+
+def _asks(result: JsonObject) -> bool:
+    """Whether it says what it asks for, or at least gives a state to come back with."""
+    requests, state = result.get("inputRequests"), result.get("requestState")
+    if not isinstance(state, str | None) or not isinstance(requests, dict | None) or (not requests and state is None):
+        return False
+    return all(isinstance(asked, dict) and isinstance(asked.get("method"), str) for asked in (requests or {}).values())
+
+
+def _nonsense(server: str) -> ProviderFailed:
+    return ProviderFailed(f"{server} answered with something that is no tool result", may_have_run=True)
+
+
+def _erased(value: Json, erase: Callable[[str], str]) -> Json:
+    """A server that repeats a credential of ours to clients that must not have it says it without."""
+    match value:
+        case str():
+            return erase(value)
+        case list():
+            return [_erased(member, erase) for member in value]
+        case dict():
+            return {erase(key): _erased(member, erase) for key, member in value.items()}
+        case _:
+            return value
 
 
 def _text(result: JsonObject) -> bytes:

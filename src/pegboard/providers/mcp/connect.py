@@ -7,14 +7,16 @@ from typing import Final, assert_never
 import anyio
 from mcp import ClientSession, MCPError
 from mcp.client import IncomingMessage
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
 from pydantic import ValidationError
 
 from pegboard.core.server import Connection as Reached
 from pegboard.core.server import Http, Stdio, Timeouts, Transport
 
-from .connection import OURSELVES, Bell, Connection
+from .asking import SAMPLING_IN_FULL, AskingDispatcher, unused
+from .beside import OURSELVES
+from .connection import Bell, Connection
+from .in_flight import InFlight
 from .sse import sse
 from .stdio import stdio
 from .streamable import streamable
@@ -45,26 +47,36 @@ async def connected(
         if isinstance(message, ToolListChangedNotification):
             changed.ring()
 
-    async with _transport(reached, timeouts, changed, loss, hear) as (read, write):
-        dispatcher = JSONRPCDispatcher(read, write)
+    in_flight = InFlight()
+    async with _transport(reached, timeouts, changed, loss, hear, in_flight) as (read, write):
+        dispatcher = AskingDispatcher(read, write, in_flight)
         async with ClientSession(
             dispatcher=dispatcher,
             client_info=OURSELVES,
             message_handler=hear_message,
             read_timeout_seconds=timeouts.start,
+            sampling_callback=unused,
+            sampling_capabilities=SAMPLING_IN_FULL,
+            elicitation_callback=unused,
+            list_roots_callback=unused,
         ) as session:
             await _negotiate(session, min(_PROBE, timeouts.start * 0.4) if probe else 0.0)
-            yield Connection(session, dispatcher, loss)
+            yield Connection(session, dispatcher, loss, in_flight)
 
 
 def _transport(
-    reached: Reached, timeouts: Timeouts, changed: Bell, loss: Loss, hear: Callable[[bytes], None]
+    reached: Reached,
+    timeouts: Timeouts,
+    changed: Bell,
+    loss: Loss,
+    hear: Callable[[bytes], None],
+    in_flight: InFlight,
 ) -> AbstractAsyncContextManager[Streams]:
     match reached:
         case Stdio():
-            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss)
+            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, hears=in_flight.hears)
         case Http() if reached.transport is Transport.SSE:
-            return sse(reached, doubt=changed.ring, loss=loss)
+            return sse(reached, doubt=changed.ring, loss=loss, hears=in_flight.hears)
         case Http():
             return streamable(reached, stop=timeouts.stop, doubt=changed.ring)
         case _:

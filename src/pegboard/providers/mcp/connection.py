@@ -5,6 +5,7 @@ tool would cost the whole list. A path for raw bytes belongs beside `call_tool`,
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio
@@ -19,33 +20,31 @@ from mcp.shared.inbound import (
     mcp_param_headers,
 )
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    METHOD_NOT_FOUND,
-    PROTOCOL_VERSION_META_KEY,
-    Implementation,
-)
+from mcp_types import METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard import __version__
-from pegboard.core.tool import JsonObject
+from pegboard.core.tool import Json, JsonObject
 from pegboard.ports import Progress
 
+from .beside import LEVELS, META, beside, log_level, meta_of
+from .in_flight import InFlight
 from .trouble import Loss
 
-OURSELVES: Final = Implementation(name="pegboard", version=__version__)
+_SET_LEVEL: Final = 5.0
+"""Seconds that a call waits for the server to take a level: then it goes on without."""
 
 HeaderMap = Mapping[tuple[str, ...], str]
 """Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
 
 
 class Connection:
-    def __init__(self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss) -> None:
+    def __init__(self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss, in_flight: InFlight) -> None:
         assert session.protocol_version is not None
         self._session = session
         self._dispatcher = dispatcher
         self.loss = loss
+        self.in_flight = in_flight
+        self._loudness: int | None = None
         self.protocol_version = session.protocol_version
         self.header_maps: Mapping[str, HeaderMap] = {}
 
@@ -68,12 +67,25 @@ class Connection:
     async def list_page(self, cursor: str | None) -> JsonObject:
         return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
 
-    async def call_tool(self, name: str, arguments: JsonObject, progress: Progress | None = None) -> JsonObject:
-        """Raises `MCPError` for an error answer. Cancelled, it tells the server to stop."""
+    async def call_tool(
+        self,
+        name: str,
+        arguments: JsonObject,
+        progress: Progress | None = None,
+        said: Mapping[str, bytes] | None = None,
+        can: Mapping[str, Json] | None = None,
+    ) -> JsonObject:
+        """Raises `MCPError` for an error answer. Cancelled, it tells the server to stop.
+
+        `said` is what the client says beside the call, and `can` what it can be asked.
+        """
+        if said and META in said:
+            await self._speak_up(said[META])
         headers = {MCP_NAME_HEADER: encode_header_value(name)} if self.modern else {}
         if self.modern and (wanted := self.header_maps.get(name)):
             headers |= mcp_param_headers(wanted, arguments)
-        return await self._ask("tools/call", {"name": name, "arguments": arguments}, headers, progress)
+        params = {"name": name, "arguments": arguments, **beside(said or {}, self.protocol_version, can)}
+        return await self._ask("tools/call", params, headers, progress)
 
     async def hear_changes(self, opened: Callable[[], None]) -> bool:
         """Keep a subscription open until it ends. False when the server has none to give."""
@@ -93,6 +105,21 @@ class Connection:
             pass
         return True
 
+    async def _speak_up(self, meta: bytes) -> None:
+        """Ask a server of the handshake era for the log messages that a client wants to hear.
+
+        It keeps one level for all of us, so it is the lowest that anyone wanted; who wants less is told less by us.
+        """
+        capabilities = self._session.server_capabilities
+        if self.modern or capabilities is None or capabilities.logging is None:
+            return
+        wanted = log_level(meta)
+        if wanted is None or (self._loudness is not None and LEVELS.index(wanted) >= self._loudness):
+            return
+        self._loudness = LEVELS.index(wanted)
+        with anyio.move_on_after(_SET_LEVEL), suppress(MCPError):
+            await self._ask("logging/setLevel", {"level": wanted})
+
     async def _ask(
         self,
         method: str,
@@ -103,11 +130,7 @@ class Connection:
         options: CallOptions = {"headers": {MCP_PROTOCOL_VERSION_HEADER: self.protocol_version, **(headers or {})}}
         if self.modern:
             options["headers"][MCP_METHOD_HEADER] = method
-            params["_meta"] = {
-                PROTOCOL_VERSION_META_KEY: self.protocol_version,
-                CLIENT_INFO_META_KEY: {"name": OURSELVES.name, "version": OURSELVES.version},
-                CLIENT_CAPABILITIES_META_KEY: {},
-            }
+            params.setdefault(META, meta_of(None, self.protocol_version))
         if progress is not None:
             options["on_progress"] = _as_asked(progress)
         return await self._dispatcher.send_raw_request(method, params, options)

@@ -110,6 +110,10 @@ class InFlight:
             raise CannotAsk(INVALID_REQUEST, "The call that this was asked for is over.")
         raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {self._patience:g} seconds.")
 
+    def hears(self) -> bool:
+        """Whether there is anyone at all to tell something to."""
+        return any(flight.peer is not None for flight in self._flights)
+
     def note(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> None:
         """Tell the client, if it can be told which one that is."""
         try:

@@ -90,11 +90,13 @@ class Lines:
 class Reader:
     """Reads the lines of one server in their order, and keeps the event loop free while it reads a large one.
 
-    Nobody asked for a request or a notification: a large one is let go unread, and the log tells of the first.
+    Nobody asked for a request or a notification: a large one is let go unread, and the log tells of the first. Log
+    messages are not even looked at while nobody `hears` them: some servers write little else.
     """
 
-    def __init__(self, whose: str) -> None:
+    def __init__(self, whose: str, hears: Callable[[], bool]) -> None:
         self._whose = whose
+        self._hears = hears
         self.dropped = 0
 
     async def message(self, line: Line) -> SessionMessage | None:
@@ -104,7 +106,7 @@ class Reader:
                 return None
             return message_of(line)
         if len(line) <= LARGE:
-            return message_of(line)
+            return None if _is_log(line[:_HEAD]) and not self._hears() else message_of(line)
         if _METHOD.match(line[:_HEAD]) is not None or await _beside(_has_method, line):
             self._drop()
             return None
@@ -120,6 +122,10 @@ class Reader:
             )
 
 
+def _is_log(head: bytes) -> bool:
+    return _LOG_METHOD in head and _METHOD.match(head) is not None
+
+
 async def _beside(read: Callable[[bytes], T], line: bytes) -> T:
     return await anyio.to_thread.run_sync(read, line, abandon_on_cancel=True)
 
@@ -133,11 +139,11 @@ def _has_method(line: bytes) -> bool:
 
 
 def message_of(line: Line) -> SessionMessage | None:
-    """The message on a line, or None for what is none: noise, and log messages, which nobody here reads."""
+    """The message on a line, or None for what is none."""
     if isinstance(line, TooLong):
         return _unusable(line.head, f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
     line = line.strip()
-    if not line.startswith(b"{") or _LOG_METHOD in line[:_HEAD]:
+    if not line.startswith(b"{"):
         return None
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))

@@ -19,6 +19,7 @@ from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 from . import backoff
 from .answers import failure, outcome, problem_with
 from .expansion import Eraser, expanded
+from .in_flight import Deadline
 from .life import Life
 from .lines import LastLines, one_line
 from .listing import Listed
@@ -101,14 +102,20 @@ class McpServer:
         if (problem := problem_with(arguments)) is not None:
             return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
         within = self._server.timeouts.call
-        with anyio.move_on_after(within):
-            try:
-                result = await connection.call_tool(admitted.tool.id.name, arguments, progress)
-            except MCPError as error:
-                if closed(error):
-                    life.doubt()
-                return failure(error, str(self.source), life.ending, self._erase)
-            return outcome(result, str(self.source))
+        deadline = Deadline(within)
+        flight = connection.in_flight.begin(peer, deadline)
+        try:
+            with deadline.scope:
+                result = await connection.call_tool(
+                    admitted.tool.id.name, arguments, progress, admitted.call.beside, None if peer is None else peer.can
+                )
+                return outcome(result, str(self.source))
+        except MCPError as error:
+            if closed(error):
+                life.doubt()
+            return failure(error, str(self.source), life.ending, self._erase)
+        finally:
+            connection.in_flight.end(flight)
         return ProviderFailed(f"{self.source} did not answer within {seconds(within)}", may_have_run=True)
 
     async def _live(self) -> str:

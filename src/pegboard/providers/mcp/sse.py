@@ -28,7 +28,9 @@ _STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 
 
 @asynccontextmanager
-async def sse(server: Http, *, doubt: Callable[[], None], loss: Loss) -> AsyncIterator[Streams]:
+async def sse(
+    server: Http, *, doubt: Callable[[], None], loss: Loss, hears: Callable[[], bool]
+) -> AsyncIterator[Streams]:
     url = checked(server.url)
     async with HttpClient(server.headers, doubt) as client, client.stream("GET", url, headers=_STREAM) as response:
         if response.status_code >= 400:
@@ -43,7 +45,7 @@ async def sse(server: Http, *, doubt: Callable[[], None], loss: Loss) -> AsyncIt
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, Reader(f"The server at {endpoint.host}"), arriving, loss)
+                    tasks.start_soon(_read, events, Reader(f"The server at {endpoint.host}", hears), arriving, loss)
                     tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks)
                     yield read, write
                     tasks.cancel_scope.cancel()

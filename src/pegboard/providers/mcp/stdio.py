@@ -33,7 +33,9 @@ _GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndO
 
 
 @asynccontextmanager
-async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss) -> AsyncIterator[Streams]:
+async def stdio(
+    program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, hears: Callable[[], bool]
+) -> AsyncIterator[Streams]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
     process = await processes.start(program)
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -45,7 +47,7 @@ async def stdio(program: Stdio, *, stop: float, hear: Callable[[bytes], None], l
     async def pump() -> None:
         with pipes:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, process, arriving, leaving, loss)
+                tasks.start_soon(_read, process, arriving, leaving, loss, hears)
                 tasks.start_soon(_listen, process, hear)
                 tasks.start_soon(_write, process, leaving, loss)
                 tasks.start_soon(_watch, process, loss)
@@ -76,9 +78,10 @@ async def _read(
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
     loss: Loss,
+    hears: Callable[[], bool],
 ) -> None:
     assert process.stdout is not None
-    lines, reader = Lines(), Reader(f"The server process {process.pid}")
+    lines, reader = Lines(), Reader(f"The server process {process.pid}", hears)
     async with arriving:
         with suppress(*_GONE):
             async for chunk in process.stdout:

@@ -1,0 +1,77 @@
+"""What a request says beside the name and the arguments of a tool: what the client said, in the words of the era."""
+
+from collections.abc import Mapping
+from typing import Final, get_args
+
+import msgspec
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    Implementation,
+    LoggingLevel,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard import __version__
+from pegboard.core.tool import Json, JsonObject
+
+OURSELVES: Final = Implementation(name="pegboard", version=__version__)
+
+META: Final = "_meta"
+_OF_ONE_CONNECTION: Final = frozenset(
+    {
+        "progressToken",
+        PROTOCOL_VERSION_META_KEY,
+        CLIENT_INFO_META_KEY,
+        CLIENT_CAPABILITIES_META_KEY,
+        LOG_LEVEL_META_KEY,
+    }
+)
+"""Said between a client and us. To the server we say it anew, where its era has it."""
+
+LEVELS: Final[tuple[str, ...]] = get_args(LoggingLevel)
+"""Of log messages, from the least important on."""
+
+_ASKABLE: Final = ("elicitation", "sampling", "roots")
+"""The capabilities that we can pass on: questions. Whatever else a client can do, it does not do through us."""
+
+
+def beside(said: Mapping[str, bytes], version: str, can: Mapping[str, Json] | None = None) -> dict[str, Json]:
+    """The further members of the parameters, for a server of this version, on behalf of a client that can do that.
+
+    A server of the handshake era has no use for answers and states, and reads other members than we mean.
+    """
+    modern = version in MODERN_PROTOCOL_VERSIONS
+    members = {name: msgspec.json.decode(text) for name, text in said.items() if modern and name != META}
+    meta = meta_of(said.get(META), version, can)
+    return {**members, META: meta} if meta else members
+
+
+def meta_of(said: bytes | None, version: str, can: Mapping[str, Json] | None = None) -> JsonObject:
+    """What the client put there, and what the server's era wants to be told of who asks. May be empty."""
+    told = _object(said)
+    meta: JsonObject = {name: value for name, value in told.items() if name not in _OF_ONE_CONNECTION}
+    if version in MODERN_PROTOCOL_VERSIONS:
+        meta[PROTOCOL_VERSION_META_KEY] = version
+        meta[CLIENT_INFO_META_KEY] = {"name": OURSELVES.name, "version": OURSELVES.version}
+        meta[CLIENT_CAPABILITIES_META_KEY] = {name: can[name] for name in _ASKABLE if name in can} if can else {}
+        if (level := _log_level(told)) is not None:
+            meta[LOG_LEVEL_META_KEY] = level
+    return meta
+
+
+def log_level(said: bytes) -> str | None:
+    """From which level on the client wants to hear a server's log messages."""
+    return _log_level(_object(said))
+
+
+def _log_level(told: Mapping[str, Json]) -> str | None:
+    level = told.get(LOG_LEVEL_META_KEY)
+    return level if isinstance(level, str) and level in LEVELS else None
+
+
+def _object(said: bytes | None) -> JsonObject:
+    told = None if said is None else msgspec.json.decode(said)
+    return told if isinstance(told, dict) else {}
