@@ -48,7 +48,12 @@ CONFIG_NOTICE: Final = "configuration"
 RESTART_NOTICE: Final = "restart"
 OPEN_TO_OTHERS: Final = (
     "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
-    "that asks who they are; a name of your own goes under gateway.allowed_hosts in pegboard.yaml."
+    "that asks who they are, or name them under principals in pegboard.yaml; a name of your own goes under "
+    "gateway.allowed_hosts."
+)
+OPEN_TO_CALLERS: Final = (
+    "! Other machines can reach this address, and what they send, tokens included, travels in plain text. Put it "
+    "behind something that speaks TLS; a name of your own goes under gateway.allowed_hosts in pegboard.yaml."
 )
 
 
@@ -288,7 +293,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
                 tell(announcement(endpoint, program, house.file, str(house.data_dir)))
             if is_open_to_others(listener):
-                tell(OPEN_TO_OTHERS)
+                tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
             for warning in house.settings.warnings if house.settings else ():
                 tell(f"! {warning}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")

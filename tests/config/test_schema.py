@@ -69,6 +69,7 @@ GOOD = [
     "servers: {a: {command: x, timeouts: {start: 1, call: 30s, stop: 0.5ms}, enabled_tools: 'a, b'}}",
     "selection: {toolsets: all, enabled_tools: [a, 'mcp:a~b', 'mcp:a~b:c', '*:x', 'toolset:a'], disabled_tools: ''}",
     "deny: ['a:*', b, 'mcp:x:y']\ngrants: {a: [], b: all}\nstore: sqlite:///x\naudit: {keep_days: 1.0}",
+    "principals: {a: {token: '${A}'}, b: {token_sha256: " + "a" * 64 + ", toolsets: 'x, y'}}",
     "x-mine: [1]\ntoolsets: {a: {name: x, description: y, enabled: true}}\ngateway: {allowed_hosts: ['h:*']}",
 ]
 BAD = [
@@ -108,6 +109,11 @@ BAD = [
     "deny: a",
     "grants: {a: {}}",
     "grants: {' a': []}",
+    "principals: {local: {token: '${A}'}}",
+    "principals: {a: {token: plain}}",
+    "principals: {a: {token: '${A:-b}'}}",
+    "principals: {a: {token_sha256: 12}}",
+    "principals: {a: {}}",
     "store: ./x.db",
     "audit: {keep_days: 0}",
     "audit: {keep_rows: 1.5}",

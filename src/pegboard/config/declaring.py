@@ -258,6 +258,8 @@ def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem
     yield from doubtful(() if chosen is None else chosen.value, known, "toolset")
     for granted in values.value(keys.GRANTS, {}).values():
         yield from doubtful(granted.value, known, "toolset")
+    for caller in values.value(keys.PRINCIPALS, {}).values():
+        yield from doubtful(caller.value.value(keys.PRINCIPAL_TOOLSETS, ()), known, "toolset")
     told = values.value(keys.TOOLSETS, {})
     yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
     patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))

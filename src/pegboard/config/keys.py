@@ -24,6 +24,13 @@ _TOOL: Final = Form(
     "toolset:dev, or mcp:dev~github for all of a server",
 )
 _PRINCIPAL: Final = Form(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters")
+_CALLER: Final = Form(_PRINCIPAL.regex, _PRINCIPAL.rule, ("first-sight", "local"))
+_TOKEN: Final = Form(
+    r"\$\{(?:(?!:-)[^}])+\}",
+    "write a reference without a default, ${NAME} or ${file:path}, so that the token is not in this file; or write its "
+    "token_sha256",
+)
+_SHA256: Final = Form(r"[0-9A-Fa-f]{64}", "write the SHA-256 of the token as 64 hexadecimal digits")
 _URL: Final = Form(
     r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
     "write a URL that begins with http:// or https://, or with a reference",
@@ -177,6 +184,31 @@ TOOLSET_SECTION: Final = Section(
     advice={"servers": "A server says which toolset it belongs to: servers.ID.toolset."},
 )
 
+TOKEN: Final = Key(
+    "token",
+    Text(_TOKEN, holds_references=True, is_secret=True),
+    "A reference to the token that the caller sends as Authorization: Bearer TOKEN: ${NAME} or ${file:path}. "
+    "16 characters or more of A-Z a-z 0-9 - . _ ~ + / and = at the end.",
+)
+TOKEN_SHA256: Final = Key(
+    "token_sha256",
+    Text(_SHA256, is_secret=True),
+    "The SHA-256 of the token in hexadecimal, for a file that holds no way to the token itself. Excludes token.",
+)
+PRINCIPAL_TOOLSETS: Final = Key(
+    "toolsets", _TOOLSETS, "The toolsets that the caller may use; all for every one.", "all"
+)
+PRINCIPAL: Final = Section(
+    "One caller: how it is recognised, and what it may use.",
+    (TOKEN, TOKEN_SHA256, PRINCIPAL_TOOLSETS),
+    exactly_one=("token", "token_sha256"),
+    advice={
+        "password": "Write token.",
+        "grants": "Write toolsets.",
+        "tools": "Write toolsets; a request narrows further by itself.",
+    },
+)
+
 KEEP_DAYS: Final = Key("keep_days", Whole(1), "Records older than this many days are removed.", 90)
 KEEP_ROWS: Final = Key("keep_rows", Whole(1), "Of more records than this, the oldest are removed.", 1_000_000)
 HOSTS: Final = Key(
@@ -204,7 +236,13 @@ GRANTS: Final = Key(
     "grants",
     MapOf(_PRINCIPAL, _TOOLSETS),
     "Which toolsets a caller may use: a name and a list of toolset ids; all for every one. A caller who is not named "
-    "here is not limited.",
+    "here is not limited. local is whoever uses the gateway on this machine without a token.",
+)
+PRINCIPALS: Final = Key(
+    "principals",
+    MapOf(_CALLER, PRINCIPAL),
+    "The callers of the MCP endpoint over HTTP, each under a name of your choice. With one or more of them, every "
+    "request must carry the token of one.",
 )
 STORE: Final = Key(
     "store",
@@ -217,9 +255,9 @@ GATEWAY: Final = Key("gateway", Section("", (HOSTS, ORIGINS)), "Who may reach th
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers and store may hold references: ${NAME} and ${NAME:-default} for an environment variable, "
+    "cwd, url, headers, token and store may hold references: ${NAME} and ${NAME:-default} for an environment variable, "
     "${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
-    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, STORE, AUDIT, GATEWAY),
+    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, PRINCIPALS, STORE, AUDIT, GATEWAY),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "
         "or rename the key to servers.",

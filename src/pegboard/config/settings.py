@@ -14,6 +14,7 @@ from . import keys
 from .declaring import Place, declared, warnings
 from .files import decoded, read_bytes
 from .json_text import parse_json
+from .principals import principal_warnings, with_principals
 from .problem import Problem
 from .references import unresolved
 from .section import Values
@@ -95,7 +96,7 @@ def load_text(
     if isinstance(values, Wrong):
         return Broken(file, _told(tell), digest)
     place = Place(file, folder, environ)
-    board = declared(values, place, tell)
+    board = with_principals(declared(values, place, tell), values, place, tell)
     store = _store(values, place, tell)
     if tell.problems:
         return Broken(file, _told(tell), digest)
@@ -107,7 +108,7 @@ def load_text(
         store=store,
         audit=_retention(values),
         gateway=_callers(values),
-        warnings=tuple(warnings(values, board, place)),
+        warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
     )
 
 

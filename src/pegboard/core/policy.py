@@ -6,9 +6,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
-from .ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from .ids import LOCAL, PrincipalId, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
+from .principal import Principal
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .tool import Fingerprint, ToolSpec
@@ -61,6 +62,8 @@ class Declared:
     denials: tuple[Denial, ...] = ()
     overrides: tuple[Override, ...] = ()
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
+    principals: Mapping[PrincipalId, Principal] = field(default_factory=dict[PrincipalId, Principal])
+    """Who may come in over HTTP. While nobody is named, whoever reaches the gateway is `LOCAL`."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,13 @@ class Policy:
         return self.decided.trust.get(server.key, server.trust)
 
     def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
-        """`None`: nothing was said of this principal, and so nothing is taken away."""
+        """`None`: nothing was said of this principal, and so nothing is taken away.
+
+        Once callers have names, a name that nobody gave has nothing, whatever was once granted to it.
+        """
+        known = self.declared.principals
+        if known and principal not in known and principal != LOCAL:
+            return frozenset()
         said = self.decided.grants.get(principal)
         return self.declared.grants.get(principal) if said is None else said
 

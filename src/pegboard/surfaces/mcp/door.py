@@ -14,7 +14,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 METHODS: Final = ("POST", "GET", "DELETE")
 ONCE: Final = frozenset(
     {
-        *(b"host", b"origin", b"content-type", b"content-length", b"content-encoding", b"accept"),
+        *(b"host", b"origin", b"authorization"),
+        *(b"content-type", b"content-length", b"content-encoding", b"accept"),
         *(b"mcp-session-id", b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
     }
 )

@@ -1,5 +1,6 @@
 """The request being served: through which view it asks, and when its client has gone."""
 
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +17,8 @@ class Exchange:
     """Set when the client hung up before it had its answer; `None` where the connection itself tells."""
     session: str | None = None
     """The HTTP session of a client of the handshake era."""
+    headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
+    """What the request itself says in its headers, for connections that are made in its caller's name."""
 
 
 CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")

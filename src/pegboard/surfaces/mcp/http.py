@@ -1,7 +1,7 @@
 """The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ from pegboard.gateway.gateway import Gateway
 
 from .body import body_of, heard_out
 from .door import TOO_LARGE, Door, Refused, is_modern
+from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .plain import plain_answer
 from .server import McpServer
@@ -40,6 +41,7 @@ class McpHttp:
     def __init__(self, gateway: Gateway, door: Door | None = None) -> None:
         self._gateway = gateway
         self._door = Door() if door is None else door
+        self._entrance = Entrance(gateway.board)
         self._mcp = McpServer(gateway)
         self._sessions = StreamableHTTPSessionManager(
             self._mcp.server,
@@ -74,15 +76,11 @@ class McpHttp:
         # White space around a value is no part of it, and the SDK compares values to the letter.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != RESUME]
         known = dict(headers)
-        refused = self._door.refusal(method, headers)
-        view = view_of(headers, scope["query_string"]) if refused is None else None
-        if isinstance(view, BadOption):
-            refused = Refused(400, view.why, INVALID_PARAMS)
-        if refused is not None or not isinstance(view, View):
-            assert refused is not None
-            if refused.status == TOO_LARGE:
-                refused = await heard_out(receive, self._door, known, refused)
-            return await _refuse(send, refused)
+        view = self._view(scope, headers, known)
+        if isinstance(view, Refused):
+            if view.status == TOO_LARGE:
+                view = await heard_out(receive, self._door, known, view)
+            return await _refuse(send, view)
         body = await body_of(receive, self._door) if method == "POST" else b""
         if body is None:
             return None
@@ -92,8 +90,8 @@ class McpHttp:
             return await _refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         version = known[VERSION].decode("latin-1") if VERSION in known else None
-        exchange = Exchange(view, gone, session)
-        scope = {**scope, "headers": headers}
+        exchange = Exchange(view, gone, session, self._entrance.own_headers(headers))
+        scope = {**scope, "headers": headers, "user": user_of(view.principal)}
         token = CURRENT.set(exchange)
         try:
             hearing = _replay(body, receive, gone)
@@ -107,6 +105,22 @@ class McpHttp:
             CURRENT.reset(token)
             if method == "DELETE" and session is not None:
                 self._mcp.forget(session)
+
+    def _view(
+        self, scope: "Scope", headers: Sequence[tuple[bytes, bytes]], known: Mapping[bytes, bytes]
+    ) -> View | Refused:
+        """Who asks, and how narrowly; or the first reason not to serve this request."""
+        refused = self._door.address_refusal(headers)
+        if refused is not None:
+            return refused
+        client = scope.get("client")
+        principal = self._entrance.principal_of(known.get(AUTHORIZATION), "" if client is None else str(client[0]))
+        if isinstance(principal, Refused):
+            return principal
+        if (refused := self._door.refusal(scope["method"], headers)) is not None:
+            return refused
+        view = view_of(headers, scope["query_string"], principal)
+        return Refused(400, view.why, INVALID_PARAMS) if isinstance(view, BadOption) else view
 
     async def _unknown(self, view: View) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""

@@ -166,6 +166,7 @@ class McpServer:
             principal=exchange.view.principal,
             at=self._gateway.clock(),
             client=_client(ctx),
+            headers=exchange.headers,
         )
         if ctx.meta is None or "progress_token" not in ctx.meta:
             ended = await self._carried(call, exchange)

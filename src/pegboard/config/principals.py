@@ -1,0 +1,91 @@
+"""The callers of the MCP endpoint as the file names them: their tokens, kept as hashes, and their toolsets."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pegboard.core.ids import PrincipalId, ToolsetId
+from pegboard.core.policy import Declared
+from pegboard.core.principal import Principal
+from pegboard.ports import Unresolved
+
+from . import keys
+from .declaring import Place
+from .problem import Problem
+from .references import expander
+from .section import Values
+from .shape import Placed, Telling
+
+SHORTEST: Final = 16
+_BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+
+@dataclass(frozen=True)
+class _Unusable:
+    why: str
+
+
+def with_principals(board: Declared, values: Values, place: Place, tell: Telling) -> Declared:
+    """The board with its callers. Each name stands once, and each token for one name alone."""
+    said = values.value(keys.PRINCIPALS, {})
+    principals = {PrincipalId(name): _principal(name, one, place) for name, one in said.items()}
+    _check_apart(principals, said, tell)
+    return replace(board, principals=principals, grants={**board.grants, **_grants(values, said, tell)})
+
+
+def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
+    """A caller whose token cannot be had stays outside; all others come in, and so it is no error."""
+    for name, one in values.value(keys.PRINCIPALS, {}).items():
+        token = one.value.get(keys.TOKEN)
+        if token is not None and isinstance(unusable := _hash_of(token.value, place), _Unusable):
+            yield Problem(place.file, token.line, token.at, f"{name!r} cannot come in: {unusable.why}")
+
+
+def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
+    id, at = PrincipalId(name), place.at(one)
+    if (written := one.value.get(keys.TOKEN_SHA256)) is not None:
+        return Principal(id, at, (bytes.fromhex(written.value),))
+    token = one.value.get(keys.TOKEN)
+    found = None if token is None else _hash_of(token.value, place)
+    return Principal(id, at, (found,) if isinstance(found, bytes) else ())
+
+
+def _hash_of(reference: str, place: Place) -> bytes | _Unusable:
+    token = expander(place.environ, place.folder)(reference)
+    if isinstance(token, Unresolved):
+        # A default, which the usual words advise, would be a token that stands in the file.
+        return _Unusable(f"{token.why.partition(', or write ${')[0].rstrip('.')}.")
+    if _BEARER.fullmatch(token) is None:
+        return _Unusable("the token is empty or holds a character that no header carries. Make another.")
+    if len(token) < SHORTEST:
+        return _Unusable(f"the token has fewer than {SHORTEST} characters, and could be guessed. Make a longer one.")
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _check_apart(
+    principals: Mapping[PrincipalId, Principal], said: Mapping[str, Placed[Values]], tell: Telling
+) -> None:
+    owners: dict[bytes, PrincipalId] = {}
+    for id, principal in principals.items():
+        for digest in principal.hashes:
+            if (owner := owners.setdefault(digest, id)) != id:
+                told = f"this is the token of {owner!r} too, so that nobody could tell them apart. Give each its own."
+                tell.wrong(said[id].line, said[id].at, told)
+
+
+def _grants(
+    values: Values, said: Mapping[str, Placed[Values]], tell: Telling
+) -> Mapping[PrincipalId, frozenset[ToolsetId]]:
+    elsewhere = values.value(keys.GRANTS, {})
+    grants: dict[PrincipalId, frozenset[ToolsetId]] = {}
+    for name, one in said.items():
+        named = one.value.get(keys.PRINCIPAL_TOOLSETS)
+        if named is None:
+            continue
+        if name in elsewhere:
+            tell.wrong(named.line, named.at, f"grants names the toolsets of {name!r} too. Keep one of the two.")
+        if all(toolset.value != "all" for toolset in named.value):
+            grants[PrincipalId(name)] = frozenset(ToolsetId(toolset.value) for toolset in named.value)
+    return grants

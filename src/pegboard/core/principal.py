@@ -1,0 +1,14 @@
+"""A caller that the operator knows by name, and the hashes by which its token is recognised."""
+
+from dataclasses import dataclass, field
+
+from .ids import PrincipalId
+from .server import DeclaredAt
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    id: PrincipalId
+    at: DeclaredAt
+    hashes: tuple[bytes, ...] = field(default=(), repr=False)
+    """SHA-256 of each of its tokens; empty when what the operator refers to holds none: then nobody is it."""

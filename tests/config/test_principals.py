@@ -1,0 +1,129 @@
+"""Callers in pegboard.yaml: recognised by a token that the file itself does not hold."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from tests.config.loading import problems, settings
+
+from pegboard.config.settings import Settings, load
+from pegboard.core.ids import PrincipalId, ToolsetId
+from pegboard.core.principal import Principal
+from pegboard.core.server import DeclaredAt
+
+ALICE = "alice-0123456789abcdef"
+BOB = "bob-0123456789ABCDEF/+=="
+ENVIRON = {"ALICE_TOKEN": ALICE, "BOB_TOKEN": BOB}
+
+
+def sha(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+@pytest.mark.behaviour("config.principals")
+def test_a_caller_is_known_by_the_hash_of_a_token_that_is_referred_to_or_by_the_hash_itself() -> None:
+    text = f"""\
+        principals:
+          alice: {{token: "${{ALICE_TOKEN}}", toolsets: [files, dev]}}
+          bob:
+            token_sha256: {sha(BOB).hex().upper()}
+            toolsets: all
+          Carol C.: {{token: "${{ALICE_TOKEN_2}}"}}
+        """
+    loaded = settings(text, {**ENVIRON, "ALICE_TOKEN_2": ALICE + "2"})
+    assert loaded.declared.principals == {
+        PrincipalId("alice"): Principal(PrincipalId("alice"), DeclaredAt("pegboard.yaml", 2), (sha(ALICE),)),
+        PrincipalId("bob"): Principal(PrincipalId("bob"), DeclaredAt("pegboard.yaml", 3), (sha(BOB),)),
+        PrincipalId("Carol C."): Principal(
+            PrincipalId("Carol C."), DeclaredAt("pegboard.yaml", 6), (sha(ALICE + "2"),)
+        ),
+    }
+    assert loaded.declared.grants == {PrincipalId("alice"): frozenset({ToolsetId("files"), ToolsetId("dev")})}
+    assert loaded.warnings == ()
+    assert ALICE not in repr(loaded)
+
+
+def test_a_token_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "alice.token").write_text(ALICE + "\n")
+    (tmp_path / "pegboard.yaml").write_text("principals: {alice: {token: '${file:alice.token}'}}")
+    loaded = load(tmp_path / "pegboard.yaml", {})
+    assert isinstance(loaded, Settings)
+    assert loaded.declared.principals[PrincipalId("alice")].hashes == (sha(ALICE),)
+
+
+@pytest.mark.behaviour("config.principals", "config.errors_name_the_place")
+def test_what_is_wrong_with_a_caller_is_told_without_its_token() -> None:
+    text = f"""\
+
+        principals:
+          alice: {{token: {ALICE}, toolsets: [files]}}
+          bob: {{token: "${{X:-{BOB}}}"}}
+          carol: {{token: "${{ALICE_TOKEN}}", token_sha256: "{"0" * 64}"}}
+          dave: {{toolsets: [dev]}}
+          local: {{token: "${{ALICE_TOKEN}}"}}
+          erin: {{token_sha256: abc, password: x}}
+          frank: {{token: "Bearer ${{ALICE_TOKEN}}"}}
+        """
+    reference = (
+        "write a reference without a default, ${NAME} or ${file:path}, so that the token is not in this file; or write "
+        "its token_sha256."
+    )
+    told = problems(text, ENVIRON)
+    assert told == [
+        f"pegboard.yaml:3: principals.alice.token: {reference}",
+        f"pegboard.yaml:4: principals.bob.token: {reference}",
+        "pegboard.yaml:5: principals.carol: token and token_sha256 exclude each other. Keep one of them.",
+        "pegboard.yaml:6: principals.dave: this needs token or token_sha256. Write one of them.",
+        "pegboard.yaml:7: principals.local: 'local' cannot be a name here: it has a meaning of its own; choose"
+        " another.",
+        "pegboard.yaml:8: principals.erin.token_sha256: write the SHA-256 of the token as 64 hexadecimal digits.",
+        "pegboard.yaml:8: principals.erin.password: unknown key. Write token.",
+        f"pegboard.yaml:9: principals.frank.token: {reference}",
+    ]
+    assert not any(ALICE in line or BOB in line for line in told)
+
+
+def test_one_caller_has_one_token_and_its_toolsets_stand_in_one_place() -> None:
+    text = f"""\
+        grants: {{alice: [dev]}}
+        principals:
+          alice: {{token: "${{ALICE_TOKEN}}", toolsets: [files]}}
+          bob: {{token_sha256: {sha(ALICE).hex()}}}
+        """
+    assert problems(text, ENVIRON) == [
+        "pegboard.yaml:3: principals.alice.toolsets: grants names the toolsets of 'alice' too. Keep one of the two.",
+        "pegboard.yaml:4: principals.bob: this is the token of 'alice' too, so that nobody could tell them apart. "
+        "Give each its own.",
+    ]
+
+
+@pytest.mark.behaviour("principals.without_a_token_nobody_comes_in")
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        (
+            None,
+            "${T} stands for nothing: the environment variable T is not set. Set it before the gateway starts.",
+        ),
+        ("", "the token is empty or holds a character that no header carries. Make another."),
+        ("two words of sixteen", "the token is empty or holds a character that no header carries. Make another."),
+        ("schlüssel-schlüssel", "the token is empty or holds a character that no header carries. Make another."),
+        ("a\nb" * 10, "the token is empty or holds a character that no header carries. Make another."),
+        ("fifteen-letters", "the token has fewer than 16 characters, and could be guessed. Make a longer one."),
+    ],
+)
+def test_a_caller_whose_token_cannot_be_used_stays_outside_and_the_operator_is_told(
+    token: str | None, why: str
+) -> None:
+    loaded = settings("principals: {alice: {token: '${T}'}}", {} if token is None else {"T": token})
+    assert [principal.hashes for principal in loaded.declared.principals.values()] == [()]
+    assert [str(problem) for problem in loaded.warnings] == [
+        f"pegboard.yaml:1: principals.alice.token: 'alice' cannot come in: {why}"
+    ]
+
+
+def test_a_toolset_that_is_nearly_one_of_the_file_is_told() -> None:
+    text = "servers: {files: {command: x}}\nprincipals: {alice: {token: '${ALICE_TOKEN}', toolsets: [fliles]}}"
+    assert [str(problem) for problem in settings(text, ENVIRON).warnings] == [
+        "pegboard.yaml:2: principals.alice.toolsets[0]: this file has no toolset 'fliles'. Did you mean 'files'?"
+    ]

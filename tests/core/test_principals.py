@@ -1,0 +1,48 @@
+"""Callers with names: what they are granted, and what a name that nobody gave has."""
+
+from dataclasses import replace
+
+import pytest
+from tests.core.boards import FILE, GITHUB, MATH, board, tool
+
+from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.principal import Principal
+from pegboard.core.resolve import Absent, NotGranted, resolve
+from pegboard.core.view import View
+
+ALICE, BOB, MALLORY = map(PrincipalId, ("alice", "bob", "mallory"))
+DEV, DOCS = ToolsetId("dev"), ToolsetId("docs")
+NAMED = {who: Principal(who, FILE, (who.encode(),)) for who in (ALICE, BOB)}
+
+
+@pytest.mark.behaviour("principals.a_name_nobody_gave_has_nothing")
+def test_once_callers_have_names_a_name_that_nobody_gave_is_granted_nothing() -> None:
+    decided = Decided(grants={MALLORY: frozenset({DEV})})
+    policy = Policy(Declared(principals=NAMED, grants={ALICE: frozenset({DEV})}), decided)
+    granted = {who: policy.granted(who) for who in (ALICE, BOB, MALLORY, LOCAL)}
+    assert granted == {ALICE: frozenset({DEV}), BOB: None, MALLORY: frozenset(), LOCAL: None}
+
+
+def test_while_no_caller_has_a_name_nothing_is_taken_from_any() -> None:
+    policy = Policy(Declared(grants={ALICE: frozenset({DEV})}))
+    assert {who: policy.granted(who) for who in (ALICE, MALLORY)} == {ALICE: frozenset({DEV}), MALLORY: None}
+
+
+def test_what_a_person_granted_at_run_time_goes_before_the_file() -> None:
+    decided = Decided(grants={ALICE: frozenset({DOCS})})
+    policy = Policy(Declared(principals=NAMED, grants={ALICE: frozenset({DEV})}), decided)
+    assert policy.granted(ALICE) == frozenset({DOCS})
+
+
+@pytest.mark.behaviour("principals.a_name_nobody_gave_has_nothing")
+def test_every_tool_is_absent_for_a_name_that_nobody_gave() -> None:
+    wall = board([tool(GITHUB, "read"), tool(MATH, "add")])
+    policy = replace(wall.policy, declared=replace(wall.policy.declared, principals=NAMED))
+    resolution = resolve(wall.catalogue, policy, View(MALLORY))
+    assert dict(resolution.verdicts) == {id: Absent(one, NotGranted()) for id, one in wall.tools.items()}
+    assert resolution.names == {}
+
+
+def test_a_principal_does_not_print_its_hashes() -> None:
+    assert repr(Principal(ALICE, FILE, (b"\x01secret",))) == f"Principal(id='alice', at={FILE!r})"
