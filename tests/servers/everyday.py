@@ -7,18 +7,21 @@ python tests/servers/everyday.py --sse 0       the older SSE transport at /sse; 
 
 import argparse
 import os
-import socket
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
-import uvicorn
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field
+
+if TYPE_CHECKING:
+    from tests.servers import listening
+else:
+    import listening
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ECHO_DESCRIPTION = "Give the text back as it came."
@@ -193,17 +196,6 @@ async def rename_description(ctx: Context, description: str = "Give the text bac
     return description
 
 
-def serve_http(app: Any, port: int) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
-        # Listening before the port is told: a client that connects at once waits in the queue instead of being refused.
-        listener.listen(128)
-        print(f"PORT {listener.getsockname()[1]}", file=sys.stderr, flush=True)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run(sockets=[listener])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     transport = parser.add_mutually_exclusive_group()
@@ -211,9 +203,9 @@ def main() -> None:
     transport.add_argument("--sse", type=int, metavar="PORT")
     chosen = parser.parse_args()
     if chosen.http is not None:
-        serve_http(server.streamable_http_app(), chosen.http)
+        listening.serve_http(server.streamable_http_app(), chosen.http)
     elif chosen.sse is not None:
-        serve_http(server.sse_app(), chosen.sse)
+        listening.serve_http(server.sse_app(), chosen.sse)
     else:
         server.run("stdio")
 

@@ -14,6 +14,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import StdioServerParameters
 
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[1]
 MAX_LINE = 10_000_000
 
 
@@ -31,12 +32,21 @@ class Exchange:
 
 
 def command(program: str, *arguments: str) -> list[str]:
+    if (FOLDER / program).is_dir():
+        return [sys.executable, "-m", f"tests.servers.{program}", *arguments]
     return [sys.executable, str(FOLDER / f"{program}.py"), *arguments]
+
+
+def folder(program: str) -> Path | None:
+    """Where a program must be started, when that is not anywhere: one of several modules is found from the root."""
+    return ROOT if (FOLDER / program).is_dir() else None
 
 
 def stdio(program: str, *arguments: str, env: Mapping[str, str] | None = None) -> StdioServerParameters:
     executable, *rest = command(program, *arguments)
-    return StdioServerParameters(command=executable, args=rest, env=dict(env or {}), encoding_error_handler="replace")
+    return StdioServerParameters(
+        command=executable, args=rest, env=dict(env or {}), cwd=folder(program), encoding_error_handler="replace"
+    )
 
 
 def request(number: int, method: str, **params: object) -> bytes:
@@ -45,14 +55,14 @@ def request(number: int, method: str, **params: object) -> bytes:
 
 async def exchange(program: str, *arguments: str, lines: bytes = b"") -> Exchange:
     """Say all the lines at once, close the input, and wait for the end: what is unanswered then is never answered."""
-    finished = await anyio.run_process(command(program, *arguments), input=lines, check=False)
+    finished = await anyio.run_process(command(program, *arguments), input=lines, check=False, cwd=folder(program))
     return Exchange(finished.stdout, finished.stderr, finished.returncode)
 
 
 @asynccontextmanager
 async def started(program: str, *arguments: str) -> AsyncIterator[Process]:
     """A peer with its three pipes in the hands of the test; it is killed in the end if it still runs."""
-    async with await anyio.open_process(command(program, *arguments)) as process:
+    async with await anyio.open_process(command(program, *arguments), cwd=folder(program)) as process:
         try:
             yield process
         finally:
@@ -72,7 +82,7 @@ async def line_of(stream: ByteReceiveStream | None) -> bytes:
 @asynccontextmanager
 async def http(program: str = "everyday", *arguments: str, transport: str = "http") -> AsyncIterator[str]:
     """The address of a peer that serves streamable HTTP (or SSE) on a free port of this machine."""
-    process = await anyio.open_process(command(program, f"--{transport}", "0", *arguments))
+    process = await anyio.open_process(command(program, f"--{transport}", "0", *arguments), cwd=folder(program))
     async with process, anyio.create_task_group() as tasks:
         try:
             assert process.stderr is not None
