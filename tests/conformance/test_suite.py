@@ -1,0 +1,23 @@
+"""The protocol's own suite, run against real processes: it finds what we know, and nothing else."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.conformance.known import known, surprises
+from tests.conformance.running import run
+from tests.conformance.suite import VERSIONS, command
+from tests.conformance.ways import ALONE
+
+DEADLINE = 240
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_the_suite_finds_nothing_that_we_do_not_know(tmp_path: Path) -> None:
+    await anyio.to_thread.run_sync(command)
+    with anyio.fail_after(DEADLINE):
+        found = await run([ALONE], VERSIONS, tmp_path, known())
+    surprising = [told for each in found.runs for told in surprises(each.way, each.version, each.short, known())]
+    assert surprising == []

@@ -1,0 +1,71 @@
+"""The ways from the suite to the everything-server: straight, or through a gateway that reaches it somehow."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import anyio
+from tests.e2e.served import served
+from tests.servers import peers
+
+PROGRAM: Final = "everything"
+DEADLINE: Final = 60
+
+
+@dataclass(frozen=True)
+class Way:
+    name: str
+    about: str
+    upstream: Literal["http", "stdio"]
+    era: Literal["both", "handshake", "stateless"] = "both"
+    gateway: bool = True
+
+
+ALONE: Final = Way("alone", "the server alone, over HTTP", "http", gateway=False)
+HTTP: Final = Way("http", "through the gateway, to HTTP", "http")
+STDIO: Final = Way("stdio", "through the gateway, to stdio", "stdio")
+WAYS: Final[tuple[Way, ...]] = (
+    ALONE,
+    HTTP,
+    STDIO,
+    Way("http-handshake", "through the gateway, to HTTP with sessions only", "http", "handshake"),
+    Way("http-stateless", "through the gateway, to HTTP of 2026-07-28 only", "http", "stateless"),
+    Way("stdio-handshake", "through the gateway, to stdio with sessions only", "stdio", "handshake"),
+    Way("stdio-stateless", "through the gateway, to stdio of 2026-07-28 only", "stdio", "stateless"),
+)
+
+
+@asynccontextmanager
+async def opened(way: Way, folder: Path) -> AsyncIterator[str]:
+    """The address at which the suite finds the server, for as long as the block lasts."""
+    await anyio.Path(folder).mkdir(parents=True)
+    if way.upstream == "stdio":
+        async with _gateway({"command": sys.executable, "args": _arguments(way), "cwd": str(peers.ROOT)}, folder) as at:
+            yield at
+    else:
+        async with peers.http(PROGRAM, "--era", way.era) as address:
+            if not way.gateway:
+                yield address
+                return
+            async with _gateway({"url": address}, folder) as at:
+                yield at
+
+
+def _arguments(way: Way) -> list[str]:
+    return peers.command(PROGRAM, "--era", way.era)[1:]
+
+
+@asynccontextmanager
+async def _gateway(server: dict[str, Any], folder: Path) -> AsyncIterator[str]:
+    """The only server of the board, so that names stay as they are; trusted, because the suite adds tools to it."""
+    async with served(folder, {"servers": {PROGRAM: {**server, "trust": "open"}}}) as gateway:
+        with anyio.fail_after(DEADLINE):
+            await gateway.until("servers", "list", holds=_is_up)
+        yield gateway.endpoint
+
+
+def _is_up(body: Any) -> bool:
+    return bool(body["servers"]) and all(server["health"]["state"] == "up" for server in body["servers"])
