@@ -48,9 +48,13 @@ def result_of(name: str, ended: Ended) -> JsonObject:
         case UnknownTool():
             raise MCPError(INVALID_PARAMS, sound_text(refusal_text(ended)))
         case Cancelled():
-            raise MCPError(REQUEST_CANCELLED, f"The call of {name!r} was given up before there was an answer.")
+            raise MCPError(REQUEST_CANCELLED, given_up(name))
         case _:
             assert_never(ended)
+
+
+def given_up(name: str) -> str:
+    return f"The call of {name!r} was given up before there was an answer."
 
 
 def provider_text(name: str, why: str, may_have_run: bool) -> str:
@@ -75,8 +79,8 @@ def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
     answer = {**result, "resultType": result.get("resultType", kind)}
     stamp, own = envelope.get("_meta"), result.get("_meta")
     if isinstance(stamp, dict):
-        server = {SERVER_INFO_META_KEY: stamp[SERVER_INFO_META_KEY]}
-        answer["_meta"] = {**own, **server} if isinstance(own, dict) else server
+        server: JsonObject = {SERVER_INFO_META_KEY: stamp[SERVER_INFO_META_KEY]}
+        answer["_meta"] = {**server, **own} if isinstance(own, dict) else server
     return answer
 
 

@@ -28,7 +28,7 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
             more = message.get("more_body", False)
             size += len(parts[-1])
     if waiting.cancelled_caught:
-        return Refused(408, f"No body within {door.patience:g} seconds. Send the request again.", headers=CLOSE)
+        return too_late(door)
     if size > door.largest_body:
         parts.clear()
         return await _read_past(receive, door, door.too_large(), size) if more else _kept_open(door.too_large())
@@ -39,6 +39,10 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
     if not isinstance(value, dict):
         return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")
     return body
+
+
+def too_late(door: Door) -> Refused:
+    return Refused(408, f"No body within {door.patience:g} seconds. Send the request again.", headers=CLOSE)
 
 
 async def heard_out(receive: "Receive", door: Door, headers: Mapping[bytes, bytes], refused: Refused) -> Refused:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
+import msgspec
+
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution
 from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
@@ -35,9 +37,26 @@ class Shown:
 
     resolution: Resolution
     tools: tuple[JsonObject, ...]
+    fragments: tuple[bytes, ...]
+    """The same tools, each as text."""
     mark: bytes
     places: Mapping[WireName, int]
     """How many of the tools come up to each name that this caller may know of, itself included."""
+
+    def start(self, cursor: str | None) -> "int | BadCursor":
+        """Where the page of this cursor begins."""
+        if cursor is None:
+            return 0
+        name = _named(cursor)
+        if name is None:
+            return BadCursor("this is no cursor of this server")
+        place = self.places.get(name)
+        return BadCursor("the list changed, and the tool it points at is gone") if place is None else place
+
+    def following(self, start: int) -> str | None:
+        """The cursor of the page after the one that begins here."""
+        end = start + PAGE
+        return _cursor(str(self.tools[end - 1]["name"])) if end < len(self.tools) else None
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,8 @@ class _Document:
     title: str | None
     description: str | None
     body: JsonObject
+    fragment: bytes
+    """The same, as text."""
     number: int
 
 
@@ -89,17 +110,10 @@ class Direct:
     def page(self, view: View, cursor: str | None) -> Page | BadCursor:
         """A cursor names the tool it comes after, so a page still fits when the board changed before it."""
         shown = self.shown(view)
-        start = 0
-        if cursor is not None:
-            name = _named(cursor)
-            if name is None:
-                return BadCursor("this is no cursor of this server")
-            if name not in shown.places:
-                return BadCursor("the list changed, and the tool it points at is gone")
-            start = shown.places[name]
-        tools = shown.tools[start : start + PAGE]
-        more = start + PAGE < len(shown.tools)
-        return Page(tools, _cursor(str(tools[-1]["name"])) if more else None)
+        start = shown.start(cursor)
+        if isinstance(start, BadCursor):
+            return start
+        return Page(shown.tools[start : start + PAGE], shown.following(start))
 
     def input_schema(self, view: View, name: str) -> JsonSchema | None:
         """Of an open tool only: the schema of a locked one is withheld."""
@@ -110,6 +124,7 @@ class Direct:
 
     def _work_out(self, resolution: Resolution) -> Shown:
         bodies: list[JsonObject] = []
+        fragments: list[bytes] = []
         numbers = array("Q")
         places: dict[WireName, int] = {}
         for id, name in resolution.names.items():
@@ -117,10 +132,11 @@ class Direct:
             if isinstance(verdict, Open):
                 document = self._document(verdict.tool, name)
                 bodies.append(document.body)
+                fragments.append(document.fragment)
                 numbers.append(document.number)
             places[name] = len(bodies)
         mark = hashlib.sha256(numbers.tobytes()).digest()
-        return Shown(resolution, tuple(bodies), mark, places)
+        return Shown(resolution, tuple(bodies), tuple(fragments), mark, places)
 
     def _document(self, tool: Tool, name: WireName) -> _Document:
         look = self._board.policy.overrides.for_tool(tool.id)
@@ -131,8 +147,9 @@ class Direct:
             return known
         body = tool_document(tool, name, *said)
         # A server that came back with the same tools has changed nothing that a client sees.
-        number = known.number if known is not None and known.body == body else next(self._numbers)
-        fresh = self._documents[key] = _Document(tool, *said, body, number)
+        fragment = msgspec.json.encode(body)
+        number = known.number if known is not None and known.fragment == fragment else next(self._numbers)
+        fresh = self._documents[key] = _Document(tool, *said, body, fragment, number)
         self._documents.move_to_end(key)
         while len(self._documents) > REMEMBERED_TOOLS:
             self._documents.popitem(last=False)

@@ -23,3 +23,11 @@ class Exchange:
 
 CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")
 """Set where a request comes in. The SDK runs what serves it in the same context, in every era and transport."""
+
+LONGEST_CLIENT: Final = 128
+
+
+def client_text(name: object, version: object) -> str:
+    """The name and version a client gives itself, for the audit: a claim, and cut to a decent length."""
+    text = " ".join(f"{name} {version}".split())
+    return "".join(letter for letter in text if letter.isprintable())[:LONGEST_CLIENT]

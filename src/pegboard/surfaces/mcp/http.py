@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -12,11 +12,13 @@ from mcp_types import INVALID_PARAMS
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .body import body_of, heard_out
+from .body import body_of, heard_out, too_late
 from .door import TOO_LARGE, Door, Refused, is_modern
 from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .plain import plain_answer
+from .raw.road import Road, Way
+from .raw.sessions import Sessions
 from .server import McpServer
 from .standing import standing_stream
 from .view import BadOption, refusal, view_of
@@ -49,6 +51,8 @@ class McpHttp:
             max_sessions=self._door.sessions,
             max_request_body_size=self._door.largest_body,
         )
+        self._open = Sessions(self._sessions, self._door.idle, self._door.sessions)
+        self._road = Road(gateway, self._mcp, self._open, self._door, self._view)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -56,6 +60,7 @@ class McpHttp:
             try:
                 yield
             finally:
+                self._road.close()
                 self.end_streams()
 
     def end_streams(self) -> None:
@@ -65,23 +70,37 @@ class McpHttp:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
+        way = await self._road.serve(scope, receive, send) if scope["method"] == "POST" else Way.UNREAD
+        if way is Way.SERVED:
+            return
         gone = anyio.Event()
+        patient = self._patient(send, gone)
         try:
-            await self._serve(scope, receive, self._patient(send, gone), gone)
+            match way:
+                case Refused():
+                    await self._turn_away(receive, patient, dict(scope["headers"]), way)
+                case Way.LATE:
+                    await _refuse(patient, too_late(self._door))
+                case Way.UNREAD:
+                    await self._serve(scope, receive, patient, gone, None)
+                case bytes():
+                    await self._serve(scope, receive, patient, gone, way)
+                case _:
+                    assert_never(way)
         except* SlowReaderError:
             pass
 
-    async def _serve(self, scope: "Scope", receive: "Receive", send: "Send", gone: anyio.Event) -> None:
+    async def _serve(
+        self, scope: "Scope", receive: "Receive", send: "Send", gone: anyio.Event, read: bytes | None
+    ) -> None:
         method: str = scope["method"]
         # White space around a value is no part of it, and the SDK compares values to the letter.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != RESUME]
         known = dict(headers)
         view = self._view(scope, headers, known)
         if isinstance(view, Refused):
-            if view.status == TOO_LARGE:
-                view = await heard_out(receive, self._door, known, view)
-            return await _refuse(send, view)
-        body = await body_of(receive, self._door) if method == "POST" else b""
+            return await self._turn_away(receive, send, known, view)
+        body = await body_of(_replay(read, receive, gone), self._door) if method == "POST" else b""
         if body is None:
             return None
         if isinstance(body, Refused):
@@ -100,11 +119,22 @@ class McpHttp:
                 with self._mcp.watching(exchange) as watch:
                     await standing_stream(serve, scope, hearing, send, watch, self._mcp.ending)
             else:
-                await serve(scope, hearing, send if is_modern(version) else plain_answer(send))
+                answering = send if is_modern(version) else plain_answer(send)
+                if session is None and not is_modern(version):
+                    answering = self._noting(body, view, answering)
+                await serve(scope, hearing, answering)
         finally:
             CURRENT.reset(token)
             if method == "DELETE" and session is not None:
                 self._mcp.forget(session)
+                self._open.closed(session)
+
+    async def _turn_away(
+        self, receive: "Receive", send: "Send", known: Mapping[bytes, bytes], refused: Refused
+    ) -> None:
+        if refused.status == TOO_LARGE:
+            refused = await heard_out(receive, self._door, known, refused)
+        await _refuse(send, refused)
 
     def _view(
         self, scope: "Scope", headers: Sequence[tuple[bytes, bytes]], known: Mapping[bytes, bytes]
@@ -130,6 +160,19 @@ class McpHttp:
         await self._gateway.settled(self._door.settle)
         return refusal(board.resolution(view))
 
+    def _noting(self, body: bytes, view: View, send: "Send") -> "Send":
+        """Takes note of the session that a handshake opens: the answer's headers name it."""
+
+        async def sending(message: "Message") -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                opened = dict(message["headers"]).get(SESSION)
+                params = json.loads(body).get("params")
+                if opened is not None and isinstance(params, dict):
+                    self._open.opened(opened.decode("latin-1"), view.principal, params)
+            await send(message)
+
+        return sending
+
     def _patient(self, send: "Send", gone: anyio.Event) -> "Send":
         async def sending(message: "Message") -> None:
             with anyio.move_on_after(self._door.patience) as waiting:
@@ -141,9 +184,9 @@ class McpHttp:
         return sending
 
 
-def _replay(body: bytes, receive: "Receive", gone: anyio.Event) -> "Receive":
-    """What a request still has to say: the body that was read already, then whether its client goes."""
-    pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Receive":
+    """What a request still has to say: the body, if it was read already, then whether its client goes."""
+    pending: list[Message] = [] if body is None else [{"type": "http.request", "body": body, "more_body": False}]
 
     async def hearing() -> "Message":
         if pending:

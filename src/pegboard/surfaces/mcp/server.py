@@ -41,7 +41,7 @@ from pegboard.ports import Progress
 
 from .answer import Ended, enveloped, result_of
 from .direct import BadCursor, Direct
-from .exchange import CURRENT, Exchange
+from .exchange import CURRENT, Exchange, client_text
 from .progress import progress_to
 from .watch import Watch, cancel_when, watching
 
@@ -51,9 +51,9 @@ INSTRUCTIONS: Final = (
     "when it tells you to ask the user, ask, and do not look for a way around it. "
     "Tools come and go: list them again when you are told that the list changed."
 )
+INTERNAL: Final = "The gateway failed on this request. Its log says why."
 MOST_LISTENERS: Final = 1024
 MOST_SESSIONS: Final = 10_000
-LONGEST_CLIENT: Final = 128
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +116,18 @@ class McpServer:
         told = mark if view == exchange.view else None
         return watching(self._gateway.board, self.direct, exchange.view, told)
 
+    @property
+    def stamp(self) -> JsonObject:
+        """Who answers, as an answer of the 2026-07-28 era says it."""
+        return dict(self.server.server_info_stamp)
+
+    def listed(self, session: str, view: View, mark: bytes) -> None:
+        """What this session has now seen is what a change is a change of."""
+        self._last_shown[session] = view, mark
+        self._last_shown.move_to_end(session)
+        while len(self._last_shown) > MOST_SESSIONS:
+            self._last_shown.popitem(last=False)
+
     def forget(self, session: str) -> None:
         self._last_shown.pop(session, None)
 
@@ -129,7 +141,7 @@ class McpServer:
             raise
         except Exception:  # what serves a request is supervised here: its failure must not end the connection
             log.exception("Serving %s failed", ctx.method)
-            raise MCPError(INTERNAL_ERROR, "The gateway failed on this request. Its log says why.") from None
+            raise MCPError(INTERNAL_ERROR, INTERNAL) from None
         finally:
             _ANSWER.reset(token)
         if answer.result is None or not isinstance(envelope, dict):
@@ -150,10 +162,7 @@ class McpServer:
         if isinstance(page, BadCursor):
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
         if exchange.session is not None:
-            self._last_shown[exchange.session] = exchange.view, self.direct.shown(exchange.view).mark
-            self._last_shown.move_to_end(exchange.session)
-            while len(self._last_shown) > MOST_SESSIONS:
-                self._last_shown.popitem(last=False)
+            self.listed(exchange.session, exchange.view, self.direct.shown(exchange.view).mark)
         _ANSWER.get().result = {"tools": list(page.tools)}
         return ListToolsResult(tools=[], next_cursor=page.next)
 
@@ -228,9 +237,5 @@ class McpServer:
 
 
 def _client(ctx: Context) -> str:
-    """The name and version a client gives itself, for the audit: a claim, and cut to a decent length."""
     told = ctx.session.client_params
-    if told is None:
-        return ""
-    text = " ".join(f"{told.client_info.name} {told.client_info.version}".split())
-    return "".join(letter for letter in text if letter.isprintable())[:LONGEST_CLIENT]
+    return "" if told is None else client_text(told.client_info.name, told.client_info.version)

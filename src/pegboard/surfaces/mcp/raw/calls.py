@@ -1,0 +1,138 @@
+"""`tools/call` on the short road: read, handed to the gateway, and its outcome written as it came."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+from secrets import token_hex
+from typing import Final
+
+import msgspec
+from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, x_mcp_header_map
+
+from pegboard.core.call import Arguments, Call
+from pegboard.core.ids import CallId, WireName
+from pegboard.core.tool import Json, JsonSchema
+from pegboard.gateway.gateway import Gateway
+from pegboard.surfaces.mcp.answer import Ended
+from pegboard.surfaces.mcp.direct import Direct
+
+from .client import Client, progress_to
+from .messages import (
+    EMPTY,
+    NOTHING,
+    UNREADABLE,
+    CallParams,
+    encode,
+    read_call,
+    read_members,
+    read_object,
+    read_text,
+    sound,
+)
+from .metas import Known, Metas
+from .profile import Profile
+from .reply import Reply
+from .sessions import Session
+
+NAME: Final = b"mcp-name"
+NOBODY: Final[Mapping[str, Json]] = {}
+NOTHING_BESIDE: Final[Mapping[str, bytes]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, as far as the road has read it."""
+
+    profile: Profile
+    session: Session | None
+    headers: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    call: Call
+    meta: Known
+    can: Mapping[str, Json]
+
+
+class Calls:
+    def __init__(self, gateway: Gateway, direct: Direct, metas: Metas) -> None:
+        self._gateway = gateway
+        self._direct = direct
+        self._metas = metas
+        self._own = token_hex(8)
+        self._numbers = count(1)
+        self._wishes: dict[int, tuple[JsonSchema, bool]] = {}
+
+    def read(self, asked: Asked, params: msgspec.Raw) -> Ready | None:
+        """The call that was asked for; `None` when it is not plainly one."""
+        try:
+            told, beside = _params(params)
+            meta = self._metas.of(told.meta)
+            raw = bytes(told.arguments)
+            arguments: dict[str, Json] = {} if raw == b"null" else read_object(raw)
+            text = encode(arguments)
+        except UNREADABLE:
+            return None
+        if meta is None or (asked.profile.modern and not self._fits(asked, told.name, meta, arguments)):
+            return None
+        if meta.text:
+            beside = {**beside, "_meta": meta.text}
+        session = asked.session
+        call = Call(
+            id=CallId(f"{self._own}{next(self._numbers):016x}"),
+            name=WireName(told.name),
+            arguments=arguments,
+            principal=asked.profile.view.principal,
+            at=self._gateway.clock(),
+            raw=text,
+            client=meta.client if session is None else session.client,
+            beside=beside,
+            headers=asked.headers,
+        )
+        can = session.can if session is not None else meta.meta.capabilities or NOBODY
+        return Ready(call, meta, can)
+
+    async def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Ended:
+        session, token = asked.session, ready.meta.meta.token
+        who = session if session is not None else ready.call.id
+        client = Client(reply, ready.can, who, None if session is None else session.asking)
+        progress = None if token is None else progress_to(reply, token)
+        return await self._gateway.caller.call(ready.call, asked.profile.view, progress, client)
+
+    def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:
+        """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""
+        told = meta.meta
+        if told.version != asked.profile.version or told.capabilities is None:
+            return False
+        named = asked.headers.get(NAME, b"").strip(b" \t").decode("latin-1")
+        if named != name and decode_header_value(named) != name:
+            return False
+        schema = self._direct.input_schema(asked.profile.view, name)
+        if schema is None or not self._wants_headers(schema):
+            return True
+        given = {key.decode("latin-1"): value.decode("latin-1") for key, value in asked.headers.items()}
+        return validate_mcp_param_headers(schema, arguments, given) is None
+
+    def _wants_headers(self, schema: JsonSchema) -> bool:
+        """Whether any argument is to be repeated in a header: asked of each schema once, while it is in use."""
+        known = self._wishes.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._wishes) >= 20_000:
+                self._wishes.clear()
+            known = self._wishes[id(schema)] = schema, bool(x_mcp_header_map(schema))
+        return known[1]
+
+
+def _params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:
+    try:
+        return read_call(text), NOTHING_BESIDE
+    except UNREADABLE:
+        # Members that this version does not know travel on.
+        members = read_members(text)
+        params = CallParams(
+            read_text(members.pop("name", NOTHING)),
+            members.pop("arguments", EMPTY),
+            members.pop("_meta", NOTHING),
+        )
+        return params, {key: sound(value) for key, value in members.items()}

@@ -1,0 +1,105 @@
+"""How a call ended, as the text of a JSON-RPC answer for the client's era; a tool's own result passes as it came."""
+
+import json
+from typing import Final
+
+from mcp import MCPError
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
+from mcp_types import SERVER_INFO_META_KEY
+
+from pegboard.core.call import Demanded, NeedsInput, Returned, ToolFailed
+from pegboard.core.tool import JsonObject
+from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
+from pegboard.surfaces.mcp.wire import DEEPEST
+
+from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_members, read_result
+
+SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
+NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class Envelope:
+    """`stamp` says who answers where a server does not say so itself."""
+
+    def __init__(self, stamp: JsonObject) -> None:
+        self._stamp = stamp
+        self._meta = encode({SERVER_INFO_META_KEY: stamp})
+        self._head = b'{"resultType":"complete","_meta":%b' % self._meta
+        self.list_tail = b',"ttlMs":0,"cacheScope":"private","resultType":"complete","_meta":%b' % self._meta
+
+    def text(self, id: bytes, name: str, ended: Ended, *, modern: bool) -> tuple[int, bytes]:
+        """The HTTP status, and the message."""
+        match ended:
+            case Returned(body) | ToolFailed(body) | NeedsInput(body):
+                if (passed := self._passed(body, modern=modern)) is not None:
+                    return 200, answer(id, passed)
+            case Demanded(told):
+                return 200, error_text(id, told)
+            case _:
+                pass
+        try:
+            result = result_of(name, ended)
+        except MCPError as refused:
+            status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200) if modern else 200
+            return status, error(id, refused.code, refused.message, refused.data)
+        envelope: JsonObject = {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: self._stamp}}
+        return 200, answer(id, _encoded(enveloped(result, envelope if modern else {})))
+
+    def _passed(self, body: bytes, *, modern: bool) -> bytes | None:
+        """The result with no more changed than the era asks for; `None` when not every client could read it."""
+        try:
+            result = read_result(body)
+            if not body.isascii():
+                body.decode()
+        except UNREADABLE:
+            return None
+        if nests_deep(body):
+            return None
+        if not modern:
+            return body if result.kind is None else _without_kind(body)
+        if result.meta is NOTHING:
+            if result.kind is None and body[:1] == b"{":
+                rest = body[1:].lstrip()
+                return b"%b%b%b" % (self._head, b"" if rest[:1] == b"}" else b",", rest)
+        elif result.kind is not None and SERVER_INFO in bytes(result.meta):
+            return body
+        return self._completed(body)
+
+    def _completed(self, body: bytes) -> bytes:
+        members: dict[str, object] = dict(read_members(body))
+        members.setdefault("resultType", "complete")
+        try:
+            own = read_members(members["_meta"]) if "_meta" in members else {}  # type: ignore[arg-type]  # Raw is bytes to it
+        except UNREADABLE:
+            own = {}
+        members["_meta"] = {SERVER_INFO_META_KEY: self._stamp, **own}
+        return encode(members)
+
+
+def nests_deep(body: bytes) -> bool:
+    """Whether a text may be nested deeper than readers go: taken level by level from the inside, at the speed of C.
+
+    Brackets within strings can mislead it, which costs a second look or, at worst, one unreadable answer.
+    """
+    if body.count(b"{") + body.count(b"[") <= DEEPEST:
+        return False
+    brackets = body.translate(None, NO_BRACKETS)
+    for _ in range(DEEPEST):
+        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if len(inner) == len(brackets):
+            return len(inner) > DEEPEST
+        brackets = inner
+    return bool(brackets)
+
+
+def _without_kind(body: bytes) -> bytes:
+    members = read_members(body)
+    del members["resultType"]
+    return encode(members)
+
+
+def _encoded(result: JsonObject) -> bytes:
+    try:
+        return encode(result)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(result, separators=(",", ":")).encode()

@@ -1,0 +1,103 @@
+"""What a request says, read no further than it must be: members that only pass through stay text.
+
+Everything here is strict. What it cannot read takes the long road, whose answer says what is wrong.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+
+from pegboard.core.tool import Json, JsonObject
+
+NOTHING: Final = msgspec.Raw(b"")
+EMPTY: Final = msgspec.Raw(b"{}")
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+encode: Final = msgspec.json.encode
+
+
+class Message(msgspec.Struct):
+    """A request, a notification, or the answer to a question of ours."""
+
+    jsonrpc: str
+    method: str = ""
+    id: msgspec.Raw = NOTHING
+    params: msgspec.Raw = EMPTY
+    result: msgspec.Raw = NOTHING
+    error: msgspec.Raw = NOTHING
+
+
+class CallParams(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    arguments: msgspec.Raw = EMPTY
+    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+
+
+class ListParams(msgspec.Struct):
+    cursor: str | None = None
+    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+
+
+class Meta(msgspec.Struct):
+    """The part of `_meta` that is read here."""
+
+    version: str | None = msgspec.field(default=None, name=PROTOCOL_VERSION_META_KEY)
+    capabilities: dict[str, Any] | None = msgspec.field(default=None, name=CLIENT_CAPABILITIES_META_KEY)
+    client: dict[str, Any] | None = msgspec.field(default=None, name=CLIENT_INFO_META_KEY)
+    log_level: str | None = msgspec.field(default=None, name="io.modelcontextprotocol/logLevel")
+    token: str | int | None = msgspec.field(default=None, name="progressToken")
+
+
+class Result(msgspec.Struct):
+    """What the envelope of an answer depends on; the rest is only passed over, and so known to be JSON."""
+
+    kind: str | None = msgspec.field(default=None, name="resultType")
+    meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+
+
+read_message: Final = msgspec.json.Decoder(Message).decode
+read_call: Final = msgspec.json.Decoder(CallParams).decode
+read_list: Final = msgspec.json.Decoder(ListParams).decode
+read_meta: Final = msgspec.json.Decoder(Meta).decode
+read_result: Final = msgspec.json.Decoder(Result).decode
+read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
+read_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+read_text: Final = msgspec.json.Decoder(str).decode
+read_any: Final = msgspec.json.Decoder().decode
+
+
+def identity(raw: bytes) -> bytes | None:
+    """A request's id as it is written back, or `None` for what is no id of a request."""
+    first = raw[:1]
+    if first == b'"':
+        return encode(read_text(raw))
+    return raw if raw.isdigit() or (first == b"-" and raw[1:].isdigit()) else None
+
+
+def sound(raw: bytes) -> bytes:
+    """The same value as text that may stand in a line or an event: read once, whatever a client wrote."""
+    return encode(read_any(raw))
+
+
+def answer(id: bytes, result: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id, result)
+
+
+def error(id: bytes, code: int, message: str, data: Json = None) -> bytes:
+    told: JsonObject = {"code": code, "message": message}
+    if data is not None:
+        told["data"] = data
+    return error_text(id, encode(told))
+
+
+def error_text(id: bytes, told: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (id, told)
+
+
+def notification(method: str, params: JsonObject) -> bytes:
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (encode(method), encode(params))
+
+
+def question(id: str, method: str, params: JsonObject) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encode(id), encode(method), encode(params))

@@ -1,0 +1,69 @@
+"""What the headers of a request mean, worked out once for each set of them: its era and through which view it asks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+from pegboard.surfaces.mcp.door import Refused, is_modern
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+MOST: Final = 1024
+VERSION: Final = b"mcp-protocol-version"
+NARROWING: Final = b"x-mcp-"
+DECIDING: Final = (*(VERSION, b"host", b"origin", b"content-type", b"accept", b"content-encoding", b"authorization"),)
+LONGEST: Final = 4096
+"""Bytes of the narrowing that are remembered with what they mean; a longer one is read anew."""
+
+Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
+ReadView: TypeAlias = Callable[["Scope", Pairs, Mapping[bytes, bytes]], View | Refused]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    view: View
+    modern: bool
+    version: str
+
+
+class Profiles:
+    """Only who is let in is remembered, and only for as long as the same principals are."""
+
+    def __init__(self, board: Board, read: ReadView) -> None:
+        self._board = board
+        self._view = read
+        self._principals: object = None
+        self._known: dict[tuple[object, ...], Profile] = {}
+
+    def of(self, scope: "Scope", given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | Refused | None:
+        """`None` for a version that only the SDK has words for."""
+        principals = self._board.policy.declared.principals
+        if principals is not self._principals:
+            self._principals = principals
+            self._known.clear()
+        narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
+        key = (*map(headers.get, DECIDING), scope["query_string"], *narrowing)
+        known = self._known.get(key)
+        return self._read(scope, given, key) if known is None else known
+
+    def _read(self, scope: "Scope", given: Pairs, key: tuple[object, ...]) -> Profile | Refused | None:
+        trimmed = [(name, value.strip(b" \t")) for name, value in given]
+        headers = dict(trimmed)
+        view = self._view(scope, trimmed, headers)
+        if isinstance(view, Refused):
+            return view
+        version = headers.get(VERSION, b"").decode("latin-1")
+        modern = is_modern(version or None)
+        if modern and version not in MODERN_PROTOCOL_VERSIONS:
+            return None
+        profile = Profile(view, modern, version)
+        if sum(len(part) for part in key if isinstance(part, bytes)) <= LONGEST:
+            if len(self._known) >= MOST:
+                del self._known[next(iter(self._known))]
+            self._known[key] = profile
+        return profile

@@ -1,0 +1,104 @@
+"""The answer to one request on its way out: plain JSON, or a stream of events once something must be said before it."""
+
+import asyncio
+from collections import deque
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from starlette.types import Send
+
+JSON: Final = (b"content-type", b"application/json")
+STREAM: Final = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+EMPTY: Final = (b"content-length", b"0")
+WAITING: Final = 32
+"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is."""
+
+PING: Final = b": ping\r\n\r\n"
+
+Header = tuple[bytes, bytes]
+
+
+class Reply:
+    __slots__ = ("_headers", "_more", "_over", "_pump", "_send", "_waiting", "stuck")
+
+    def __init__(self, send: "Send", headers: tuple[Header, ...] = ()) -> None:
+        self._send = send
+        self._headers = headers
+        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._more: asyncio.Event | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._over = False
+        self.stuck: float | None = None
+        """Since when an event waits for the client to read."""
+
+    def tell(self, message: bytes, *, must: bool = False) -> None:
+        """Say this before the answer, without waiting. What must not be lost is kept however slow the client is."""
+        self._put(b"event: message\r\ndata: %b\r\n\r\n" % message, must=must)
+
+    def ping(self) -> None:
+        """A sign of life, for whatever stands between us and the client and closes silent connections."""
+        self._put(PING, must=False)
+
+    def _put(self, event: bytes, *, must: bool) -> None:
+        if self._over:
+            return
+        if len(self._waiting) >= WAITING and not self._waiting[0][1]:
+            self._waiting.popleft()
+        self._waiting.append((event, must))
+        if self._more is None:
+            self._more = asyncio.Event()
+            self._pump = asyncio.get_running_loop().create_task(self._deliver(self._more), name="events")
+        self._more.set()
+
+    async def finish(self, message: bytes, status: int = 200) -> None:
+        """The answer itself. Everything told before is on its way when it goes."""
+        self._over = True
+        if self._pump is None or self._more is None:
+            headers = [JSON, (b"content-length", b"%d" % len(message)), *self._headers]
+            await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": message})
+            return
+        self._more.set()
+        try:
+            await self._pump
+        finally:
+            self._pump.cancel()
+        await self._send({"type": "http.response.body", "body": b"event: message\r\ndata: %b\r\n\r\n" % message})
+
+    async def finish_in_parts(self, *parts: bytes) -> None:
+        """A long answer that is not put together only to be sent."""
+        headers = [JSON, (b"content-length", b"%d" % sum(map(len, parts))), *self._headers]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        for part in parts[:-1]:
+            await self._send({"type": "http.response.body", "body": part, "more_body": True})
+        await self._send({"type": "http.response.body", "body": parts[-1]})
+
+    async def acknowledge(self) -> None:
+        """What needs no answer was heard."""
+        await self._send({"type": "http.response.start", "status": 202, "headers": [EMPTY, *self._headers]})
+        await self._send({"type": "http.response.body", "body": b""})
+
+    def drop(self) -> None:
+        """Nobody reads the answer any more."""
+        self._over = True
+        if self._pump is not None:
+            self._pump.cancel()
+
+    async def _deliver(self, more: asyncio.Event) -> None:
+        headers = [*STREAM, *self._headers]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+        while True:
+            while self._waiting:
+                event, _ = self._waiting.popleft()
+                self.stuck = perf_counter()
+                await self._send({"type": "http.response.body", "body": event, "more_body": True})
+            self.stuck = None
+            if self._over:
+                return
+            more.clear()
+            await more.wait()

@@ -1,0 +1,198 @@
+"""The short road: takes the requests it knows, and leaves every other one to the SDK, read or unread."""
+
+import asyncio
+import logging
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from mcp_types import INTERNAL_ERROR
+
+from pegboard.gateway.gateway import Gateway
+from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
+from pegboard.surfaces.mcp.door import Door, Refused
+from pegboard.surfaces.mcp.entrance import AUTHORIZATION
+from pegboard.surfaces.mcp.server import INTERNAL, McpServer
+
+from .calls import Asked, Calls, Ready
+from .envelope import Envelope
+from .flight import Flight, Phase, Ticket
+from .lists import Lists
+from .messages import NOTHING, UNREADABLE, Message, error, identity, read_list, read_members, read_message, read_text
+from .metas import Metas
+from .profile import Profiles, ReadView
+from .reply import Reply
+from .sessions import Session, Sessions
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+log: Final = logging.getLogger(__name__)
+
+SESSION: Final = b"mcp-session-id"
+METHOD: Final = b"mcp-method"
+LENGTH: Final = b"content-length"
+
+
+class Way(Enum):
+    """How far a request came. A body that was read for nothing is handed back instead."""
+
+    SERVED = auto()
+    UNREAD = auto()
+    LATE = auto()
+
+
+class Road:
+    def __init__(self, gateway: Gateway, mcp: McpServer, sessions: Sessions, door: Door, read_view: ReadView) -> None:
+        self._board = gateway.board
+        self._mcp = mcp
+        self._sessions = sessions
+        self._largest = door.largest_body
+        self._profiles = Profiles(gateway.board, read_view)
+        self._envelope = Envelope(mcp.stamp)
+        self._metas = Metas()
+        self._calls = Calls(gateway, mcp.direct, self._metas)
+        self._lists = Lists(self._envelope.list_tail)
+        self._flight = Flight(door.patience)
+
+    def close(self) -> None:
+        self._flight.close()
+
+    async def serve(self, scope: "Scope", receive: "Receive", send: "Send") -> "Way | Refused | bytes":
+        given = scope["headers"]
+        headers: dict[bytes, bytes] = dict(given)
+        length = headers.get(LENGTH)
+        # Two of one name are read differently by different readers, and a body of unknown size is read with more care.
+        if len(headers) != len(given) or length is None or not length.isdigit() or int(length) > self._largest:
+            return Way.UNREAD
+        profile = self._profiles.of(scope, given, headers)
+        if isinstance(profile, Refused):
+            return profile
+        if profile is None or self._board.resolution(profile.view).refused:
+            return Way.UNREAD
+        session: Session | None = None
+        if not profile.modern:
+            session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
+            if session is None or session.principal != profile.view.principal:
+                return Way.UNREAD
+        if self._board.policy.declared.principals:
+            # The token for this gateway itself is for no server to have.
+            headers.pop(AUTHORIZATION, None)
+        ticket = Ticket(receive, Reply(send, () if session is None else session.headers))
+        self._flight.begin(ticket)
+        try:
+            body = await _body(receive)
+            if body is None:
+                return Way.SERVED
+            return await self._taken(body, Asked(profile, session, headers), ticket)
+        except asyncio.CancelledError:
+            ticket.reply.drop()
+            if not ticket.caught():
+                raise
+            return Way.LATE if ticket.phase is Phase.READING else Way.SERVED
+        finally:
+            self._flight.end(ticket)
+
+    async def _taken(self, body: bytes, asked: Asked, ticket: Ticket) -> "Way | bytes":
+        try:
+            message = read_message(body)
+            id = b"" if message.id is NOTHING else identity(bytes(message.id))
+        except UNREADABLE:
+            return body
+        if message.jsonrpc != "2.0" or id is None:
+            return body
+        if not message.method or not id:
+            return await self._heard(message, id, asked, ticket, body)
+        if asked.profile.modern and asked.headers.get(METHOD, b"").strip(b" \t") != message.method.encode():
+            return body
+        if message.method == "tools/call":
+            ready = self._calls.read(asked, message.params)
+            if ready is not None:
+                await self._call(ready, id, asked, ticket)
+                return Way.SERVED
+        elif message.method == "tools/list":
+            page = self._page(message, asked)
+            if page is not None:
+                await self._write(page, id, ticket)
+                return Way.SERVED
+        return body
+
+    async def _heard(
+        self, message: Message, id: bytes, asked: Asked, ticket: Ticket, body: bytes
+    ) -> "Way | Refused | bytes":
+        """A client's answer to a question of ours, or word that it gives a request up."""
+        session = asked.session
+        if session is None:
+            return body
+        if id and not message.method:
+            found = session.asking.answered(read_text(id) if id[:1] == b'"' else "", message)
+        elif message.method == "notifications/cancelled":
+            found = self._flight.give_up((asked.headers[SESSION], _request_id(message)))
+        else:
+            found = False
+        if not found:
+            return body
+        ticket.enter(Phase.WRITING)
+        await ticket.reply.acknowledge()
+        return Way.SERVED
+
+    async def _call(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
+        reply, modern = ticket.reply, asked.profile.modern
+        if not modern:
+            ticket.key = asked.headers[SESSION], id
+        ticket.enter(Phase.CALLING)
+        try:
+            ended = await self._calls.carried(ready, asked, reply)
+        except asyncio.CancelledError:
+            if ticket.hung_up or not ticket.given_up or not ticket.caught():
+                raise
+            status, text = 200, error(id, REQUEST_CANCELLED, given_up(ready.call.name))
+        except Exception:  # what serves a request is supervised here: its failure must not cost the client its answer
+            log.exception("Serving tools/call failed")
+            status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
+        else:
+            status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
+        ticket.enter(Phase.WRITING)
+        await reply.finish(text, status)
+
+    def _page(self, message: Message, asked: Asked) -> bytes | None:
+        try:
+            params = read_list(message.params)
+        except UNREADABLE:
+            return None
+        profile = asked.profile
+        if profile.modern:
+            known = self._metas.of(params.meta)
+            if known is None or known.meta.version != profile.version or known.meta.capabilities is None:
+                return None
+        shown = self._mcp.direct.shown(profile.view)
+        page = self._lists.page(shown, params.cursor, modern=profile.modern)
+        if page is not None and asked.session is not None:
+            self._mcp.listed(asked.session.id, profile.view, shown.mark)
+        return page
+
+    async def _write(self, page: bytes, id: bytes, ticket: Ticket) -> None:
+        ticket.enter(Phase.WRITING)
+        await ticket.reply.finish_in_parts(page, b"%b}" % id)
+
+
+async def _body(receive: "Receive") -> bytes | None:
+    message = await receive()
+    if message["type"] != "http.request":
+        return None
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body", False):
+        return body
+    parts = [body]
+    while message.get("more_body", False):
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+    return b"".join(parts)
+
+
+def _request_id(message: Message) -> bytes:
+    try:
+        return identity(bytes(read_members(message.params).get("requestId", NOTHING))) or b""
+    except UNREADABLE:
+        return b""

@@ -1,0 +1,75 @@
+"""Sessions of the handshake era, as the short road sees them: opened, kept and ended by the SDK."""
+
+import math
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+import anyio
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from pegboard.core.ids import PrincipalId
+from pegboard.core.tool import Json, JsonObject
+from pegboard.surfaces.mcp.exchange import client_text
+
+from .asking import Asking
+
+TOUCH: Final = 5.0
+"""Seconds. Putting a deadline off costs more than a look at the clock, so it is not done for every call."""
+
+
+@dataclass(eq=False)
+class Session:
+    """Who opened it, and what it can be asked."""
+
+    id: str
+    principal: PrincipalId
+    client: str
+    can: Mapping[str, Json]
+    asking: Asking = field(default_factory=Asking)
+    touched: float = 0.0
+
+    @cached_property
+    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
+        return ((b"mcp-session-id", self.id.encode("latin-1")),)
+
+
+class Sessions:
+    def __init__(self, kept: StreamableHTTPSessionManager, idle: float, most: int) -> None:
+        self._kept = kept
+        self._idle = idle
+        self._most = most
+        self._known: OrderedDict[bytes, Session] = OrderedDict()
+
+    def opened(self, id: str, principal: PrincipalId, told: JsonObject) -> None:
+        info, can = told.get("clientInfo"), told.get("capabilities")
+        client = "" if not isinstance(info, dict) else client_text(info.get("name", ""), info.get("version", ""))
+        session = Session(id, principal, client, can if isinstance(can, dict) else {})
+        self._known[id.encode("latin-1")] = session
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+    def open(self, id: bytes) -> Session | None:
+        """The session of this id while the SDK keeps it. Its idle time begins anew: somebody uses it."""
+        session = self._known.get(id)
+        if session is None:
+            return None
+        transport = self._kept._server_instances.get(session.id)
+        if transport is None or transport.is_terminated:
+            self._known.pop(id).asking.end()
+            return None
+        now = anyio.current_time()
+        if now - session.touched > TOUCH:
+            session.touched = now
+            scope = transport.idle_scope
+            # Without a deadline, a request of the session is being served there, and its end starts the idle time.
+            if scope is not None and scope.deadline != math.inf:
+                scope.deadline = now + self._idle
+        return session
+
+    def closed(self, id: str) -> None:
+        session = self._known.pop(id.encode("latin-1"), None)
+        if session is not None:
+            session.asking.end()
