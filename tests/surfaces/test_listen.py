@@ -4,7 +4,8 @@ import anyio
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listen import LARGEST_HEAD, Listening, bound
+from pegboard.surfaces.connection import LARGEST_HEAD
+from pegboard.surfaces.listen import Listening, bound
 
 pytestmark = pytest.mark.anyio
 

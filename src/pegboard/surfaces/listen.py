@@ -13,9 +13,11 @@ import uvicorn
 from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
+from .connection import Connection, close_overdue
+
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
-LARGEST_HEAD: Final = 65_536
+LOOK_EVERY: Final = 5.0
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
 
@@ -93,9 +95,7 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                # The other parser, httptools, takes headers without any limit.
-                http="h11",
-                h11_max_incomplete_event_size=LARGEST_HEAD,
+                http=Connection,
             )
         )
         self._over = anyio.Event()
@@ -127,11 +127,17 @@ class Listening:
         with self._kept:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._report_start, task_status)
+                tasks.start_soon(self._look_after_heads)
                 try:
                     await self._server.serve(sockets=[self._listener])
                 finally:
                     self._over.set()
                     self._kept.cancel()
+
+    async def _look_after_heads(self) -> None:
+        while True:
+            await anyio.sleep(LOOK_EVERY)
+            close_overdue(self._server.server_state.connections)
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._server.listens.wait()
