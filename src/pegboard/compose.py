@@ -243,7 +243,7 @@ class Launcher:
 
 
 async def _serve(options: Options, as_json: bool, listened: Event) -> int:
-    from pegboard.surfaces.listen import CannotListen, bound
+    from pegboard.surfaces.listening import CannotListen, bound
 
     settings = _settings(options)
     with _alone(_data_dir(options)):
@@ -274,7 +274,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
     from pegboard.surfaces.cli.progress import tell_as_they_settle
-    from pegboard.surfaces.listen import Listening, is_open_to_others, reachable
+    from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.http import McpHttp
     from pegboard.surfaces.root import Root
 

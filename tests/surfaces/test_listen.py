@@ -4,8 +4,8 @@ import anyio
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.connection import LARGEST_HEAD
-from pegboard.surfaces.listen import Listening, bound
+from pegboard.surfaces.listening.connection import LARGEST_HEAD
+from pegboard.surfaces.listening import Listening, bound
 
 pytestmark = pytest.mark.anyio
 
