@@ -15,7 +15,7 @@ from tests.cli.terminal import Gateway, Pegboard, board, ended, peer, serving, s
 
 from pegboard.config import places
 from pegboard.surfaces.cli.run import serve
-from pegboard.surfaces.listen import CannotListen, bound, is_open_to_others, reachable
+from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
 
 BOARD: dict[str, object] = {"servers": {}}
 

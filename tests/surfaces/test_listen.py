@@ -4,8 +4,8 @@ import anyio
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listening.connection import LARGEST_HEAD
 from pegboard.surfaces.listening import Listening, bound
+from pegboard.surfaces.listening.connection import LARGEST_HEAD
 
 pytestmark = pytest.mark.anyio
 
