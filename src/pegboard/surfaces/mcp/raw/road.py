@@ -118,7 +118,7 @@ class Road:
 
     async def _heard(
         self, message: Message, id: bytes, asked: Asked, ticket: Ticket, body: bytes
-    ) -> "Way | Refused | bytes":
+    ) -> "Way | bytes":
         """A client's answer to a question of ours, or word that it gives a request up."""
         session = asked.session
         if session is None:
