@@ -116,9 +116,7 @@ class Road:
                 return Way.SERVED
         return body
 
-    async def _heard(
-        self, message: Message, id: bytes, asked: Asked, ticket: Ticket, body: bytes
-    ) -> "Way | bytes":
+    async def _heard(self, message: Message, id: bytes, asked: Asked, ticket: Ticket, body: bytes) -> "Way | bytes":
         """A client's answer to a question of ours, or word that it gives a request up."""
         session = asked.session
         if session is None:
