@@ -1,10 +1,13 @@
 """Listening: requests whose head never ends are turned away, and honest ones are served beside them."""
 
+import re
+
 import anyio
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pegboard.surfaces.listening import Listening, bound
+from pegboard.surfaces import listening
+from pegboard.surfaces.listening import Listening, bound, connection
 from pegboard.surfaces.listening.connection import LARGEST_HEAD
 
 pytestmark = pytest.mark.anyio
@@ -35,3 +38,55 @@ async def test_a_head_beyond_the_bound_is_refused_and_one_below_it_is_served() -
             assert b" 200 " not in await said_to(port, large + b"\r\n\r\n")
             usual = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (LARGEST_HEAD // 2)
             assert (await said_to(port, usual + b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+
+
+async def whole(scope: Scope, receive: Receive, send: Send) -> None:
+    """Says what it was asked for, with a length, so that head and body are one write."""
+    body = scope["path"].encode()
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.mark.behaviour("supervision.slow_reader")
+async def test_a_head_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "HEAD_WITHIN", 0.0)
+    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(b"GET /slow HTTP/1.1\r\nHost: loc")
+            with pytest.raises(anyio.EndOfStream):
+                await stream.receive()
+            # Who has asked and waits for the next thing to ask is not late.
+            async with await anyio.connect_tcp("127.0.0.1", port) as other:
+                for _ in range(2):
+                    await other.send(b"GET /again HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    assert (await other.receive()).endswith(b"/again")
+                    await anyio.sleep(0.05)
+
+
+async def test_requests_sent_at_once_are_answered_in_their_order() -> None:
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with Listening(whole, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(b"".join(b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % number for number in range(3)))
+            said = b""
+            while not said.endswith(b"/2"):
+                said += await stream.receive()
+            assert re.findall(rb"\r\n\r\n(/\d)", said) == [b"/0", b"/1", b"/2"]
+            head = await said_to(port, b"HEAD /x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert head.endswith(b"\r\n\r\n")
+            assert b"content-length: 2\r\n" in head
+
+
+async def test_an_answer_whose_length_is_told_wrong_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    async def wrong(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
+        await send({"type": "http.response.body", "body": b"short"})
+
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with Listening(wrong, listener, lambda: None):
+            said = await said_to(port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert said.startswith(b"HTTP/1.1 500 ")
+    assert "Content-Length" in caplog.text

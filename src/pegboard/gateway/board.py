@@ -63,6 +63,12 @@ class Board:
         self._told: OrderedDict[View, _Told] = OrderedDict()
         self._weight = 0
         self._judged: dict[Source, _Judged] = {}
+        self._stamp = object()
+
+    @property
+    def stamp(self) -> object:
+        """Another one after each change: whoever keeps what follows from the board keeps this with it."""
+        return self._stamp
 
     def hang(self, listing: Listing) -> None:
         """Take a provider's latest word in place of its former one."""
@@ -123,6 +129,7 @@ class Board:
 
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
         self.catalogue, self.policy = catalogue, policy
+        self._stamp = object()
         for view, told in self._told.items():
             if told.resolution is not None:
                 self._told[view] = _Told(None, told.held)

@@ -1,6 +1,7 @@
 """One call, start to end: admitted or refused, carried to its provider, recorded."""
 
 import logging
+from asyncio import CancelledError
 from dataclasses import dataclass
 from datetime import timedelta
 from time import perf_counter
@@ -25,7 +26,7 @@ from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
 
 from .board import Board
-from .cancellation import contained
+from .cancellation import is_meant
 from .roster import Roster
 
 log = logging.getLogger(__name__)
@@ -61,8 +62,11 @@ class Caller:
         if provider is None:
             return ProviderFailed(f"{source} is not running", may_have_run=False)
         try:
-            with contained():
-                return await provider.call(admitted, progress, peer)
+            return await provider.call(admitted, progress, peer)
+        except CancelledError:
+            if is_meant():
+                raise
+            log.exception("The provider of %s cancelled itself in call %s", source, admitted.call.id)
         except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
             log.exception("The provider of %s broke in call %s", source, admitted.call.id)
         return ProviderFailed(f"{source} broke off", may_have_run=True)

@@ -22,12 +22,12 @@ def contained() -> Iterator[None]:
     try:
         yield
     except anyio.get_cancelled_exc_class() as error:
-        if _is_meant():
+        if is_meant():
             raise
         raise CancelledWithin("it was cancelled from within") from error
 
 
-def _is_meant() -> bool:
+def is_meant() -> bool:
     """Whether the current task is being cancelled, by a scope around it or by the event loop itself."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0 or anyio.current_effective_deadline() == -math.inf

@@ -36,6 +36,9 @@ class Bench:
         self._held = anyio.Event()
         if not held:
             self._held.set()
+        self.admitted: Admitted | None = None
+        self.peer: Peer | None = None
+        """What came with the latest call."""
         self.cancelled = 0
         self.running = 0
         self.started = anyio.Event()
@@ -58,6 +61,7 @@ class Bench:
 
     async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         _, run = self._tools[admitted.tool.id.name]
+        self.admitted, self.peer = admitted, peer
         self.running += 1
         try:
             return await run(self, admitted.call.arguments, progress)

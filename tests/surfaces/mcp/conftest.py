@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.surfaces.mcp.places import DEADLINE, MODES, Connect, place
 
-PLACES = [(where, mode) for where in ("memory", "http", "stdio") for mode in MODES]
+PLACES = [(where, mode) for where in ("memory", "http", "long", "stdio") for mode in MODES]
 
 
 @pytest.fixture(params=PLACES, ids=lambda param: f"{param[0]}-{param[1]}")

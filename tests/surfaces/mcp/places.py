@@ -1,4 +1,4 @@
-"""Where a client meets the gateway: in memory, over HTTP on a free port, or as the child process of its own."""
+"""Where a client meets the gateway: in memory, over HTTP by either road, or as the child process of its own."""
 
 import socket
 import sys
@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
+from pegboard.surfaces.listening.connection import Connection
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.server import McpServer
@@ -41,7 +42,9 @@ async def served(workshop: Workshop, door: Door | None = None, app: McpHttp | No
         listening.listen(512)
         # It listens before the server runs, so a client that comes early only waits.
         server = uvicorn.Server(
-            uvicorn.Config(app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5)
+            uvicorn.Config(
+                app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5, http=Connection
+            )
         )
         async with app.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listening])
@@ -78,8 +81,10 @@ async def place(name: str, mode: str, errors: Path) -> AsyncIterator[Connect]:
                 transport = stdio_client(stdio_parameters(), errlog)
                 return await stack.enter_async_context(Client(transport, mode=mode, **options))
 
-        elif name == "http":
-            url = await stack.enter_async_context(served(await stack.enter_async_context(open_workshop())))
+        elif name in ("http", "long"):
+            workshop = await stack.enter_async_context(open_workshop())
+            app = McpHttp(workshop.gateway, short=name == "http")
+            url = await stack.enter_async_context(served(workshop, app=app))
 
             async def connect(**options: Any) -> Client:
                 return await stack.enter_async_context(http_client(url, mode=mode, **options))

@@ -40,8 +40,10 @@ class SlowReaderError(Exception):
 class McpHttp:
     """An ASGI application for one path. Serve it inside `running()`."""
 
-    def __init__(self, gateway: Gateway, door: Door | None = None) -> None:
+    def __init__(self, gateway: Gateway, door: Door | None = None, *, short: bool = True) -> None:
+        """Without the short road everything goes through the SDK, with the same answers."""
         self._gateway = gateway
+        self._short = short
         self._door = Door() if door is None else door
         self._entrance = Entrance(gateway.board)
         self._mcp = McpServer(gateway)
@@ -70,7 +72,7 @@ class McpHttp:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
-        way = await self._road.serve(scope, receive, send) if scope["method"] == "POST" else Way.UNREAD
+        way = await self._road.serve(scope, receive, send) if self._short and scope["method"] == "POST" else Way.UNREAD
         if way is Way.SERVED:
             return
         gone = anyio.Event()

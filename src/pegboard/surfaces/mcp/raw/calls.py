@@ -11,7 +11,7 @@ from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, 
 
 from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
-from pegboard.core.tool import Json, JsonSchema
+from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import Ended
 from pegboard.surfaces.mcp.direct import Direct
@@ -62,7 +62,6 @@ class Calls:
         self._metas = metas
         self._own = token_hex(8)
         self._numbers = count(1)
-        self._wishes: dict[int, tuple[JsonSchema, bool]] = {}
 
     def read(self, asked: Asked, params: msgspec.Raw) -> Ready | None:
         """The call that was asked for; `None` when it is not plainly one."""
@@ -108,20 +107,17 @@ class Calls:
         named = asked.headers.get(NAME, b"").strip(b" \t").decode("latin-1")
         if named != name and decode_header_value(named) != name:
             return False
-        schema = self._direct.input_schema(asked.profile.view, name)
-        if schema is None or not self._wants_headers(schema):
+        profile = asked.profile
+        plain = profile.plain.get(name)
+        if plain:
             return True
+        schema = self._direct.input_schema(profile.view, name)
+        if schema is None:
+            return True
+        if plain is None:
+            plain = profile.plain[name] = not x_mcp_header_map(schema)
         given = {key.decode("latin-1"): value.decode("latin-1") for key, value in asked.headers.items()}
-        return validate_mcp_param_headers(schema, arguments, given) is None
-
-    def _wants_headers(self, schema: JsonSchema) -> bool:
-        """Whether any argument is to be repeated in a header: asked of each schema once, while it is in use."""
-        known = self._wishes.get(id(schema))
-        if known is None or known[0] is not schema:
-            if len(self._wishes) >= 20_000:
-                self._wishes.clear()
-            known = self._wishes[id(schema)] = schema, bool(x_mcp_header_map(schema))
-        return known[1]
+        return plain or validate_mcp_param_headers(schema, arguments, given) is None
 
 
 def _params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:

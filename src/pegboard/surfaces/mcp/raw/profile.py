@@ -1,7 +1,7 @@
 """What the headers of a request mean, worked out once for each set of them: its era and through which view it asks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -24,11 +24,23 @@ Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
 ReadView: TypeAlias = Callable[["Scope", Pairs, Mapping[bytes, bytes]], View | Refused]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Profile:
     view: View
     modern: bool
     version: str
+    stamp: object = None
+    """Of the board on which every name in this view was found to mean something."""
+    plain: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Which tools of that board, by name, want none of their arguments repeated in headers."""
+
+    def holds(self, board: Board) -> bool:
+        if self.stamp is not board.stamp:
+            if board.resolution(self.view).refused:
+                return False
+            self.stamp = board.stamp
+            self.plain.clear()
+        return True
 
 
 class Profiles:

@@ -67,7 +67,7 @@ class Road:
         profile = self._profiles.of(scope, given, headers)
         if isinstance(profile, Refused):
             return profile
-        if profile is None or self._board.resolution(profile.view).refused:
+        if profile is None or not profile.holds(self._board):
             return Way.UNREAD
         session: Session | None = None
         if not profile.modern:

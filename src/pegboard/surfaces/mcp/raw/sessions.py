@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import monotonic
 from typing import Final
 
 import anyio
@@ -60,13 +61,12 @@ class Sessions:
         if transport is None or transport.is_terminated:
             self._known.pop(id).asking.end()
             return None
-        now = anyio.current_time()
-        if now - session.touched > TOUCH:
+        if (now := monotonic()) - session.touched > TOUCH:
             session.touched = now
             scope = transport.idle_scope
             # Without a deadline, a request of the session is being served there, and its end starts the idle time.
             if scope is not None and scope.deadline != math.inf:
-                scope.deadline = now + self._idle
+                scope.deadline = anyio.current_time() + self._idle
         return session
 
     def closed(self, id: str) -> None:
