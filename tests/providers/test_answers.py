@@ -92,6 +92,15 @@ def test_an_error_that_is_meant_for_the_client_keeps_its_code_and_data_but_no_cr
     }
 
 
+@pytest.mark.behaviour("mcp.in.demands_reach_the_client")
+def test_answers_that_a_server_does_not_take_are_refused_to_the_client_that_gave_them() -> None:
+    error = MCPError(-32602, "Invalid or expired requestState")
+    found = failure(error, "s", None, str, resumed=True)
+    assert found == Demanded(b'{"code":-32602,"message":"Invalid or expired requestState"}')
+    refused = failure(MCPError(-32601, "Method not found"), "s", None, str, resumed=True)
+    assert refused == ProviderFailed("s refused the call: Method not found (error -32601)", False)
+
+
 def test_half_a_character_in_a_result_becomes_its_escape() -> None:
     assert outcome({"content": [{"type": "text", "text": "\ud83d"}]}, "s") == Returned(
         b'{"content":[{"type":"text","text":"\\ud83d"}]}'

@@ -11,13 +11,14 @@ from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import BENCH, ODD, SHELVES, key, open_workshop
 
-from pegboard.core.call import ProviderFailed, Returned, ToolFailed, ToolIsLocked
+from pegboard.core.call import Demanded, ProviderFailed, Returned, ToolFailed, ToolIsLocked
 from pegboard.core.ids import ToolId
 from pegboard.core.status import NeverApproved
 from pegboard.core.tool import ToolSpec
 from pegboard.core.view import View
 from pegboard.surfaces.mcp.answer import enveloped, result_of
 from pegboard.surfaces.mcp.direct import Direct, Shown
+from pegboard.surfaces.mcp.raw.envelope import Envelope
 
 pytestmark = pytest.mark.anyio
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -158,3 +159,13 @@ async def test_equal_lists_are_equal_bytes_on_every_gateway_and_every_time() -> 
                 workshop.bench.shrink()
                 bodies.add((await ask(http, url, "tools/list", {"X-Mcp-Toolsets": "all"})).content)
     assert len(bodies) == 1
+
+
+@pytest.mark.behaviour("mcp.in.demands_reach_the_client")
+@pytest.mark.parametrize(("code", "status"), [(-32021, 400), (-32602, 400), (-32042, 200)])
+def test_an_error_meant_for_the_client_has_the_status_that_the_protocol_gives_its_code(code: int, status: int) -> None:
+    told = {"code": code, "message": "First this.", "data": {"requiredCapabilities": {"sampling": {}}}}
+    envelope = Envelope({"name": "pegboard", "version": "1"})
+    ended = Demanded(json.dumps(told).encode())
+    assert [envelope.text(b"7", "saw", ended, modern=modern)[0] for modern in (True, False)] == [status, 200]
+    assert json.loads(envelope.text(b"7", "saw", ended, modern=True)[1]) == {"jsonrpc": "2.0", "id": 7, "error": told}

@@ -16,7 +16,7 @@ from mcp_types import (
     URL_ELICITATION_REQUIRED,
 )
 
-from pegboard.core.call import Arguments, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.call import Arguments, Call, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.tool import Json, JsonObject
 
 from .lines import one_line
@@ -37,6 +37,9 @@ _DEMANDS: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION
 """Errors that are meant for the client: its code and data tell it what to do before it calls again."""
 
 
+_RESUMING: Final = frozenset({"inputResponses", "requestState"})
+
+
 def outcome(result: JsonObject, server: str) -> Outcome:
     """The result as it came. Only what a client could not read at all is taken for a failure."""
     kind = result.get("resultType", "complete")
@@ -48,10 +51,16 @@ def outcome(result: JsonObject, server: str) -> Outcome:
     return (ToolFailed if result.get("isError") is True else Returned)(_text(result))
 
 
-def failure(error: MCPError, server: str, lost: str | None, erase: Callable[[str], str]) -> ProviderFailed | Demanded:
-    """An error in place of a result: the server's own, or one that a transport put there."""
+def failure(
+    error: MCPError, server: str, lost: str | None, erase: Callable[[str], str], *, resumed: bool = False
+) -> ProviderFailed | Demanded:
+    """An error in place of a result: the server's own, or one that a transport put there.
+
+    `resumed` says that the call went on where an earlier one had ended with questions: what is invalid then are the
+    answers or the state that the client's own program put in, and no model can mend those.
+    """
     code = error.code
-    if code in _DEMANDS:
+    if code in _DEMANDS or (resumed and code == INVALID_PARAMS):
         told: JsonObject = {"code": code, "message": erase(error.message)}
         return Demanded(_text(told if error.data is None else told | {"data": _erased(error.data, erase)}))
     if closed(error):
@@ -63,6 +72,10 @@ def failure(error: MCPError, server: str, lost: str | None, erase: Callable[[str
     if code <= UNSENT:
         return ProviderFailed(f"{server} {message}", may_have_run=code != UNSENT and not _refused(STATUS - code))
     return ProviderFailed(f"{server} refused the call: {message} (error {code})", may_have_run=code not in _REFUSALS)
+
+
+def resumes(call: Call) -> bool:
+    return not _RESUMING.isdisjoint(call.beside)
 
 
 def problem_with(arguments: Arguments) -> str | None:

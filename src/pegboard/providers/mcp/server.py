@@ -17,7 +17,7 @@ from pegboard.core.status import Unavailable, sentence
 from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 
 from . import backoff
-from .answers import failure, outcome, problem_with
+from .answers import failure, outcome, problem_with, resumes
 from .expansion import Eraser, expanded
 from .in_flight import Deadline
 from .life import Life
@@ -113,7 +113,8 @@ class McpServer:
         except MCPError as error:
             if closed(error):
                 life.doubt()
-            return failure(error, str(self.source), life.ending, self._erase)
+            resumed = resumes(admitted.call)
+            return failure(error, str(self.source), life.ending, self._erase, resumed=resumed)
         finally:
             connection.in_flight.end(flight)
         return ProviderFailed(f"{self.source} did not answer within {seconds(within)}", may_have_run=True)

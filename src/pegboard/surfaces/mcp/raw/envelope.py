@@ -12,7 +12,7 @@ from pegboard.core.tool import JsonObject
 from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
 from pegboard.surfaces.mcp.wire import DEEPEST
 
-from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_members, read_result
+from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_members, read_result, read_told
 
 SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
 NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
@@ -34,7 +34,8 @@ class Envelope:
                 if (passed := self._passed(body, modern=modern)) is not None:
                     return 200, answer(id, passed)
             case Demanded(told):
-                return 200, error_text(id, told)
+                status = ERROR_CODE_HTTP_STATUS.get(read_told(told).code, 200) if modern else 200
+                return status, error_text(id, told)
             case _:
                 pass
         try:

@@ -56,11 +56,18 @@ class Result(msgspec.Struct):
     meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
 
 
+class Told(msgspec.Struct):
+    """What the status of an error depends on."""
+
+    code: int
+
+
 read_message: Final = msgspec.json.Decoder(Message).decode
 read_call: Final = msgspec.json.Decoder(CallParams).decode
 read_list: Final = msgspec.json.Decoder(ListParams).decode
 read_meta: Final = msgspec.json.Decoder(Meta).decode
 read_result: Final = msgspec.json.Decoder(Result).decode
+read_told: Final = msgspec.json.Decoder(Told).decode
 read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 read_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 read_text: Final = msgspec.json.Decoder(str).decode
