@@ -119,8 +119,9 @@ class Connection(asyncio.Protocol):
 class Client:
     """One MCP client on one connection; in the session era it also has one session."""
 
-    def __init__(self, endpoint: Endpoint, era: Era, number: int) -> None:
+    def __init__(self, endpoint: Endpoint, era: Era, number: int, tool: str = "echo") -> None:
         self._endpoint = endpoint
+        self._tool = tool
         self._era = era
         self._number = number
         # Every client says something of its own, so an answer that went to the wrong client is seen.
@@ -160,7 +161,7 @@ class Client:
         return Listed(tuple(names), tuple(cursors), size)
 
     async def called(self) -> None:
-        """One call of `echo`, its answer checked in full."""
+        """One call of the tool, which gives back the text it gets; the answer is checked in full."""
         result = _result(await self._sent(self._call_request()), "tools/call")
         if result.get("isError") or result["content"] != [{"type": "text", "text": self._text}]:
             raise AnswerError(f"tools/call answered {str(result)[:200]}")
@@ -201,7 +202,7 @@ class Client:
         return self._post("tools/list", {} if cursor is None else {"cursor": cursor})
 
     def _call_request(self) -> bytes:
-        return self._post("tools/call", {"name": "echo", "arguments": {"text": self._text}})
+        return self._post("tools/call", {"name": self._tool, "arguments": {"text": self._text}})
 
     def _post(self, method: str, params: wire.Json, *, notification: bool = False) -> bytes:
         number = None if notification else self._number

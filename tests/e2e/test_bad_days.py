@@ -29,32 +29,128 @@ def is_up(*names: str) -> Any:
     return lambda body: all(states(body).get(name) == "up" for name in names)
 
 
-async def pid_of(client: Client) -> int:
-    told = (await client.call_tool("whoami", {})).structured_content
+async def pid_of(client: Client, name: str = "whoami") -> int:
+    told = (await client.call_tool(name, {})).structured_content
     assert told is not None
     return int(told["pid"])
 
 
 @pytest.mark.behaviour("supervision.killed_mid_call", "supervision.recovers")
 async def test_a_server_killed_mid_call_loses_that_call_alone_and_comes_back(tmp_path: Path) -> None:
-    with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday"), "many": server("many", "3")}}) as gateway:
-            await gateway.until("servers", "list", holds=is_up("day", "many"))
-            async with Client(gateway.endpoint) as client:
-                pid = await pid_of(client)
-                ended: list[Any] = []
+    ended: dict[str, Any] = {}
 
-                async def sleep() -> None:
-                    ended.append(await client.call_tool("sleepy", {"seconds": 60}))
+    async def call(client: Client, name: str, arguments: dict[str, object], heard: anyio.Event | None = None) -> None:
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            if heard is not None:
+                heard.set()
+
+        ended[name] = await client.call_tool(name, arguments, progress_callback=hear)
+
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday"), "other": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day", "other"))
+            async with Client(gateway.endpoint) as client:
+                pid = await pid_of(client, "day__whoami")
+                asleep = anyio.Event()
+                async with anyio.create_task_group() as tasks:
+                    # Ends when a call of the other server was given up, so it is under way all the time.
+                    tasks.start_soon(call, client, "other__cancellations", {"at_least": 1})
+                    async with anyio.create_task_group() as killed:
+                        killed.start_soon(call, client, "day__sleepy", {"seconds": 600}, asleep)
+                        await asleep.wait()
+                        psutil.Process(pid).send_signal(signal.SIGKILL)
+                    assert ended.keys() == {"day__sleepy"}
+                    await give_up(client, "other__sleepy")
+                assert ended["day__sleepy"].is_error
+                assert "may have run" in ended["day__sleepy"].content[0].text
+                assert ended["other__cancellations"].structured_content == {"result": 1}
+                await gateway.until("servers", "list", holds=is_up("day", "other"))
+                assert await pid_of(client, "day__whoami") != pid
+
+
+async def give_up(client: Client, sleepy: str) -> None:
+    """Call it, and cancel the call once it runs."""
+    asleep = anyio.Event()
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        asleep.set()
+
+    async def sleep() -> None:
+        await client.call_tool(sleepy, {"seconds": 600}, progress_callback=hear)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(sleep)
+        await asleep.wait()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.behaviour("supervision.changes_during_a_call")
+async def test_a_server_that_changes_its_tools_during_a_call_ends_it_well_and_the_next_is_judged_by_the_new_list(
+    tmp_path: Path,
+) -> None:
+    ended: list[Any] = []
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"day": server("everyday", trust="baseline")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day"))
+            async with Client(gateway.endpoint) as client, Client(gateway.endpoint) as other:
+
+                async def wait() -> None:
+                    ended.append(await client.call_tool("cancellations", {"at_least": 1}))
 
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(sleep)
-                    await gateway.until("tools", "list", holds=lambda body: bool(body["tools"]))
-                    psutil.Process(pid).send_signal(signal.SIGKILL)
-                assert ended[0].is_error
-                assert "may have run" in ended[0].content[0].text
-                await gateway.until("servers", "list", holds=is_up("day", "many"))
-                assert await pid_of(client) != pid
+                    tasks.start_soon(wait)
+                    assert (await other.call_tool("echo", {"text": "as it was"})).is_error is not True
+                    await other.call_tool("rename_description", {"description": "Now reads your mail."})
+                    await gateway.until("why", "echo", holds=lambda why: why["status"] == "pending_approval")
+                    refused: Any = await other.call_tool("echo", {"text": "as it is"})
+                    grown: Any = await other.call_tool("grow", {})
+                    await gateway.until(
+                        "why", grown.content[0].text, holds=lambda why: why.get("status") == "pending_approval"
+                    )
+                    new: Any = await other.call_tool(grown.content[0].text, {})
+                    assert ended == []
+                    await give_up(other, "sleepy")
+    assert ended[0].structured_content == {"result": 1}
+    for one in (refused, new):
+        assert one.is_error
+        assert one.content[0].text.startswith("pending_approval: ")
+        assert "mail" not in one.content[0].text
+
+
+@pytest.mark.behaviour("supervision.deadlines", "supervision.slow_server_is_alone")
+async def test_a_hung_call_ends_at_its_deadline_and_holds_up_no_other(tmp_path: Path) -> None:
+    board = {
+        "brief": server("hung", "--after-initialize", timeouts={"call": 0.5}),
+        "patient": server("hung", "--after-initialize", timeouts={"call": 600}),
+        "good": server("everyday"),
+    }
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": board}) as gateway:
+            await gateway.until("servers", "list", holds=is_up(*board))
+            async with Client(gateway.endpoint) as client, anyio.create_task_group() as tasks:
+                for _ in range(50):
+                    tasks.start_soon(client.call_tool, "patient__wait", {})
+                answers: list[Any] = [await client.call_tool("echo", {"text": str(number)}) for number in range(20)]
+                assert [answer.content[0].text for answer in answers] == [str(number) for number in range(20)]
+                late: Any = await client.call_tool("brief__wait", {})
+                assert late.is_error
+                assert "did not answer within 0.5 s" in late.content[0].text
+                assert "may have run" in late.content[0].text
+                assert states((await gateway.pegboard("servers", "list"))[1]) == dict.fromkeys(board, "up")
+                tasks.cancel_scope.cancel()
+
+
+@pytest.mark.behaviour("supervision.broken_server_is_alone")
+async def test_a_server_that_floods_is_called_and_drowns_no_other(tmp_path: Path) -> None:
+    with anyio.fail_after(120):
+        async with served(tmp_path, {"servers": {"flood": server("flood"), "good": server("everyday")}}) as gateway:
+            await gateway.until("servers", "list", holds=is_up("flood", "good"))
+            async with Client(gateway.endpoint) as client:
+                for number in range(10):
+                    for name in ("flood__echo", "good__echo"):
+                        answer: Any = await client.call_tool(name, {"text": f"{name} {number}"})
+                        assert answer.content[0].text == f"{name} {number}"
+            assert psutil.Process(gateway.process.pid).memory_info().rss < 400_000_000
 
 
 @pytest.mark.behaviour("config.broken_edit_keeps_the_board", "config.broken_edit_is_told", "config.reloaded_on_change")

@@ -3,11 +3,13 @@
 python tests/servers/everyday.py               over stdio
 python tests/servers/everyday.py --http 0      streamable HTTP at /mcp; the free port is told on stderr as `PORT n`
 python tests/servers/everyday.py --sse 0       the older SSE transport at /sse; likewise
+… --handshake-only                             over HTTP and SSE: no server/discover, as with servers before 2026
 """
 
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
@@ -17,6 +19,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, Field
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 if TYPE_CHECKING:
     from tests.servers import listening
@@ -25,6 +29,7 @@ else:
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ECHO_DESCRIPTION = "Give the text back as it came."
+LARGEST_BODY = 64 * 2**20
 FILES = {"notes/hello.txt": "Hello, peg.\n", "notes/größe.txt": "Grüße aus dem Regal.\n"}
 # The smallest valid PNG: one transparent pixel.
 PIXEL = bytes.fromhex(
@@ -196,16 +201,40 @@ async def rename_description(ctx: Context, description: str = "Give the text bac
     return description
 
 
+class HandshakeOnly:
+    """Turns the first question of the new era away, as a server does that has never heard of it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        first = await receive()
+        if b'"server/discover"' in first.get("body", b""):
+            await Response("Bad Request: no such method", 400)(scope, receive, send)
+            return
+        waiting = [first]
+
+        async def receive_again() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self._app(scope, receive_again, send)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     transport = parser.add_mutually_exclusive_group()
     transport.add_argument("--http", type=int, metavar="PORT")
     transport.add_argument("--sse", type=int, metavar="PORT")
+    parser.add_argument("--handshake-only", action="store_true")
     chosen = parser.parse_args()
+    era: Callable[[ASGIApp], ASGIApp] = HandshakeOnly if chosen.handshake_only else lambda app: app
     if chosen.http is not None:
-        listening.serve_http(server.streamable_http_app(), chosen.http)
+        listening.serve_http(era(server.streamable_http_app(max_request_body_size=LARGEST_BODY)), chosen.http)
     elif chosen.sse is not None:
-        listening.serve_http(server.sse_app(), chosen.sse)
+        listening.serve_http(era(server.sse_app(max_request_body_size=LARGEST_BODY)), chosen.sse)
     else:
         server.run("stdio")
 

@@ -1,0 +1,171 @@
+"""A gateway after ten thousand calls and a hundred restarts holds what it held before them, and nothing more."""
+
+import asyncio
+import gc
+import sys
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import psutil
+import pytest
+import yaml
+from benchmarks.gateway.client import Client, Listed, Operation
+from benchmarks.gateway.program import free_port
+from benchmarks.gateway.target import ROOT
+from benchmarks.gateway.wire import Endpoint, Era
+from tests.providers.running import open_files
+from tests.servers.peers import command
+
+from pegboard.compose import House, open_house
+from pegboard.config.settings import Settings, load
+from pegboard.core.catalogue import Up
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId
+from pegboard.surfaces.cli.link import Options
+from pegboard.surfaces.listen import Listening, bound
+from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.mcp.http import McpHttp
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    # The loop that the gateway runs on.
+    pytest.mark.parametrize("anyio_backend", [pytest.param(("asyncio", {"use_uvloop": True}), id="uvloop")]),
+]
+
+PATIENCE = 60
+CALLS = 10_000
+RESTARTS = 100
+CLIENTS = 5
+"""For each era and each server."""
+SLACK_OBJECTS = CALLS // 4
+"""Less than one object for each call, more than caches that fill up."""
+SLACK_BYTES = 30_000_000
+MOST_THREADS = 64
+"""The main one, the store's pool and the loop's pool of workers, both bounded."""
+SERVERS = {name: ServerKey(ToolsetId(name), ServerId(name)) for name in ("pipe", "web")}
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a process holds on to."""
+
+    files: int
+    children: int
+    tasks: Counter[str]
+
+
+def held() -> Held:
+    # The store's pool opens a file and a thread for each connection it needs, up to its bound: see below.
+    files = [file for file in open_files() if ".db" not in file]
+    tasks = Counter(getattr(task.get_coro(), "__qualname__", "") for task in asyncio.all_tasks())
+    return Held(len(files), len(psutil.Process().children(recursive=True)), tasks)
+
+
+async def settles(before: Held) -> Held:
+    """What is held when all is let go of that will be: the event loop needs some rounds for what was just closed."""
+    with anyio.move_on_after(PATIENCE):
+        while held() != before:
+            await anyio.lowlevel.checkpoint()
+    return held()
+
+
+def objects() -> int:
+    gc.collect()
+    return len(gc.get_objects())
+
+
+@asynccontextmanager
+async def listening(folder: Path, web: int) -> AsyncIterator[tuple[House, Endpoint]]:
+    """The whole gateway in this process, in front of a server over stdio and one over HTTP."""
+    executable, *arguments = command("crash_on_call")
+    config = folder / "pegboard.yaml"
+    servers = {
+        "pipe": {"command": executable, "args": arguments, "trust": "open"},
+        "web": {"url": f"http://127.0.0.1:{web}/mcp", "transport": "http", "trust": "open"},
+    }
+    config.write_text(yaml.safe_dump({"servers": servers}))
+    settings = load(config)
+    assert isinstance(settings, Settings)
+    options = Options(config, folder / "data")
+    with bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with open_house(options, settings, lambda key, id: True, follow=True) as house:
+            mcp = McpHttp(house.gateway, Door(frozenset({f"127.0.0.1:{port}"}), frozenset()))
+            async with mcp.running(), Listening(mcp, listener, mcp.end_streams):
+                yield house, Endpoint("127.0.0.1", port, "/mcp")
+
+
+@asynccontextmanager
+async def web_server(port: int) -> AsyncIterator[None]:
+    words = ["-m", "benchmarks.gateway.upstream.http", "--port", str(port), "--tools", "3"]
+    async with await anyio.open_process([sys.executable, *words], cwd=ROOT, stdout=None, stderr=None) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+async def until(house: House, holds: Callable[[], bool]) -> None:
+    with anyio.fail_after(PATIENCE), house.gateway.board.changed.listen() as bell:
+        while not holds():
+            await bell.wait()
+
+
+def up_since(house: House, key: ServerKey) -> object:
+    """Another value for each connection, None while there is none."""
+    listing = house.gateway.board.catalogue.listings.get(key)
+    return listing.health if listing is not None and isinstance(listing.health, Up) else None
+
+
+async def restart(house: House, times: int) -> None:
+    for number in range(times):
+        key = SERVERS["pipe" if number % 2 else "web"]
+        before = up_since(house, key)
+        assert house.gateway.roster.restart(key)
+        await until(house, lambda key=key, before=before: up_since(house, key) not in (None, before))  # type: ignore[misc]
+
+
+async def call(endpoint: Endpoint, times: int) -> None:
+    """So many calls by many clients at once, of both eras and to both servers; each answer is checked."""
+    ways = [(era, tool) for era in Era for tool in ("pipe__echo", "web__echo")]
+    clients = [Client(endpoint, era, number, tool) for number in range(CLIENTS) for era, tool in ways]
+    share, rest = divmod(times, len(clients))
+    assert rest == 0
+
+    async def call_share(client: Client) -> None:
+        for _ in range(share):
+            await client.perform()
+
+    for client in clients:
+        await client.open()
+        client.prepare(Operation.CALL, Listed((), ()), "")
+    async with anyio.create_task_group() as tasks:
+        for client in clients:
+            tasks.start_soon(call_share, client)
+    for client in clients:
+        await client.close()
+
+
+@pytest.mark.behaviour("supervision.nothing_left_behind", "supervision.nothing_piles_up")
+async def test_ten_thousand_calls_and_a_hundred_restarts_leave_nothing_behind(tmp_path: Path) -> None:
+    port = free_port()
+    async with web_server(port), listening(tmp_path, port) as (house, endpoint):
+        await until(house, lambda: all(up_since(house, key) is not None for key in SERVERS.values()))
+        await call(endpoint, CALLS // 5)
+        await restart(house, RESTARTS // 10)
+        before, kept, memory = held(), objects(), psutil.Process().memory_info().rss
+
+        await call(endpoint, CALLS)
+        await restart(house, RESTARTS)
+
+        assert await settles(before) == before
+        assert threading.active_count() <= MOST_THREADS
+        assert objects() - kept < SLACK_OBJECTS
+        assert psutil.Process().memory_info().rss - memory < SLACK_BYTES
