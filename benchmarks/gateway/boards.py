@@ -1,6 +1,7 @@
 """The board that Pegboard is measured with: everything on that an operator can switch on, and no tool locked by it."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import yaml
@@ -8,7 +9,9 @@ import yaml
 from benchmarks.gateway.target import ROOT, HttpUpstream, StdioUpstream, Upstream
 
 DENIALS = 50
-SIGNED_IN: tuple[tuple[str, str], ...] = ()
+PRINCIPALS = 20
+TOKEN = "of-no-use-outside-this-benchmark"
+SIGNED_IN = (("authorization", f"Bearer {TOKEN}"),)
 NARROWING = (("x-mcp-toolsets", "u0"),)
 """A caller's own narrowing that leaves every tool of the one server in: the same answers, by the longer way."""
 
@@ -25,7 +28,13 @@ def board(upstreams: Mapping[str, Upstream]) -> str:
     # Half of them name the tools' own beginnings, so that a pattern is not put aside by its first letter.
     denials = [f"*:lookup_*_{number}" if number % 2 else f"*:*forbidden_{number}*" for number in range(DENIALS)]
     servers = {name: {**_server(upstream), "trust": "open"} for name, upstream in upstreams.items()}
-    return yaml.safe_dump({"servers": servers, "deny": denials}, sort_keys=False)
+    principals = {f"caller{number}": {"token_sha256": _hash(f"{TOKEN}-{number}")} for number in range(1, PRINCIPALS)}
+    principals["benchmark"] = {"token_sha256": _hash(TOKEN)}
+    return yaml.safe_dump({"servers": servers, "deny": denials, "principals": principals}, sort_keys=False)
+
+
+def _hash(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
 
 
 def _server(upstream: Upstream) -> dict[str, object]:

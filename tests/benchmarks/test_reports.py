@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 import pytest
 import yaml
 from benchmarks.gateway.__main__ import QUICK, Part, choice_of
-from benchmarks.gateway.boards import DENIALS, board
+from benchmarks.gateway.boards import DENIALS, PRINCIPALS, board
 from benchmarks.gateway.client import Load, Operation
 from benchmarks.gateway.goals import Goal, goals_of
 from benchmarks.gateway.measure import Cell, Failed, Measured, Plan, Result, Window
@@ -248,6 +248,7 @@ def test_the_board_that_is_measured_trusts_its_one_server_openly() -> None:
     )
     denied = yaml.safe_load(board({}))["deny"]
     assert len(denied) == DENIALS
+    assert len(yaml.safe_load(board({}))["principals"]) == PRINCIPALS
     assert not [name for name in map(name_of, tools_of(5000)) if any(fnmatchcase(f"u0:{name}", one) for one in denied)]
 
 

@@ -39,10 +39,9 @@ async def pid_of(client: Client, name: str = "whoami") -> int:
 async def test_a_server_killed_mid_call_loses_that_call_alone_and_comes_back(tmp_path: Path) -> None:
     ended: dict[str, Any] = {}
 
-    async def call(client: Client, name: str, arguments: dict[str, object], heard: anyio.Event | None = None) -> None:
+    async def call(client: Client, name: str, arguments: dict[str, int], heard: anyio.Event) -> None:
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            if heard is not None:
-                heard.set()
+            heard.set()
 
         ended[name] = await client.call_tool(name, arguments, progress_callback=hear)
 
@@ -54,7 +53,7 @@ async def test_a_server_killed_mid_call_loses_that_call_alone_and_comes_back(tmp
                 asleep = anyio.Event()
                 async with anyio.create_task_group() as tasks:
                     # Ends when a call of the other server was given up, so it is under way all the time.
-                    tasks.start_soon(call, client, "other__cancellations", {"at_least": 1})
+                    tasks.start_soon(call, client, "other__cancellations", {"at_least": 1}, anyio.Event())
                     async with anyio.create_task_group() as killed:
                         killed.start_soon(call, client, "day__sleepy", {"seconds": 600}, asleep)
                         await asleep.wait()

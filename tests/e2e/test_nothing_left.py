@@ -27,7 +27,7 @@ from pegboard.config.settings import Settings, load
 from pegboard.core.catalogue import Up
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.surfaces.cli.link import Options
-from pegboard.surfaces.listen import Listening, bound
+from pegboard.surfaces.listening import Listening, bound
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
 
