@@ -5,24 +5,15 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Final
 
-import msgspec
 from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR
 
 from pegboard.core.tool import Json
 from pegboard.ports import CannotAsk
 
-from .messages import NOTHING, UNREADABLE, Message, read_object
+from .messages import NOTHING, UNREADABLE, Message, read_fault, read_object
 
 MOST: Final = 64
 """Questions to one client that may wait at the same time."""
-
-
-class Fault(msgspec.Struct):
-    code: int = INTERNAL_ERROR
-    message: str = ""
-
-
-_read_fault: Final = msgspec.json.Decoder(Fault).decode
 
 
 class Asking:
@@ -50,9 +41,9 @@ class Asking:
             return True
         try:
             if message.error is NOTHING:
-                future.set_result(read_object(message.result))
+                future.set_result(read_fault, read_object(message.result))
             else:
-                fault = _read_fault(message.error)
+                fault = read_fault(message.error)
                 future.set_exception(CannotAsk(fault.code, fault.message))
         except UNREADABLE:
             future.set_exception(CannotAsk(INTERNAL_ERROR, "The client's answer cannot be read."))

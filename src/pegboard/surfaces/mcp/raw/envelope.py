@@ -12,7 +12,7 @@ from pegboard.core.tool import JsonObject
 from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
 from pegboard.surfaces.mcp.wire import DEEPEST
 
-from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_members, read_result, read_told
+from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_fault, read_members, read_result
 
 SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
 NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
@@ -34,15 +34,13 @@ class Envelope:
                 if (passed := self._passed(body, modern=modern)) is not None:
                     return 200, answer(id, passed)
             case Demanded(told):
-                status = ERROR_CODE_HTTP_STATUS.get(read_told(told).code, 200) if modern else 200
-                return status, error_text(id, told)
+                return _status(read_fault(told).code, modern=modern), error_text(id, told)
             case _:
                 pass
         try:
             result = result_of(name, ended)
         except MCPError as refused:
-            status = ERROR_CODE_HTTP_STATUS.get(refused.code, 200) if modern else 200
-            return status, error(id, refused.code, refused.message, refused.data)
+            return _status(refused.code, modern=modern), error(id, refused.code, refused.message, refused.data)
         envelope: JsonObject = {"resultType": "complete", "_meta": {SERVER_INFO_META_KEY: self._stamp}}
         return 200, answer(id, _encoded(enveloped(result, envelope if modern else {})))
 
@@ -75,6 +73,10 @@ class Envelope:
             own = {}
         members["_meta"] = {SERVER_INFO_META_KEY: self._stamp, **own}
         return encode(members)
+
+
+def _status(code: int, *, modern: bool) -> int:
+    return ERROR_CODE_HTTP_STATUS.get(code, 200) if modern else 200
 
 
 def nests_deep(body: bytes) -> bool:

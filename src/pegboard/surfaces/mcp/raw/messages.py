@@ -6,7 +6,7 @@ Everything here is strict. What it cannot read takes the long road, whose answer
 from typing import Any, Final
 
 import msgspec
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, INTERNAL_ERROR, PROTOCOL_VERSION_META_KEY
 
 from pegboard.core.tool import Json, JsonObject
 
@@ -49,6 +49,11 @@ class Meta(msgspec.Struct):
     token: str | int | None = msgspec.field(default=None, name="progressToken")
 
 
+class Fault(msgspec.Struct):
+    code: int = INTERNAL_ERROR
+    message: str = ""
+
+
 class Result(msgspec.Struct):
     """What the envelope of an answer depends on; the rest is only passed over, and so known to be JSON."""
 
@@ -56,18 +61,12 @@ class Result(msgspec.Struct):
     meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
 
 
-class Told(msgspec.Struct):
-    """What the status of an error depends on."""
-
-    code: int
-
-
 read_message: Final = msgspec.json.Decoder(Message).decode
 read_call: Final = msgspec.json.Decoder(CallParams).decode
 read_list: Final = msgspec.json.Decoder(ListParams).decode
 read_meta: Final = msgspec.json.Decoder(Meta).decode
+read_fault: Final = msgspec.json.Decoder(Fault).decode
 read_result: Final = msgspec.json.Decoder(Result).decode
-read_told: Final = msgspec.json.Decoder(Told).decode
 read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 read_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 read_text: Final = msgspec.json.Decoder(str).decode
