@@ -41,7 +41,7 @@ class Asking:
             return True
         try:
             if message.error is NOTHING:
-                future.set_result(read_fault, read_object(message.result))
+                future.set_result(read_object(message.result))
             else:
                 fault = read_fault(message.error)
                 future.set_exception(CannotAsk(fault.code, fault.message))
