@@ -54,7 +54,7 @@ def described(connection: Connection) -> object:
 @pytest.mark.behaviour("store.migrations", "store.same_contract")
 async def test_migrating_an_empty_database_makes_the_tables_that_the_program_knows(engine: Engine) -> None:
     migrated = await opened(engine)
-    await migrate(migrated)
+    await migrate(migrated, step_by_step=True)
     async with migrated.reading() as connection:
         drift = await connection.run_sync(
             lambda sync: compare_metadata(
@@ -75,19 +75,30 @@ async def test_migrating_an_empty_database_makes_the_tables_that_the_program_kno
 
 async def test_in_sqlite_the_migrated_tables_are_the_programs_to_the_letter(tmp_path: Path) -> None:
     schemas = []
-    for make in (migrate, create):
-        engine = Sqlite(tmp_path / f"{make.__name__}.db")
+    for step_by_step in (True, False):
+        engine = Sqlite(tmp_path / f"{step_by_step}.db")
         database = await opened(engine)
-        await make(database)
+        await migrate(database, step_by_step=step_by_step)
         await database.engine.dispose()
-        tables = f"SELECT name, sql FROM sqlite_master WHERE tbl_name != '{REVISION_TABLE}' ORDER BY name"
-        schemas.append(await engine.run(tables))
+        tables = await engine.run("SELECT name, sql FROM sqlite_master ORDER BY name")
+        rows = await engine.run(f"SELECT * FROM {REVISION_TABLE}")
+        schemas.append(({name: "".join((sql or "").split()) for name, sql in tables}, rows))
     assert schemas[0] == schemas[1]
 
 
-async def create(database: Database) -> None:
+async def test_a_new_database_is_like_one_that_went_through_every_migration(engine: Engine) -> None:
+    database = await opened(engine)
+    await migrate(database, step_by_step=True)
+    async with database.reading() as connection:
+        by_steps = await connection.run_sync(described)
     async with database.writing() as connection:
-        await connection.run_sync(metadata.create_all)
+        await connection.run_sync(metadata.drop_all)
+        await connection.exec_driver_sql(f"DROP TABLE {REVISION_TABLE}")
+    await migrate(database)
+    async with database.reading() as connection:
+        at_once, told = await connection.run_sync(described), await connection.run_sync(revision)
+    await database.engine.dispose()
+    assert (at_once, told) == (by_steps, REVISION)
 
 
 async def test_the_newest_migration_is_the_one_the_program_asks_for() -> None:

@@ -15,6 +15,7 @@ from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
 from .bell import Listener
 from .board import Board
 from .caller import Caller
+from .memory import keep_small
 from .operate import Operator
 from .roster import Roster
 from .store_watch import StoreWatch
@@ -64,6 +65,7 @@ async def open_gateway(
         tasks.start_soon(_show_words, heard, unseen, board, roster, name="words")
         tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
         tasks.start_soon(_follow_policy, policy, board, roster, heard, name="policy")
+        tasks.start_soon(keep_small, board, name="memory")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         try:
             yield Gateway(board, roster, operator, caller, audit, clock)

@@ -6,20 +6,30 @@ from typing import Final
 
 import anyio
 import anyio.to_thread
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateTable
 
 from .database import Database
 from .errors import StoreError, cause
-from .schema import REVISION, REVISION_TABLE
+from .schema import REVISION, REVISION_TABLE, metadata
 
 SCRIPTS: Final = Path(__file__).parent / "migrations"
+
+_revisions: Final = Table(
+    REVISION_TABLE,
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name=f"{REVISION_TABLE}_pkc"),
+)
+"""As Alembic makes it."""
 
 # Alembic keeps the migration at work in module globals, so one process migrates one database at a time.
 _ONE_AT_A_TIME: Final = threading.Lock()
 
 
-async def migrate(database: Database) -> None:
+async def migrate(database: Database, *, step_by_step: bool = False) -> None:
+    """A new database gets its tables at once; `step_by_step` makes it go through every migration like an old one."""
     async with database.reading() as connection:
         if await connection.run_sync(revision) == REVISION:
             return
@@ -28,7 +38,7 @@ async def migrate(database: Database) -> None:
         try:
             async with database.writing() as connection:
                 await database.alone(connection)
-                await connection.run_sync(_upgrade, database.where)
+                await connection.run_sync(_upgrade, database.where, step_by_step)
         finally:
             _ONE_AT_A_TIME.release()
 
@@ -40,16 +50,39 @@ def revision(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def _upgrade(connection: Connection, where: str) -> None:
+def _upgrade(connection: Connection, where: str, step_by_step: bool) -> None:
     """Looks again, because another process may have migrated while we waited for our turn."""
-    # Alembic takes a tenth of a second to import, and a database that is up to date does not need it.
+    found = revision(connection)
+    if found == REVISION:
+        return
+    try:
+        if found is None and not step_by_step:
+            _create(connection)
+        else:
+            _migrate(connection, where, found)
+    except DBAPIError as error:
+        said = str(cause(error))
+        if "already exists" in said:
+            raise StoreError(
+                f"{where} holds a table of another program: {said}. Nothing was changed. "
+                f"Give Pegboard a database of its own."
+            ) from error
+        raise
+
+
+def _create(connection: Connection) -> None:
+    """The newest tables, by the same statements as the migrations end with: a test compares the two."""
+    metadata.create_all(connection, checkfirst=False)
+    connection.execute(CreateTable(_revisions))
+    connection.execute(_revisions.insert().values(version_num=REVISION))
+
+
+def _migrate(connection: Connection, where: str, found: str | None) -> None:
+    # Alembic takes a tenth of a second to import and twelve megabytes to keep, and only an old database needs it.
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-    found = revision(connection)
-    if found == REVISION:
-        return
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
@@ -59,13 +92,4 @@ def _upgrade(connection: Connection, where: str) -> None:
             f"{where} was written by a newer Pegboard (schema {found!r}; this one knows {REVISION!r}). "
             f"Upgrade Pegboard, or use another data directory."
         )
-    try:
-        command.upgrade(config, "head")
-    except DBAPIError as error:
-        said = str(cause(error))
-        if "already exists" in said:
-            raise StoreError(
-                f"{where} holds a table of another program: {said}. Nothing was changed. "
-                f"Give Pegboard a database of its own."
-            ) from error
-        raise
+    command.upgrade(config, "head")

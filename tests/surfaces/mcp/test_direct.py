@@ -80,12 +80,13 @@ def test_one_tool_that_cannot_be_sent_whole_does_not_spoil_the_list() -> None:
         ToolSpec("odd", None, "half \ud800 pair", {"type": "object", "x": deep}, {"y": deep}),
         {"_meta": {"n": float("nan")}},
     )
-    shown = Direct(board_of(odd, tool("saw"))).shown(View())
-    assert shown.tools == (
+    page = Direct(board_of(odd, tool("saw"))).page(View(), None)
+    assert isinstance(page, Page)
+    assert page.tools == (
         {"name": "odd", "description": "half \ufffd pair", "inputSchema": {"type": "object"}, "_meta": {"n": None}},
         {"name": "saw", "inputSchema": {"type": "object"}},
     )
-    assert json.loads(json.dumps(shown.tools, allow_nan=False).encode())
+    assert json.loads(json.dumps(page.tools, allow_nan=False).encode())
 
 
 def test_a_list_is_worked_out_once_for_each_state_of_the_board() -> None:
@@ -95,15 +96,15 @@ def test_a_list_is_worked_out_once_for_each_state_of_the_board() -> None:
     before = direct.shown(View())
     switched_off(board, "saw")
     assert direct.shown(View()) is not before
-    assert direct.shown(View()).tools == ()
+    assert direct.shown(View()).fragments == ()
 
 
 def test_a_document_is_made_once_for_as_long_as_its_tool_stays_the_same() -> None:
     board = board_of(tool("saw"), tool("axe"))
     direct = Direct(board)
-    saw = direct.shown(View()).tools[0]
+    saw = direct.shown(View()).fragments[0]
     board.hang(Listing(KEY, Up(NOW), (*board.catalogue.tools.values(), tool("file"))))
-    assert direct.shown(View()).tools[0] is saw
+    assert direct.shown(View()).fragments[0] is saw
 
 
 def test_equal_lists_have_equal_marks_and_other_lists_have_others() -> None:
@@ -134,7 +135,7 @@ def test_an_override_shows_as_title_and_description_and_its_change_is_a_change()
     before = direct.shown(View()).mark
     override = Override(KEY.toolset, ToolId(KEY, "saw"), name_override="The saw", description_override="Cuts well.")
     board.decide(replace(board.policy, decided=Decided(1, overrides=(override,))))
-    (document,) = direct.shown(View()).tools
+    (document,) = map(json.loads, direct.shown(View()).fragments)
     assert (document["name"], document["title"], document["description"]) == ("saw", "The saw", "Cuts well.")
     assert direct.shown(View()).mark != before
 
@@ -147,7 +148,7 @@ def test_what_is_narrowed_away_or_locked_is_not_shown_and_its_schema_is_withheld
     assert direct.input_schema(View(), "hammer") is None
     switched_off(board, "saw")
     assert direct.input_schema(View(), "saw") is None
-    assert SECRET not in repr(direct.shown(View()).tools)
+    assert SECRET not in repr(direct.shown(View()).fragments)
 
 
 def test_a_long_list_comes_in_pages_that_join_to_the_whole() -> None:

@@ -36,9 +36,8 @@ class Shown:
     """What one caller is shown. Equal marks mean equal lists, so a change is noticed without comparing the tools."""
 
     resolution: Resolution
-    tools: tuple[JsonObject, ...]
     fragments: tuple[bytes, ...]
-    """The same tools, each as text."""
+    """The tools, each as text: as objects they would take many times the room."""
     mark: bytes
     places: Mapping[WireName, int]
     """How many of the tools come up to each name that this caller may know of, itself included."""
@@ -56,7 +55,10 @@ class Shown:
     def following(self, start: int) -> str | None:
         """The cursor of the page after the one that begins here."""
         end = start + PAGE
-        return _cursor(str(self.tools[end - 1]["name"])) if end < len(self.tools) else None
+        if end >= len(self.fragments):
+            return None
+        name: str = msgspec.json.decode(self.fragments[end - 1])["name"]
+        return _cursor(name)
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,7 @@ class _Document:
     tool: Tool
     title: str | None
     description: str | None
-    body: JsonObject
     fragment: bytes
-    """The same, as text."""
     number: int
 
 
@@ -113,7 +113,8 @@ class Direct:
         start = shown.start(cursor)
         if isinstance(start, BadCursor):
             return start
-        return Page(shown.tools[start : start + PAGE], shown.following(start))
+        tools = tuple(msgspec.json.decode(fragment) for fragment in shown.fragments[start : start + PAGE])
+        return Page(tools, shown.following(start))
 
     def input_schema(self, view: View, name: str) -> JsonSchema | None:
         """Of an open tool only: the schema of a locked one is withheld."""
@@ -123,7 +124,6 @@ class Direct:
         return verdict.tool.spec.input_schema if isinstance(verdict, Open) else None
 
     def _work_out(self, resolution: Resolution) -> Shown:
-        bodies: list[JsonObject] = []
         fragments: list[bytes] = []
         numbers = array("Q")
         places: dict[WireName, int] = {}
@@ -131,12 +131,11 @@ class Direct:
             verdict = resolution.verdicts[id]
             if isinstance(verdict, Open):
                 document = self._document(verdict.tool, name)
-                bodies.append(document.body)
                 fragments.append(document.fragment)
                 numbers.append(document.number)
-            places[name] = len(bodies)
+            places[name] = len(fragments)
         mark = hashlib.sha256(numbers.tobytes()).digest()
-        return Shown(resolution, tuple(bodies), tuple(fragments), mark, places)
+        return Shown(resolution, tuple(fragments), mark, places)
 
     def _document(self, tool: Tool, name: WireName) -> _Document:
         look = self._board.policy.overrides.for_tool(tool.id)
@@ -145,11 +144,10 @@ class Direct:
         said = look.name_override, look.description_override
         if known is not None and known.tool is tool and (known.title, known.description) == said:
             return known
-        body = tool_document(tool, name, *said)
+        fragment = msgspec.json.encode(tool_document(tool, name, *said))
         # A server that came back with the same tools has changed nothing that a client sees.
-        fragment = msgspec.json.encode(body)
         number = known.number if known is not None and known.fragment == fragment else next(self._numbers)
-        fresh = self._documents[key] = _Document(tool, *said, body, fragment, number)
+        fresh = self._documents[key] = _Document(tool, *said, fragment, number)
         self._documents.move_to_end(key)
         while len(self._documents) > REMEMBERED_TOOLS:
             self._documents.popitem(last=False)
