@@ -361,7 +361,10 @@ async def test_what_the_gateway_says_of_itself_is_the_same_in_both_eras() -> Non
                     assert client.protocol_version == version
                     assert client.server_info is not None
                     assert client.server_info.name == "pegboard"
-                    assert client.server_capabilities.model_dump(exclude_none=True) == {"tools": {"list_changed": True}}
+                    assert client.server_capabilities.model_dump(exclude_none=True) == {
+                        "logging": {},
+                        "tools": {"list_changed": True},
+                    }
                     assert "ask the user" in (client.instructions or "")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
 from mcp import MCPError
-from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY, ErrorData
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY, ErrorData
 
 from pegboard.core.call import (
     BadArguments,
@@ -40,7 +40,7 @@ def result_of(name: str, ended: Ended) -> JsonObject:
         case NeedsInput(body):
             return _passed_on(name, body, failed=False)
         case Demanded(error):
-            raise MCPError.from_error_data(ErrorData.model_validate_json(error))
+            raise _demand(name, error)
         case ProviderFailed(why, may_have_run):
             return error_result(provider_text(name, why, may_have_run))
         case ToolIsLocked() | BadArguments():
@@ -82,6 +82,13 @@ def enveloped(result: JsonObject, envelope: Mapping[str, Json]) -> JsonObject:
         server: JsonObject = {SERVER_INFO_META_KEY: stamp[SERVER_INFO_META_KEY]}
         answer["_meta"] = {**server, **own} if isinstance(own, dict) else server
     return answer
+
+
+def _demand(name: str, error: bytes) -> MCPError:
+    told = result_object(error)
+    if isinstance(told, Unreadable):
+        return MCPError(INTERNAL_ERROR, f"The call of {name!r} failed: its server asked for something unreadable.")
+    return MCPError.from_error_data(ErrorData.model_validate(told))
 
 
 def _passed_on(name: str, body: bytes, *, failed: bool) -> JsonObject:

@@ -1,5 +1,6 @@
 """Answers of the handshake era as plain JSON, where the SDK would open a stream for a single message."""
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -7,7 +8,8 @@ if TYPE_CHECKING:
 
 EVENT: Final = b"event: message\r\ndata: "
 END: Final = b"\r\n\r\n"
-RESPONSE: Final = b'{"jsonrpc":"2.0","id":'
+# A question to the client has an id as well; what comes after it tells the two apart.
+RESPONSE: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(?:-?[0-9]+|null|"(?:[^"\\]|\\.)*"),"(?:result|error)":')
 OF_STREAMS: Final = frozenset({b"content-type", b"cache-control", b"connection", b"x-accel-buffering"})
 
 
@@ -15,7 +17,7 @@ def plain_answer(send: "Send") -> "Send":
     """Holds the start of a stream back until its first event. If that is the answer already, it is sent as JSON.
 
     Clients bound the size of an event in a stream, and often to less than an answer may have. Anything that comes
-    before the answer (a notification, a sign of life) makes it the stream that it set out to be.
+    before the answer (a notification, a question, a sign of life) makes it the stream that it set out to be.
     """
     held: list[Message] = []
     done = False
@@ -51,7 +53,7 @@ def _is_stream(start: "Message") -> bool:
 def _answer(event: bytes) -> bytes | None:
     answer = event.removeprefix(EVENT).removesuffix(END)
     whole = len(answer) == len(event) - len(EVENT) - len(END) and b"\n" not in answer
-    return answer if whole and answer.startswith(RESPONSE) else None
+    return answer if whole and RESPONSE.match(answer) else None
 
 
 def _headers(start: "Message", length: int) -> list[tuple[bytes, bytes]]:

@@ -1,4 +1,4 @@
-"""Progress on its way to a client: a provider tells it without waiting, and a slow client holds up nothing."""
+"""Words on their way to a client: a provider says them without waiting, and a slow client holds up nothing."""
 
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,36 +11,55 @@ from pegboard.ports import Progress
 
 from .wire import sound_text
 
-WAITING: Final = 32
+WAITING: Final = 64
 """What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is."""
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+Word: TypeAlias = Callable[[], Awaitable[None]]
+"""Sends one notification."""
+Say: TypeAlias = Callable[[Word], None]
+
+
+@asynccontextmanager
+async def words() -> AsyncIterator[Say]:
+    """What was said within the block is delivered, in order, before the block ends."""
+    send, receive = anyio.create_memory_object_stream[Word](WAITING)
+    over = False
+
+    def say(word: Word) -> None:
+        # A provider may still speak of a call that has ended; nobody listens then.
+        if over:
+            return
+        if send.statistics().current_buffer_used == WAITING:
+            receive.receive_nowait()
+        send.send_nowait(word)
+
+    async def deliver() -> None:
+        async for word in receive:
+            await word()
+
+    with receive:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(deliver, name="words")
+            try:
+                yield say
+            finally:
+                over = True
+                send.close()
+
+
+def progress_by(say: Say, report: Report) -> Progress:
+    def tell(done: float, total: float | None, told: str | None) -> None:
+        if not math.isfinite(done):
+            return
+        known_total = total if total is not None and math.isfinite(total) else None
+        text = None if told is None else sound_text(told)
+        say(lambda: report(done, known_total, text))
+
+    return tell
 
 
 @asynccontextmanager
 async def progress_to(report: Report) -> AsyncIterator[Progress]:
-    """What was told within the block is delivered, in order, before the block ends."""
-    send, receive = anyio.create_memory_object_stream[tuple[float, float | None, str | None]](WAITING)
-    over = False
-
-    def tell(done: float, total: float | None, words: str | None) -> None:
-        if over or not math.isfinite(done):
-            return
-        if send.statistics().current_buffer_used == WAITING:
-            receive.receive_nowait()
-        known_total = total if total is not None and math.isfinite(total) else None
-        send.send_nowait((done, known_total, None if words is None else sound_text(words)))
-
-    async def deliver() -> None:
-        async for done, total, words in receive:
-            await report(done, total, words)
-
-    with receive:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(deliver, name="progress")
-            try:
-                yield tell
-            finally:
-                # A provider may still tell of a call that has ended; nobody listens then.
-                over = True
-                send.close()
+    async with words() as say:
+        yield progress_by(say, report)

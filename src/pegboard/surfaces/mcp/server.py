@@ -2,11 +2,11 @@
 
 import logging
 from collections import OrderedDict
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import uuid4
 
 import anyio
 from mcp import MCPError
@@ -20,9 +20,11 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    SetLevelRequestParams,
     SubscriptionFilter,
     SubscriptionsAcknowledgedNotification,
     SubscriptionsAcknowledgedNotificationParams,
@@ -32,17 +34,16 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from pegboard import __version__
-from pegboard.core.call import Call, Cancelled
-from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import JsonObject, JsonSchema
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import Progress
 
-from .answer import Ended, enveloped, result_of
+from .answer import enveloped, result_of
+from .calls import Calls
 from .direct import BadCursor, Direct
-from .exchange import CURRENT, Exchange, client_text
-from .progress import progress_to
+from .exchange import CURRENT, Exchange
+from .levels import Levels
+from .parking import BadState, Parking
 from .watch import Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
@@ -89,7 +90,9 @@ class McpServer:
     def __init__(self, gateway: Gateway, view: View | None = None, ready: anyio.Event | None = None) -> None:
         """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits."""
         self.direct: Final = Direct(gateway.board)
+        self.levels: Final = Levels()
         self._gateway = gateway
+        self._calls = Calls(gateway, self.levels)
         self._exchange = Exchange(View() if view is None else view)
         self._ready = ready
         self._listeners = 0
@@ -102,11 +105,13 @@ class McpServer:
             instructions=INSTRUCTIONS,
             # A tool that a person has just locked must not live on in a client's cache.
             cache_hints={"tools/list": CacheHint(0, "private"), "server/discover": CacheHint(300_000, "public")},
+            lifespan=self._life,
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=self._listen,
         )
+        self.server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._set_level)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._tell_changes)
         self.server.middleware.append(self._answered)
 
@@ -130,6 +135,7 @@ class McpServer:
 
     def forget(self, session: str) -> None:
         self._last_shown.pop(session, None)
+        self.levels.forget(session)
 
     async def _answered(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Puts the real answer in the place of the empty one that went through the SDK for its checks and envelope."""
@@ -167,34 +173,20 @@ class McpServer:
         return ListToolsResult(tools=[], next_cursor=page.next)
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
-        exchange = self._current()
-        call = Call(
-            id=CallId(uuid4().hex),
-            name=WireName(params.name),
-            arguments=params.arguments or {},
-            principal=exchange.view.principal,
-            at=self._gateway.clock(),
-            client=_client(ctx),
-            headers=exchange.headers,
-        )
-        if ctx.meta is None or "progress_token" not in ctx.meta:
-            ended = await self._carried(call, exchange)
-        else:
-            async with progress_to(ctx.session.report_progress) as progress:
-                ended = await self._carried(call, exchange, progress)
+        ended = await self._calls.carried(ctx, params, self._current())
+        if isinstance(ended, BadState):
+            raise MCPError(INVALID_PARAMS, ended.why)
         _ANSWER.get().result = result_of(params.name, ended)
         return CallToolResult(content=[])
 
-    async def _carried(self, call: Call, exchange: Exchange, progress: Progress | None = None) -> Ended:
-        """A client that hung up has given up its call: no later request can ask for the answer."""
-        if exchange.gone is None:
-            return await self._gateway.caller.call(call, exchange.view, progress)
-        ended: Ended = Cancelled()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
-            ended = await self._gateway.caller.call(call, exchange.view, progress)
-            tasks.cancel_scope.cancel()
-        return ended
+    async def _set_level(self, ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
+        self.levels.set(self._current().session, params.level)
+        return EmptyResult()
+
+    @asynccontextmanager
+    async def _life(self, server: Server[Any]) -> AsyncIterator[Parking]:
+        async with Parking(self._gateway.caller.call).opened() as parking:
+            yield parking
 
     async def _listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """One stream of the 2026-07-28 era: the answer comes when it ends."""
@@ -234,8 +226,3 @@ class McpServer:
             while True:
                 await watch.changed()
                 await ctx.session.send_tool_list_changed()
-
-
-def _client(ctx: Context) -> str:
-    told = ctx.session.client_params
-    return "" if told is None else client_text(told.client_info.name, told.client_info.version)

@@ -1,0 +1,45 @@
+"""Which log messages of servers a client wants to hear: from the level on that it asked for, in the way of its era."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final, get_args
+
+from mcp_types import LOG_LEVEL_META_KEY, LoggingLevel
+
+from pegboard.core.tool import Json
+
+MESSAGE: Final = "notifications/message"
+LEVELS: Final[tuple[str, ...]] = get_args(LoggingLevel)
+"""From the least important on."""
+MOST_SESSIONS: Final = 10_000
+
+
+class Levels:
+    """The levels that sessions of the handshake era set. `None` is the only session of a pipe."""
+
+    def __init__(self) -> None:
+        self._levels: OrderedDict[str | None, str] = OrderedDict()
+
+    def set(self, session: str | None, level: str) -> None:
+        self._levels[session] = level
+        self._levels.move_to_end(session)
+        while len(self._levels) > MOST_SESSIONS:
+            self._levels.popitem(last=False)
+
+    def of(self, session: str | None) -> str | None:
+        return self._levels.get(session)
+
+    def forget(self, session: str | None) -> None:
+        self._levels.pop(session, None)
+
+
+def is_heard(params: Mapping[str, Json], level: str | None) -> bool:
+    """Whether a log message is as important as that. One without a level of the protocol's is not let go for it."""
+    told = params.get("level")
+    return level is None or told not in LEVELS or LEVELS.index(str(told)) >= LEVELS.index(level)
+
+
+def wanted_in(meta: Mapping[str, Json] | None) -> str | None:
+    """The level that a request of the 2026-07-28 era asks for; without one it wants no log messages."""
+    level = None if meta is None else meta.get(LOG_LEVEL_META_KEY)
+    return level if isinstance(level, str) and level in LEVELS else None
