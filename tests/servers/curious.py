@@ -87,7 +87,7 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "roots": [("roots/list", {})],
 }
-OTHERS = ("log", "demand", "told", "hold", "release", "given_up")
+OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}
 
 
@@ -96,12 +96,16 @@ class Gate:
 
     def __init__(self) -> None:
         self.open = anyio.Event()
+        self.held = 0
         self.given_up = 0
         self.changed = anyio.Event()
         self.level = ""
 
     def give_up(self) -> None:
         self.given_up += 1
+        self.change()
+
+    def change(self) -> None:
         self.changed.set()
         self.changed = anyio.Event()
 
@@ -186,8 +190,14 @@ async def answer(ctx: Context, params: CallToolRequestParams) -> CallToolResult 
             meta = (ctx.params or {}).get("_meta", {})
             return text({"meta": meta, "can": meta.get(CLIENT_CAPABILITIES_META_KEY), "level": gate.level})
         case "hold":
+            gate.held += 1
+            gate.change()
             await gate.open.wait()
             return text("let go")
+        case "held":
+            while gate.held < arguments.get("count", 0):
+                await gate.changed.wait()
+            return text(gate.held)
         case "release":
             gate.open.set()
             return text("released")

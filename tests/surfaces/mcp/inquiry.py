@@ -1,7 +1,7 @@
 """A gateway in front of a server that asks, and clients with a person behind them who answers."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -51,6 +51,8 @@ class Person:
     colour: str = "teal"
     held: bool = False
     """Leaves every question open."""
+    pause: float = 0.0
+    """Seconds that an answer takes."""
     asked: list[Any] = field(default_factory=list)
     heard: list[tuple[str, object]] = field(default_factory=list)
     was_asked: anyio.Event = field(default_factory=anyio.Event)
@@ -67,7 +69,7 @@ class Person:
 
     async def roots(self, context: ClientRequestContext) -> ListRootsResult:
         await self._remember("roots")
-        return ListRootsResult(roots=[Root(uri=FileUrl("file:///home/ada"), name="Ada")])
+        return ListRootsResult(roots=[Root(uri=FileUrl("file:///desk/ada"), name="Ada")])
 
     async def hear(self, params: LoggingMessageNotificationParams) -> None:
         self.heard.append((params.level, params.data))
@@ -75,6 +77,7 @@ class Person:
     async def _remember(self, what: object) -> None:
         self.asked.append(what)
         self.was_asked.set()
+        await anyio.sleep(self.pause)
         if self.held:
             try:
                 await anyio.sleep_forever()
@@ -158,6 +161,3 @@ def complaint(result: CallToolResult) -> str:
     assert isinstance(block, TextContent)
     assert result.is_error
     return block.text
-
-
-Answers = Mapping[str, Any]

@@ -14,7 +14,7 @@ MODERN_META = {
     "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -45,9 +45,15 @@ async def ask(
     return await http.post(url, json=message, headers={**modern_headers(message), **(headers or {})})
 
 
-async def handshake(http: httpx2.AsyncClient, url: str, headers: Mapping[str, str] | None = None) -> dict[str, str]:
+async def handshake(
+    http: httpx2.AsyncClient,
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    opening: Mapping[str, Any] = INITIALIZE,
+) -> dict[str, str]:
     """Opens a session of the handshake era; the headers that its further requests carry."""
-    answer = await http.post(url, json=INITIALIZE, headers={**ACCEPT, **(headers or {})})
+    answer = await http.post(url, json=opening, headers={**ACCEPT, **(headers or {})})
     assert answer.status_code == 200, answer.text
     session = {**ACCEPT, "mcp-session-id": answer.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
     done = await http.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)

@@ -4,7 +4,7 @@ import pytest
 from tests.surfaces.mcp.inquiry import Inquiry, Person, inquiry, said
 from tests.surfaces.mcp.places import LEGACY, MODERN
 
-pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("mcp.in.sampling_and_elicitation")]
+pytestmark = pytest.mark.anyio
 
 PAIRINGS = [
     pytest.param(
@@ -24,6 +24,7 @@ PAIRINGS = [
 ACCEPTED = {"action": "accept", "content": {"colour": "teal"}}
 
 
+@pytest.mark.behaviour("mcp.in.sampling_and_elicitation")
 @pytest.mark.parametrize(("surface", "client", "transport", "server"), PAIRINGS)
 async def test_a_question_reaches_the_client_and_its_answer_the_server(
     surface: str, client: str, transport: str, server: str
@@ -58,4 +59,4 @@ async def _samples_and_roots(place: Inquiry, calls_mode: str) -> None:
     assert asked["metadata"] == {"unknown": [None, 1]}
     assert asked_with_tools["tools"] == [{"name": "weather", "inputSchema": {"type": "object"}}]
     assert asked_with_tools["toolChoice"] == {"mode": "auto"}
-    assert said(await calls.call_tool("roots")) == [{"roots": [{"uri": "file:///home/ada", "name": "Ada"}]}]
+    assert said(await calls.call_tool("roots")) == [{"roots": [{"uri": "file:///desk/ada", "name": "Ada"}]}]

@@ -18,11 +18,11 @@ from pegboard.ports import Peer, Progress
 
 from .answer import Ended
 from .exchange import Exchange, client_text
-from .levels import Levels, wanted_in
-from .parking import BadState, Parking
+from .levels import NO_LOGS, Levels, wanted
+from .parking import Parking
 from .progress import progress_by, words
 from .rounds import answered
-from .session import NO_LOGS, SessionPeer, capabilities_of
+from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
 
 Context = ServerRequestContext[Any, Any]
@@ -34,9 +34,9 @@ class Calls:
         self._gateway = gateway
         self._levels = levels
 
-    async def carried(self, ctx: Context, params: CallToolRequestParams, exchange: Exchange) -> Ended | BadState:
+    async def carried(self, ctx: Context, params: CallToolRequestParams, exchange: Exchange) -> Ended:
         modern = ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS
-        level = wanted_in(_meta(ctx)) if modern else self._levels.of(exchange.session)
+        level = wanted(_meta(ctx).get(LOG_LEVEL_META_KEY)) if modern else self._levels.of(exchange.session)
         call = Call(
             id=CallId(uuid4().hex),
             name=WireName(params.name),
@@ -69,11 +69,11 @@ class Calls:
 
     async def _heard_out(
         self, call: Call, exchange: Exchange, progress: Progress | None, peer: Peer, parking: Parking | None
-    ) -> Ended | BadState:
+    ) -> Ended:
         """A client that hung up has given up its call: no later request can ask for the answer."""
         if exchange.gone is None:
             return await self._carried(call, exchange, progress, peer, parking)
-        ended: Ended | BadState = Cancelled()
+        ended: Ended = Cancelled()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
             ended = await self._carried(call, exchange, progress, peer, parking)
@@ -82,7 +82,7 @@ class Calls:
 
     async def _carried(
         self, call: Call, exchange: Exchange, progress: Progress | None, peer: Peer, parking: Parking | None
-    ) -> Ended | BadState:
+    ) -> Ended:
         if parking is not None:
             return await parking.call(call, exchange.view, progress, peer)
         return await answered(call, exchange.view, self._gateway.caller.call, progress, peer)
@@ -97,9 +97,9 @@ def _beside(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes
     return {name: msgspec.json.encode(value) for name, value in said.items()}
 
 
-def _meta(ctx: Context) -> Mapping[str, Json] | None:
+def _meta(ctx: Context) -> Mapping[str, Json]:
     meta = (ctx.params or {}).get(META)
-    return meta if isinstance(meta, dict) else None
+    return meta if isinstance(meta, dict) else {}
 
 
 def _client(ctx: Context) -> str:

@@ -4,13 +4,15 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, get_args
 
-from mcp_types import LOG_LEVEL_META_KEY, LoggingLevel
+from mcp_types import LoggingLevel
 
 from pegboard.core.tool import Json
 
 MESSAGE: Final = "notifications/message"
 LEVELS: Final[tuple[str, ...]] = get_args(LoggingLevel)
 """From the least important on."""
+NO_LOGS: Final = "none"
+"""In place of a level: this client wants no log messages."""
 MOST_SESSIONS: Final = 10_000
 
 
@@ -34,12 +36,14 @@ class Levels:
 
 
 def is_heard(params: Mapping[str, Json], level: str | None) -> bool:
-    """Whether a log message is as important as that. One without a level of the protocol's is not let go for it."""
+    """Whether a log message is as important as that. `None` hears all of them, as a client does that set no level."""
+    if level is None or level == NO_LOGS:
+        return level is None
     told = params.get("level")
-    return level is None or told not in LEVELS or LEVELS.index(str(told)) >= LEVELS.index(level)
+    # A message without a level of the protocol's is not let go for that.
+    return told not in LEVELS or LEVELS.index(str(told)) >= LEVELS.index(level)
 
 
-def wanted_in(meta: Mapping[str, Json] | None) -> str | None:
+def wanted(level: Json) -> str | None:
     """The level that a request of the 2026-07-28 era asks for; without one it wants no log messages."""
-    level = None if meta is None else meta.get(LOG_LEVEL_META_KEY)
     return level if isinstance(level, str) and level in LEVELS else None

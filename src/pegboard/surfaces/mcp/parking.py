@@ -15,9 +15,9 @@ from typing import Final
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
-from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, REQUEST_TIMEOUT
 
-from pegboard.core.call import Call, Cancelled, NeedsInput, ProviderFailed
+from pegboard.core.call import Call, Cancelled, Demanded, NeedsInput, ProviderFailed
 from pegboard.core.ids import PrincipalId
 from pegboard.core.tool import Json, JsonObject
 from pegboard.core.view import View
@@ -37,13 +37,6 @@ OURS: Final = "pegboard:"
 """How our own states begin. All others are a server's, and are passed on to it."""
 
 log: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class BadState:
-    """A request that cannot go on with what it names: what is wrong with it, and what to do."""
-
-    why: str
 
 
 class _Turn:
@@ -174,9 +167,7 @@ class Parking:
             yield self
             self._tasks.cancel_scope.cancel()
 
-    async def call(
-        self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None
-    ) -> Ended | BadState:
+    async def call(self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Ended:
         """The end of the call, or what it needs first. Cancelled, it cancels the call."""
         state = _text(call.beside.get(STATE))
         if state is not None and state.startswith(OURS):
@@ -220,24 +211,24 @@ class Parking:
             if conversation.state is not None:
                 self._parked.pop(conversation.state, None)
 
-    async def _resumed(
-        self, state: str, call: Call, view: View, progress: Progress | None, peer: Peer | None
-    ) -> Ended | BadState:
+    async def _resumed(self, state: str, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
         conversation = self._parked.get(state)
         # Whoever is not the one that was asked learns nothing, not even that there is such a call.
         if conversation is None or (conversation.call.principal, conversation.view) != (call.principal, view):
-            return BadState(
+            return _refused(
                 "The requestState is unknown: it was used already, or its call was given up meanwhile. "
                 "Call the tool again without requestState and inputResponses."
             )
         if (conversation.call.name, conversation.call.arguments) != (call.name, call.arguments):
-            return BadState(
+            return _refused(
                 f"The requestState belongs to a call of {conversation.call.name!r} with other arguments. "
                 "Repeat the request as it was, with inputResponses and requestState added."
             )
         answers = _answers(call.beside.get(RESPONSES))
-        if isinstance(answers, BadState):
-            return answers
+        if answers is None:
+            return _refused(
+                "inputResponses is not an object of objects. Give each answer under the key of its question."
+            )
         assert peer is not None
         del self._parked[state]
         turn = _Turn(progress, peer)
@@ -254,11 +245,16 @@ async def _heard(conversation: _Conversation, turn: _Turn) -> Ended:
             conversation.scope.cancel()
 
 
-def _answers(said: bytes | None) -> Mapping[str, Mapping[str, Json]] | BadState:
+def _answers(said: bytes | None) -> Mapping[str, Mapping[str, Json]] | None:
     answers = {} if said is None else msgspec.json.decode(said)
     if not isinstance(answers, dict) or not all(isinstance(answer, dict) for answer in answers.values()):
-        return BadState("inputResponses is not an object of objects. Give each answer under the key of its question.")
+        return None
     return answers
+
+
+def _refused(why: str) -> Demanded:
+    """A request that cannot go on with what it names: what is wrong with it, and what to do."""
+    return Demanded(msgspec.json.encode({"code": INVALID_PARAMS, "message": why}))
 
 
 def _text(said: bytes | None) -> str | None:

@@ -43,7 +43,7 @@ from .calls import Calls
 from .direct import BadCursor, Direct
 from .exchange import CURRENT, Exchange
 from .levels import Levels
-from .parking import BadState, Parking
+from .parking import Parking
 from .watch import Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
@@ -91,6 +91,8 @@ class McpServer:
         """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits."""
         self.direct: Final = Direct(gateway.board)
         self.levels: Final = Levels()
+        self.parking: Parking | None = None
+        """Where calls of the 2026-07-28 era wait for answers, while the server runs."""
         self._gateway = gateway
         self._calls = Calls(gateway, self.levels)
         self._exchange = Exchange(View() if view is None else view)
@@ -174,8 +176,6 @@ class McpServer:
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         ended = await self._calls.carried(ctx, params, self._current())
-        if isinstance(ended, BadState):
-            raise MCPError(INVALID_PARAMS, ended.why)
         _ANSWER.get().result = result_of(params.name, ended)
         return CallToolResult(content=[])
 
@@ -186,6 +186,7 @@ class McpServer:
     @asynccontextmanager
     async def _life(self, server: Server[Any]) -> AsyncIterator[Parking]:
         async with Parking(self._gateway.caller.call).opened() as parking:
+            self.parking = parking
             yield parking
 
     async def _listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:

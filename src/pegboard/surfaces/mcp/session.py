@@ -24,10 +24,6 @@ from .levels import MESSAGE, is_heard
 from .progress import Say
 from .wire import sound_object, sound_text
 
-NO_LOGS: Final = "none"
-"""In place of a level: this client wants no log messages."""
-
-
 _Plain: Final = RootModel[dict[str, Any]]
 """An answer with whatever is in it."""
 
@@ -43,7 +39,7 @@ class SessionPeer:
     """From which level on it hears log messages: `NO_LOGS` for none, `None` for all."""
 
     def note(self, method: str, params: Mapping[str, Json]) -> None:
-        if method == MESSAGE and (self.level == NO_LOGS or not is_heard(params, self.level)):
+        if method == MESSAGE and not is_heard(params, self.level):
             return
         # The session only asks for the members of a notification, so one of any kind will do.
         notification = Notification[dict[str, Any], str](method=method, params=sound_object(dict(params)))

@@ -8,13 +8,16 @@ from typing import Final
 
 import msgspec
 from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, x_mcp_header_map
+from mcp_types import LOG_LEVEL_META_KEY
 
 from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import Ended
-from pegboard.surfaces.mcp.direct import Direct
+from pegboard.surfaces.mcp.levels import NO_LOGS, wanted
+from pegboard.surfaces.mcp.rounds import answered
+from pegboard.surfaces.mcp.server import McpServer
 
 from .client import Client, progress_to
 from .messages import (
@@ -56,9 +59,10 @@ class Ready:
 
 
 class Calls:
-    def __init__(self, gateway: Gateway, direct: Direct, metas: Metas) -> None:
+    def __init__(self, gateway: Gateway, mcp: McpServer, metas: Metas) -> None:
         self._gateway = gateway
-        self._direct = direct
+        self._mcp = mcp
+        self._direct = mcp.direct
         self._metas = metas
         self._own = token_hex(8)
         self._numbers = count(1)
@@ -75,9 +79,12 @@ class Calls:
             return None
         if meta is None or (asked.profile.modern and not self._fits(asked, told.name, meta, arguments)):
             return None
-        if meta.text:
-            beside = {**beside, "_meta": meta.text}
         session = asked.session
+        level = None if session is None else self._mcp.levels.of(session.id)
+        if level is not None:
+            beside = {**beside, "_meta": _with_level(meta.text, level)}
+        elif meta.text:
+            beside = {**beside, "_meta": meta.text}
         call = Call(
             id=CallId(f"{self._own}{next(self._numbers):016x}"),
             name=WireName(told.name),
@@ -95,9 +102,14 @@ class Calls:
     async def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Ended:
         session, token = asked.session, ready.meta.meta.token
         who = session if session is not None else ready.call.id
-        client = Client(reply, ready.can, who, None if session is None else session.asking)
         progress = None if token is None else progress_to(reply, token)
-        return await self._gateway.caller.call(ready.call, asked.profile.view, progress, client)
+        call, view, carry = ready.call, asked.profile.view, self._gateway.caller.call
+        if session is not None:
+            client = Client(reply, ready.can, who, session.asking, self._mcp.levels.of(session.id))
+            return await answered(call, view, carry, progress, client)
+        client = Client(reply, ready.can, who, None, wanted(ready.meta.meta.log_level) or NO_LOGS)
+        assert self._mcp.parking is not None, "The endpoint serves only while it runs."
+        return await self._mcp.parking.call(call, view, progress, client)
 
     def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:
         """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""
@@ -118,6 +130,11 @@ class Calls:
             plain = profile.plain[name] = not x_mcp_header_map(schema)
         given = {key.decode("latin-1"): value.decode("latin-1") for key, value in asked.headers.items()}
         return plain or validate_mcp_param_headers(schema, arguments, given) is None
+
+
+def _with_level(meta: bytes, level: str) -> bytes:
+    """The level that a session of the handshake era set, told as later eras tell it."""
+    return encode({**read_members(meta or b"{}"), LOG_LEVEL_META_KEY: level})
 
 
 def _params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:

@@ -9,6 +9,7 @@ from mcp_types import METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
 from pegboard.core.tool import Json
 from pegboard.ports import CannotAsk, Progress
+from pegboard.surfaces.mcp.levels import MESSAGE, is_heard
 from pegboard.surfaces.mcp.wire import sound_object, sound_text
 
 from .asking import Asking
@@ -22,16 +23,20 @@ ANSWER_WITHIN: Final = 600.0
 class Client:
     """`asking` is that of a session of the handshake era; without one nothing can be asked on the way."""
 
-    __slots__ = ("_asking", "_reply", "can", "who")
+    __slots__ = ("_asking", "_level", "_reply", "can", "who")
 
-    def __init__(self, reply: Reply, can: Mapping[str, Json], who: Hashable, asking: Asking | None) -> None:
+    def __init__(
+        self, reply: Reply, can: Mapping[str, Json], who: Hashable, asking: Asking | None, level: str | None = None
+    ) -> None:
         self._reply = reply
         self._asking = asking
+        self._level = level
         self.can = can
         self.who = who
 
     def note(self, method: str, params: Mapping[str, Json]) -> None:
-        self._reply.tell(notification(method, sound_object(dict(params))))
+        if method != MESSAGE or is_heard(params, self._level):
+            self._reply.tell(notification(method, sound_object(dict(params))))
 
     async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
         if self._asking is None:

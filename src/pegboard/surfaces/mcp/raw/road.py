@@ -50,7 +50,7 @@ class Road:
         self._profiles = Profiles(gateway.board, read_view)
         self._envelope = Envelope(mcp.stamp)
         self._metas = Metas()
-        self._calls = Calls(gateway, mcp.direct, self._metas)
+        self._calls = Calls(gateway, mcp, self._metas)
         self._lists = Lists(self._envelope.list_tail)
         self._flight = Flight(door.patience)
 
