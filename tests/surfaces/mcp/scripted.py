@@ -1,0 +1,50 @@
+"""Calls whose course a test writes: what is carried, asked and answered, without a server."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+import msgspec
+
+from pegboard.core.call import Call, NeedsInput, Returned
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, WireName
+from pegboard.core.tool import Json, JsonObject
+from pegboard.core.view import View
+from pegboard.ports import Peer, Progress
+from pegboard.surfaces.mcp.answer import Ended
+
+Course: TypeAlias = Callable[[Call, Peer, Progress | None], Awaitable[Ended]]
+DONE = Returned(b'{"content":[]}')
+ASK = "elicitation/create"
+
+
+def asked(name: str = "ask", principal: PrincipalId = LOCAL, **beside: Json) -> Call:
+    call = Call(CallId("first"), WireName(name), {}, principal, datetime(2026, 1, 1, tzinfo=UTC))
+    return replace(call, beside={key: msgspec.json.encode(value) for key, value in beside.items()})
+
+
+def needs(state: str | None = None, **requests: Json) -> NeedsInput:
+    body: JsonObject = {"resultType": "input_required"}
+    if requests:
+        body["inputRequests"] = {key: {"method": ASK, "params": value} for key, value in requests.items()}
+    return NeedsInput(msgspec.json.encode(body if state is None else body | {"requestState": state}))
+
+
+class Carrier:
+    """Carries every call along one course, and remembers each."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self.calls: list[Call] = []
+        self.cancelled = 0
+
+    async def __call__(self, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
+        assert peer is not None
+        self.calls.append(call)
+        ended: Ended | None = None
+        try:
+            ended = await self._course(call, peer, progress)
+        finally:
+            self.cancelled += ended is None
+        return ended
