@@ -1,13 +1,13 @@
 """What the gateway asks of the world. Adapters implement these; the core never sees them."""
 
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from .core.call import Admitted, CallRecord, Outcome
 from .core.catalogue import Listing
-from .core.ids import PrincipalId, Source
+from .core.ids import PrincipalId, ServerKey, Source
 from .core.policy import Decided
 from .core.server import Server
 from .core.tool import Json
@@ -152,6 +152,79 @@ class Audit(Protocol):
 
     @property
     def dropped(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Something is kept, and nobody can read it: a sentence that says why, and what to do."""
+
+    why: str
+
+
+class SecretsAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """Secrets can neither be read nor kept now; the message says why, and what to do."""
+
+
+class Secrets(Protocol):
+    """What is kept encrypted, by name. Raises `SecretsAway`."""
+
+    async def read(self, name: str) -> bytes | Unreadable | None: ...
+
+    async def write(self, name: str, value: bytes) -> None: ...
+
+    async def forget(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class NoSignIn:
+    """Why there is no sign-in to be had, as a sentence for the person who wanted one."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class SentTo:
+    """Where a person's browser goes to sign in, and the mark that it must bring back."""
+
+    url: str
+    mark: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The server that a person has signed in to."""
+
+    server: ServerKey
+
+
+@dataclass(frozen=True)
+class SignInState:
+    """Whether somebody is signed in to a server, since when, and what went wrong at the last try."""
+
+    since: datetime | None = None
+    trouble: str | None = None
+
+
+class SignIns(Protocol):
+    """Signing in to servers: a person follows a link of ours to the server's own page and comes back."""
+
+    def state(self, server: ServerKey) -> SignInState | NoSignIn: ...
+
+    def link(self, server: ServerKey) -> str | NoSignIn:
+        """A new link that works once, and for a few minutes."""
+        ...
+
+    async def begin(self, link: str) -> SentTo | NoSignIn:
+        """By the last part of a link."""
+        ...
+
+    async def finish(self, answer: Mapping[str, str], mark: str) -> SignedIn | NoSignIn:
+        """With what the server's page sent the person back with, and the mark of their browser."""
+        ...
+
+    async def forget(self, server: ServerKey) -> bool | NoSignIn:
+        """Whether the server was told to forget too. On our side nothing is left of the sign-in either way."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pegboard.core.policy import Decided
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.gateway.bell import Bell
-from pegboard.ports import AuditQuery, AuditRow, Peer, Progress, Ring, Saved, Stale
+from pegboard.ports import AuditQuery, AuditRow, Peer, Progress, Ring, Saved, SecretsAway, Stale, Unreadable
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = Up(SINCE)
@@ -273,3 +273,31 @@ async def held_forever(admitted: Admitted, progress: Progress | None) -> Outcome
     """An answer that never comes."""
     await anyio.sleep_forever()
     raise AssertionError("unreachable")
+
+
+class MemorySecrets:
+    """Secrets that a test can read, lose the key to, and take away."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.unreadable: str | None = None
+        self.away: str | None = None
+
+    async def read(self, name: str) -> bytes | Unreadable | None:
+        await self._reached()
+        found = self.kept.get(name)
+        return Unreadable(self.unreadable) if found is not None and self.unreadable is not None else found
+
+    async def write(self, name: str, value: bytes) -> None:
+        await self._reached()
+        self.unreadable = None
+        self.kept[name] = value
+
+    async def forget(self, name: str) -> None:
+        await self._reached()
+        self.kept.pop(name, None)
+
+    async def _reached(self) -> None:
+        await anyio.lowlevel.checkpoint()
+        if self.away is not None:
+            raise SecretsAway(self.away)

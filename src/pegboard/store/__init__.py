@@ -1,12 +1,25 @@
 """What people decided and what was called, kept in SQLite or PostgreSQL. The only SQL of our own state lives here.
 
-`open_store` gives a `Store`, whose `policy` is a `PolicyStore` and whose `audit` is an `Audit`; whatever is wrong with
-the database is a `StoreError`.
+`open_store` gives a `Store`, whose `policy` is a `PolicyStore`, whose `audit` is an `Audit` and whose `secrets` are
+`Secrets`; whatever is wrong with the database is a `StoreError`.
 """
 
 from .audit import AuditLimits, AuditLog
 from .errors import StoreError, masked
 from .opening import Store, open_store
 from .policy import Change, StoredPolicy
+from .secret_key import key_of
+from .secrets import StoredSecrets
 
-__all__ = ["AuditLimits", "AuditLog", "Change", "Store", "StoreError", "StoredPolicy", "masked", "open_store"]
+__all__ = [
+    "AuditLimits",
+    "AuditLog",
+    "Change",
+    "Store",
+    "StoreError",
+    "StoredPolicy",
+    "StoredSecrets",
+    "key_of",
+    "masked",
+    "open_store",
+]

@@ -15,6 +15,7 @@ from .errors import StoreError, masked
 from .migrate import migrate
 from .policy import StoredPolicy
 from .postgres import PostgresDatabase
+from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
 
 _CLOSING: Final = 5.0
@@ -24,6 +25,7 @@ _CLOSING: Final = 5.0
 class Store:
     policy: StoredPolicy
     audit: AuditLog
+    secrets: StoredSecrets
     where: str
     """The URL as it may be shown: without a password."""
 
@@ -37,9 +39,11 @@ async def open_store(
     keep_rows: int | None = 1_000_000,
     limits: AuditLimits | None = None,
     patience: float = 10.0,
+    key: KeyFor = key_missing,
 ) -> AsyncIterator[Store]:
     """`sqlite:///path` or `postgresql://…`. Calls are kept for so many days and up to so many rows, `None` without
-    limit. `patience` is how many seconds to wait for a database that others hold."""
+    limit. `patience` is how many seconds to wait for a database that others hold, `key` what secrets are encrypted
+    with."""
     database = _database(url, patience)
     try:
         await database.prepare()
@@ -48,7 +52,7 @@ async def open_store(
             database, clock=clock, limits=limits or AuditLimits(), keep_days=keep_days, keep_rows=keep_rows
         )
         async with audit.running():
-            yield Store(StoredPolicy(database), audit, database.where)
+            yield Store(StoredPolicy(database), audit, StoredSecrets(database, key), database.where)
     finally:
         with anyio.move_on_after(_CLOSING, shield=True):
             await database.engine.dispose()

@@ -17,7 +17,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -141,6 +141,15 @@ policy_versions: Final = Table(
     Column("what", Words, nullable=False),
     PrimaryKeyConstraint("version"),
 )
+
+secrets: Final = Table(
+    "secrets",
+    metadata,
+    Column("name", Text, nullable=False),
+    Column("sealed", Text, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+"""Encrypted by `secrets.py`, as base64 text: whoever reads the database reads nothing of it."""
 
 calls: Final = Table(
     "calls",
