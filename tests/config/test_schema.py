@@ -15,7 +15,7 @@ from pegboard.config import keys
 from pegboard.config.schema import FILE, json_schema, json_schema_text
 from pegboard.config.section import Section
 from pegboard.config.settings import Broken, Settings, load, load_text, parse
-from pegboard.config.shape import ListOf, MapOf, Text
+from pegboard.config.shape import ListOf, MapOf, OrFalse, Text
 from pegboard.config.tree import plain
 from pegboard.core.ids import BadId, server_id, toolset_id
 from pegboard.core.pattern import pattern
@@ -66,6 +66,10 @@ GOOD = [
     "servers: {a: {command: x, args: [1, true, a, '${B:-c}'], env: {A: 1.5}}}",
     "servers: {a: {url: 'HTTPS://h/x'}}",
     "servers: {a: {url: '${U}', transport: streamable_http, headers: {X-A: 1}}}",
+    "servers: {a: {url: 'http://h', oauth: false}, b: {url: 'http://h', oauth: }}",
+    "servers: {a: {url: http://h, oauth: {client_id: x, client_secret: '${S}', scopes: 'a, b'}}}",
+    "servers: {a: {url: http://h, oauth: {client_metadata_url: 'https://h/x', scopes: ['a:b']}}}",
+    "gateway: {url: 'https://tools.example.org:8443'}",
     "servers: {a: {command: x, timeouts: {start: 1, call: 30s, stop: 0.5ms}, enabled_tools: 'a, b'}}",
     "selection: {toolsets: all, enabled_tools: [a, 'mcp:a~b', 'mcp:a~b:c', '*:x', 'toolset:a'], disabled_tools: ''}",
     "deny: ['a:*', b, 'mcp:x:y']\ngrants: {a: [], b: all}\nstore: sqlite:///x\naudit: {keep_days: 1.0}",
@@ -94,6 +98,16 @@ BAD = [
     "servers: {a: {url: http://h, env: {A: b}}}",
     "servers: {a: {url: http://h, headers: {'a b': c}}}",
     "servers: {a: {url: http://h, transport: ws}}",
+    "servers: {a: {url: http://h, oauth: true}}",
+    "servers: {a: {url: http://h, oauth: x}}",
+    "servers: {a: {command: x, oauth: false}}",
+    "servers: {a: {url: http://h, oauth: {client_id: ' '}}}",
+    "servers: {a: {url: http://h, oauth: {client: x}}}",
+    "servers: {a: {url: http://h, oauth: {client_metadata_url: 'http://h/x'}}}",
+    "servers: {a: {url: http://h, oauth: {client_metadata_url: 'https://h'}}}",
+    "servers: {a: {url: http://h, oauth: {client_id: x, client_metadata_url: 'https://h/x'}}}",
+    "servers: {a: {url: http://h, oauth: {scopes: [a b]}}}",
+    "gateway: {url: 'https://h/path'}",
     "servers: {a: {command: x, toolset: all}}",
     "servers: {a: {command: x, enabled: yes}}",
     "servers: {a: {command: x, trust: none}}",
@@ -173,6 +187,7 @@ def sections(section: Section, heading: str) -> Iterator[tuple[str, str]]:
     for key in section.keys:
         yield heading, key.name
         inner = key.shape.item if isinstance(key.shape, MapOf) else key.shape
+        inner = inner.other if isinstance(inner, OrFalse) else inner
         if isinstance(inner, Section):
             yield from sections(inner, key.name)
 

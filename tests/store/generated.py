@@ -15,6 +15,8 @@ from pegboard.core.server import (
     EveryTool,
     Http,
     InstalledBy,
+    NoOAuth,
+    OAuth,
     OnlyTools,
     Origin,
     Server,
@@ -62,8 +64,10 @@ origins: st.SearchStrategy[Origin] = st.builds(DeclaredAt, texts, st.integers(1,
 )
 pairs = st.dictionaries(texts, texts, max_size=3)
 lists = st.lists(texts, max_size=3).map(tuple)
-connections = st.builds(Stdio, texts, lists, pairs, st.none() | texts) | st.builds(
-    Http, texts, st.sampled_from(Transport), pairs
+optional = st.none() | texts
+sign_ins = st.just(NoOAuth()) | st.builds(OAuth, optional, optional, optional, lists)
+connections = st.builds(Stdio, texts, lists, pairs, optional) | st.builds(
+    Http, texts, st.sampled_from(Transport), pairs, sign_ins
 )
 limits = st.just(EveryTool()) | st.builds(OnlyTools, lists) | st.builds(AllButTools, lists)
 seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)

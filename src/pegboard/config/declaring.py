@@ -20,6 +20,8 @@ from pegboard.core.server import (
     DeclaredAt,
     EveryTool,
     Http,
+    NoOAuth,
+    OAuth,
     OnlyTools,
     Server,
     Stdio,
@@ -107,7 +109,7 @@ def _connection(values: Values, place: Place, tell: Telling) -> Connection:
     if (url := values.get(keys.URL)) is not None:
         _check_url(url, tell)
         transport = values.value(keys.TRANSPORT, Transport.STREAMABLE_HTTP)
-        return Http(url.value, transport, _plain(values, keys.HEADERS))
+        return Http(url.value, transport, _plain(values, keys.HEADERS), _oauth(values))
     command = values.value(keys.COMMAND, "")
     cwd = values.get(keys.CWD)
     return Stdio(
@@ -116,6 +118,25 @@ def _connection(values: Values, place: Place, tell: Telling) -> Connection:
         env=_plain(values, keys.ENV),
         cwd=literal(str(place.folder)) if cwd is None else place.path(cwd.value),
     )
+
+
+def _oauth(values: Values) -> OAuth | NoOAuth:
+    said = values.get(keys.OAUTH)
+    if said is None:
+        return OAuth()
+    if said.value is False:
+        return NoOAuth()
+    return OAuth(
+        client_id=_text(said.value, keys.CLIENT_ID),
+        client_secret=_text(said.value, keys.CLIENT_SECRET),
+        client_metadata_url=_text(said.value, keys.CLIENT_METADATA_URL),
+        scopes=tuple(scope.value for scope in said.value.value(keys.SCOPES, ())),
+    )
+
+
+def _text(values: Values, key: Key[str]) -> str | None:
+    said = values.get(key)
+    return None if said is None else said.value
 
 
 def _check_url(url: Placed[str], tell: Telling) -> None:
@@ -240,6 +261,11 @@ def _texts(values: Values) -> Iterator[Placed[str]]:
     yield from values.value(keys.ARGS, ())
     yield from values.value(keys.ENV, {}).values()
     yield from values.value(keys.HEADERS, {}).values()
+    oauth = values.get(keys.OAUTH)
+    if oauth is not None and oauth.value is not False:
+        for key in (keys.CLIENT_ID, keys.CLIENT_SECRET, keys.CLIENT_METADATA_URL):
+            if (text := oauth.value.get(key)) is not None:
+                yield text
 
 
 def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:

@@ -1,12 +1,12 @@
 """Every key of pegboard.yaml: its shape and its meaning. The loader, the JSON Schema and the docs' test read this."""
 
-from typing import Final
+from typing import Final, Literal
 
 from pegboard.core.ids import ID_RULE, RESERVED
 from pegboard.core.server import Timeouts, Transport, Trust
 
-from .section import Key, Section
-from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, Seconds, Text, Truth, Whole
+from .section import Key, Section, Values
+from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
 _TEXT: Final = Text()
@@ -99,6 +99,37 @@ HEADERS: Final = Key(
     MapOf(_HEADER, Text(_HEADER_VALUE, holds_references=True, as_written=True, is_secret=True)),
     "HTTP headers for every request to the server. Keep secrets out of the file by references: Bearer ${NAME}.",
 )
+_SCOPES: Final = ListOf(Text(Form(r"[!#-\[\]-~]+", "a scope is one word")), or_commas=True)
+_CLIENT_URL: Final = Form(
+    r"(?:https://[^/?#\s]+/[^\s]+|\$\{)[^\s]*", "write a URL that begins with https:// and has a path, or a reference"
+)
+CLIENT_ID: Final = Key(
+    "client_id",
+    Text(_FILLED, holds_references=True),
+    "The client you registered for Pegboard at the authorization server. By default one is registered by itself.",
+)
+CLIENT_SECRET: Final = Key(
+    "client_secret",
+    Text(_FILLED, holds_references=True, is_secret=True),
+    "The secret of that client, if it has one. Keep it out of the file by a reference: ${NAME}.",
+)
+CLIENT_METADATA_URL: Final = Key(
+    "client_metadata_url",
+    Text(_CLIENT_URL, holds_references=True),
+    "The address of a client metadata document of yours, for authorization servers that take one as client id.",
+)
+SCOPES: Final = Key("scopes", _SCOPES, "What to ask for. By default what the server says it needs.")
+OAUTH_SECTION: Final = Section(
+    "How a person signs in to the server.",
+    (CLIENT_ID, CLIENT_SECRET, CLIENT_METADATA_URL, SCOPES),
+    at_most_one=("client_id", "client_metadata_url"),
+)
+OAUTH: Final[Key[Values | Literal[False]]] = Key(
+    "oauth",
+    OrFalse(OAUTH_SECTION),
+    "How a person signs in to a server that asks for it (OAuth). Nothing needs to be said for most servers; false for "
+    "never. A server with an Authorization header of yours is never signed in to.",
+)
 TOOLSET: Final = Key("toolset", Text(_IDENTIFIER), "The toolset the server belongs to. By default one of its own id.")
 ENABLED: Final = Key(
     "enabled", Truth(), "Whether the server is started. A switch that a person throws goes first.", True
@@ -134,12 +165,15 @@ SERVER: Final = Section(
     "One MCP server: a program to start (command) or an address (url), and what is allowed of it.",
     (
         *(COMMAND, ARGS, ENV, CWD),
-        *(URL, TRANSPORT, HEADERS),
+        *(URL, TRANSPORT, HEADERS, OAUTH),
         *(TOOLSET, ENABLED, ENABLED_TOOLS, DISABLED_TOOLS, TRUST, TIMEOUTS),
     ),
     exactly_one=("command", "url"),
     at_most_one=("enabled_tools", "disabled_tools"),
-    needs={"args": "command", "env": "command", "cwd": "command", "transport": "url", "headers": "url"},
+    needs={
+        **{"args": "command", "env": "command", "cwd": "command"},
+        **{"transport": "url", "headers": "url", "oauth": "url"},
+    },
     advice={
         "type": "For a url write transport: http or transport: sse; a command needs nothing.",
         "disabled": "Write enabled: false.",
@@ -149,6 +183,7 @@ SERVER: Final = Section(
         "timeout": "Write timeouts: {call: 30s}.",
         "autoApprove": "Write trust: open to approve every tool.",
         "alwaysAllow": "Write trust: open to approve every tool.",
+        "auth": "Write oauth, or an Authorization header under headers.",
         "name": "The key of the map is the server's id; the name shown is that of its toolset.",
         "tools": "Write enabled_tools or disabled_tools.",
     },
@@ -222,6 +257,12 @@ ORIGINS: Final = Key(
     "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
 )
 
+PUBLIC_URL: Final = Key(
+    "url",
+    Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
+    "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
+)
+
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
 SERVERS: Final = Key("servers", MapOf(_IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
 TOOLSETS: Final = Key(
@@ -251,12 +292,12 @@ STORE: Final = Key(
     "By default a file in the data directory. References are allowed.",
 )
 AUDIT: Final = Key("audit", Section("", (KEEP_DAYS, KEEP_ROWS)), "How much of the record of calls is kept.")
-GATEWAY: Final = Key("gateway", Section("", (HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
+GATEWAY: Final = Key("gateway", Section("", (PUBLIC_URL, HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, token and store may hold references: ${NAME} and ${NAME:-default} for an environment variable, "
-    "${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
+    "cwd, url, headers, oauth, token and store may hold references: ${NAME} and ${NAME:-default} for an environment "
+    "variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
     (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, PRINCIPALS, STORE, AUDIT, GATEWAY),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

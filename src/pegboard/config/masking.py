@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 from urllib.parse import unquote
 
-from pegboard.core.server import Connection, Http, Server, Stdio
+from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Server, Stdio
 from pegboard.core.tool import Json
 
 from .references import is_only_references
@@ -56,14 +56,30 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
                 "env": {name: masked_value(value) for name, value in env.items()},
                 "cwd": cwd,
             }
-        case Http(url, transport, headers):
+        case Http(url, transport, headers, oauth):
             return {
                 "transport": transport.value,
                 "url": masked_text(url),
                 "headers": {name: masked_value(value) for name, value in headers.items()},
+                **({} if oauth == OAuth() else {"oauth": _masked_oauth(oauth)}),
             }
         case _:
             assert_never(connection)
+
+
+def _masked_oauth(oauth: OAuth | NoOAuth) -> Json:
+    match oauth:
+        case NoOAuth():
+            return False
+        case OAuth(client_id, client_secret, client_metadata_url, scopes):
+            return {
+                "client_id": client_id,
+                "client_secret": None if client_secret is None else masked_value(client_secret),
+                "client_metadata_url": client_metadata_url,
+                "scopes": [*scopes],
+            }
+        case _:
+            assert_never(oauth)
 
 
 def masked_value(value: str) -> str:

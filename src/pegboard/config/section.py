@@ -95,7 +95,8 @@ class Section:
         if self.exactly_one:
             schema["oneOf"] = [{"required": [name]} for name in self.exactly_one]
         if self.at_most_one:
-            schema["not"] = {"required": [*self.at_most_one]}
+            # What is no object lacks nothing, so without its type nothing at all would be refused as well.
+            schema["not"] = {"type": "object", "required": [*self.at_most_one]}
         if self.needs:
             schema["dependentRequired"] = {name: [other] for name, other in self.needs.items()}
         return schema

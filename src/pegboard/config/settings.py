@@ -40,6 +40,8 @@ class Callers:
 
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    url: str | None = None
+    """Where people's browsers reach it, if not where it listens."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,9 @@ def _callers(values: Values) -> Callers:
     said = values.get(keys.GATEWAY)
     if said is None:
         return Callers()
+    url = said.value.get(keys.PUBLIC_URL)
     return Callers(
+        url=None if url is None else url.value,
         hosts=tuple(host.value for host in said.value.value(keys.HOSTS, ())),
         origins=tuple(origin.value for origin in said.value.value(keys.ORIGINS, ())),
     )

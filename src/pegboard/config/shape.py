@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from pegboard.core.tool import JsonObject
 
@@ -220,6 +220,23 @@ class ListOf(Generic[T]):
         if self.nothing_is_empty:
             others.append({"type": "null"})
         return {"anyOf": [several, *others]} if others else several
+
+
+@dataclass(frozen=True)
+class OrFalse(Generic[T]):
+    """`false` for none of it, else what the other shape takes."""
+
+    other: Shape[T]
+
+    def read(self, node: Node, at: str, tell: Telling) -> T | Literal[False] | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.TRUTH:
+            if node.text.lower() == "false":
+                return False
+            return tell.wrong(node.line, at, "this must be false or a map; true says nothing. Remove the key.")
+        return self.other.read(node, at, tell)
+
+    def schema(self) -> JsonObject:
+        return {"anyOf": [{"const": False}, self.other.schema()]}
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,10 @@ class Down:
 @dataclass(frozen=True, slots=True)
 class NeedsSignIn:
     since: datetime
-    url: str
+    url: str | None
+    """The link by which a person signs in; `None` where nothing listens that could take them there."""
+    why: str = ""
+    """What became of an earlier sign-in: for operators."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,22 @@ class Stdio:
     cwd: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OAuth:
+    """How a person signs in to a server that asks for it. What is not said, the server and we find out by ourselves.
+    Values may hold `${…}` references."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    client_metadata_url: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoOAuth:
+    """Nobody signs in: a server that wants it is down."""
+
+
 @dataclass(frozen=True)
 class Http:
     """A server at a URL. Values may hold `${…}` references; they are read only when a connection opens."""
@@ -39,6 +55,7 @@ class Http:
     url: str
     transport: Transport = Transport.STREAMABLE_HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    oauth: OAuth | NoOAuth = field(default_factory=OAuth)
 
 
 Connection: TypeAlias = Stdio | Http

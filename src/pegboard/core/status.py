@@ -171,11 +171,18 @@ REMEDIES: Final = {
     ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
 }
-"""One remedy a status: the same words wherever the status is told."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in has words of its own, in `remedy`."""
 
 
 def remedy(reason: Reason) -> str:
-    return REMEDIES[status(reason)]
+    """A sign-in is the one remedy that has an address of its own."""
+    match reason:
+        case Unavailable(_, NeedsSignIn(_, str(link))):
+            return f"Ask the user to sign in: {link}"
+        case Unavailable(source, NeedsSignIn()):
+            return f"Ask the user to sign in: pegboard servers sign-in {source}"
+        case _:
+            return REMEDIES[status(reason)]
 
 
 def _by(by: Switch | Origin) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import (
@@ -12,6 +12,8 @@ from pegboard.core.server import (
     EveryTool,
     Http,
     InstalledBy,
+    NoOAuth,
+    OAuth,
     OnlyTools,
     Origin,
     Server,
@@ -97,8 +99,10 @@ def _connection_row(connection: Connection) -> str:
     match connection:
         case Stdio(command, args, env, cwd):
             return document({"command": command, "args": list(args), "env": dict(env), "cwd": cwd})
-        case Http(url, transport, headers):
-            return document({"url": url, "transport": transport.value, "headers": dict(headers)})
+        case Http(url, transport, headers, oauth):
+            return document(
+                {"url": url, "transport": transport.value, "headers": dict(headers), "oauth": _oauth_row(oauth)}
+            )
         case _:
             assert_never(connection)
 
@@ -107,11 +111,43 @@ def _connection(text: str) -> Connection:
     match json.loads(text):
         case {"command": command, "args": args, "env": env, "cwd": cwd}:
             return Stdio(command, tuple(args), env, cwd)
-        case {"url": url, "transport": transport, "headers": headers}:
-            return Http(url, Transport(transport), headers)
+        case {"url": url, "transport": transport, "headers": headers, **rest}:
+            return Http(url, Transport(transport), headers, _oauth(rest.get("oauth", {})))
         case _:
             # The text is not quoted: an environment or a header may hold a secret.
             raise ValueError("A row has a connection of a kind that this Pegboard does not know.")
+
+
+def _oauth_row(oauth: OAuth | NoOAuth) -> object:
+    match oauth:
+        case NoOAuth():
+            return False
+        case OAuth(client_id, client_secret, client_metadata_url, scopes):
+            said = {
+                "client_id": client_id,
+                "client_secret": client_secret,
+                "client_metadata_url": client_metadata_url,
+                "scopes": list(scopes) or None,
+            }
+            return {name: value for name, value in said.items() if value is not None}
+        case _:
+            assert_never(oauth)
+
+
+def _oauth(said: object) -> OAuth | NoOAuth:
+    match said:
+        case False:
+            return NoOAuth()
+        case dict():
+            keys: dict[str, Any] = said
+            return OAuth(
+                keys.get("client_id"),
+                keys.get("client_secret"),
+                keys.get("client_metadata_url"),
+                tuple(keys.get("scopes", ())),
+            )
+        case _:
+            raise ValueError("A row says of a sign-in what this Pegboard does not know.")
 
 
 def _limit_row(limit: ToolLimit) -> str:

@@ -21,6 +21,13 @@ class TimeoutsBody(_Body):
     stop: float | str | None = None
 
 
+class OAuthBody(_Body):
+    client_id: str | None = None
+    client_secret: str | None = None
+    client_metadata_url: str | None = None
+    scopes: list[str] | None = None
+
+
 class ServerBody(_Body):
     """The keys of a server in pegboard.yaml, with the same meaning, and its id."""
 
@@ -36,6 +43,7 @@ class ServerBody(_Body):
     url: str | None = None
     transport: Literal["http", "sse"] | None = None
     headers: dict[str, str] | None = None
+    oauth: OAuthBody | Literal[False] | None = None
     enabled: bool | None = None
     trust: Literal["open", "baseline", "strict"] | None = None
     enabled_tools: list[str] | None = None
