@@ -9,11 +9,10 @@ import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from hashlib import sha256
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -32,20 +31,19 @@ from pegboard.surfaces.cli.snippets import announcement
 if TYPE_CHECKING:
     from socket import socket
 
+    from anyio.abc import TaskGroup
     from starlette.types import ASGIApp
 
     from pegboard.config.settings import Settings
     from pegboard.core.server import Server
     from pegboard.gateway.gateway import Gateway
-    from pegboard.ports import Provider, ProviderFor
+    from pegboard.ports import Provider, ProviderFor, Secrets
+    from pegboard.providers.mcp.oauth import Desk
     from pegboard.surfaces.mcp.door import Door
 
 log = logging.getLogger("pegboard")
 
-EMPTY: Final = sha256(b"").hexdigest()
-EMPTY_SECONDS: Final = 2.0
-CONFIG_NOTICE: Final = "configuration"
-RESTART_NOTICE: Final = "restart"
+LOOPBACK: Final = "127.0.0.1"
 OPEN_TO_OTHERS: Final = (
     "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
     "that asks who they are, or name them under principals in pegboard.yaml; a name of your own goes under "
@@ -73,10 +71,29 @@ class House:
     settings: "Settings | None"
     data_dir: Path
     store_url: str
+    sign_ins: "_LateDesk"
+
+    @property
+    def desk(self) -> "Desk":
+        return self.sign_ins.desk
 
     @property
     def file(self) -> str | None:
         return None if self.settings is None else str(Path(self.settings.file).absolute())
+
+
+@dataclass(frozen=True)
+class _LateDesk:
+    """Where people sign in. Most commands start no server, and need not load what a sign-in takes."""
+
+    secrets: "Secrets"
+    tasks: "TaskGroup"
+
+    @cached_property
+    def desk(self) -> "Desk":
+        from pegboard.providers.mcp.oauth import Desk
+
+        return Desk(self.secrets, now, self.tasks)
 
 
 @asynccontextmanager
@@ -86,8 +103,9 @@ async def open_house(
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
+    from pegboard.gateway.file_watch import follow_file
     from pegboard.gateway.gateway import open_gateway
-    from pegboard.store import StoreError, open_store
+    from pegboard.store import StoreError, key_of, open_store
 
     directory = _data_dir(options)
     url = _store_url(settings, directory)
@@ -96,18 +114,27 @@ async def open_house(
     async with AsyncExitStack() as stack:
         try:
             store = await stack.enter_async_context(
-                open_store(url, clock=now, keep_days=retention.keep_days, keep_rows=retention.keep_rows)
+                open_store(
+                    url,
+                    clock=now,
+                    keep_days=retention.keep_days,
+                    keep_rows=retention.keep_rows,
+                    key=key_of(os.environ, directory),
+                )
             )
+            signing = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(signing.cancel_scope.cancel)
+            desk = _LateDesk(store.secrets, signing)
             gateway = await stack.enter_async_context(
-                open_gateway(declared, store.policy, store.audit, _provider_for(settings, starts), now)
+                open_gateway(declared, store.policy, store.audit, _provider_for(settings, starts, desk), now)
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
         if follow and settings is not None:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            tasks.start_soon(_follow_file, settings, gateway, name="configuration")
-        yield House(gateway, settings, directory, store.where)
+            tasks.start_soon(follow_file, settings, gateway, name="configuration")
+        yield House(gateway, settings, directory, store.where, desk)
 
 
 def _settings(options: Options, *, here: bool = True) -> "Settings | None":
@@ -149,7 +176,7 @@ def _store_url(settings: "Settings | None", directory: Path) -> str:
     return url
 
 
-def _provider_for(settings: "Settings | None", starts: Starts) -> "ProviderFor":
+def _provider_for(settings: "Settings | None", starts: Starts, sign_ins: _LateDesk) -> "ProviderFor":
     from pegboard.config.references import expander
     from pegboard.providers.resting import Resting
 
@@ -161,59 +188,16 @@ def _provider_for(settings: "Settings | None", starts: Starts) -> "ProviderFor":
             return Resting(server.key)
         from pegboard.providers.mcp import McpServer
 
-        return McpServer(server, expand, now)
+        return McpServer(server, expand, now, desk=sign_ins.desk)
 
     return provider
-
-
-async def _follow_file(settings: "Settings", gateway: "Gateway") -> None:
-    """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
-    from pegboard.config.settings import Broken, load
-    from pegboard.config.watch import changes
-    from pegboard.gateway.board import Notice
-
-    path, digest = Path(settings.file), settings.digest
-    async for _ in changes(path, seen=digest):
-        loaded = await anyio.to_thread.run_sync(load, path)
-        if loaded.digest == EMPTY:
-            # Many editors empty a file before they write it: only one that stays empty means an empty board.
-            await anyio.sleep(EMPTY_SECONDS)
-            loaded = await anyio.to_thread.run_sync(load, path)
-        if loaded.digest is not None and loaded.digest == digest:
-            continue
-        digest = loaded.digest or ""
-        if isinstance(loaded, Broken):
-            text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
-            gateway.board.notice(Notice(CONFIG_NOTICE, text, now()))
-            log.error("%s", text)
-            continue
-        gateway.board.forget_notice(CONFIG_NOTICE)
-        if clashing := await gateway.operator.redeclare(loaded.declared):
-            log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
-        else:
-            log.info("%s was loaded again.", path)
-        if late := _read_at_start_only(settings, loaded):
-            text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
-            gateway.board.notice(Notice(RESTART_NOTICE, text, now()))
-            log.warning("%s", text)
-        else:
-            gateway.board.forget_notice(RESTART_NOTICE)
-
-
-def _read_at_start_only(before: "Settings", after: "Settings") -> list[str]:
-    pairs = {
-        "store": (before.store, after.store),
-        "audit": (before.audit, after.audit),
-        "gateway": (before.gateway, after.gateway),
-    }
-    return [name for name, (then, now) in pairs.items() if then != now]
 
 
 class Launcher:
     """What the command line asks of the composition root."""
 
     @asynccontextmanager
-    async def api(self, options: Options, starts: Starts) -> AsyncIterator[Api]:
+    async def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AsyncIterator[Api]:
         from pegboard.surfaces.cli.progress import tell_as_they_settle
 
         log_errors_briefly()
@@ -221,7 +205,10 @@ class Launcher:
             if running is not None:
                 yield running
                 return
-        async with open_house(options, _settings(options), starts, follow=False) as house:
+        async with (
+            open_house(options, _settings(options), starts, follow=False) as house,
+            _pages(house, options.port) if listens else nullcontext(),
+        ):
             await tell_as_they_settle(house.gateway, tell, later="some servers have not answered; going on without")
             async with _in_process(house) as api:
                 yield api
@@ -277,13 +264,16 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.http import McpHttp
     from pegboard.surfaces.root import Root
+    from pegboard.surfaces.sign_in import SignInPages
 
     url = reachable(host, listener.getsockname()[1])
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     door = _door(house, url)
     mcp = McpHttp(house.gateway, door)
-    root = Root(mcp=mcp, api=_rest(house, endpoint, token), check=partial(_address_refusal, door))
+    pages = SignInPages(house.desk)
+    root = Root(mcp=mcp, api=_rest(house, endpoint, token), sign_in=pages, check=partial(_address_refusal, door))
     async with mcp.running(), Listening(root, listener, mcp.end_streams) as listening:
+        house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
         listened.set()
         try:
@@ -302,13 +292,37 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             places.forget_address(house.data_dir, os.getpid())
 
 
+@asynccontextmanager
+async def _pages(house: House, port: int) -> AsyncIterator[None]:
+    """For a sign-in without a running gateway: at the usual port, which people may have registered, if it is free."""
+    from pegboard.surfaces.listening import CannotListen, Listening, bound, reachable
+    from pegboard.surfaces.root import Root
+    from pegboard.surfaces.sign_in import SignInPages
+
+    try:
+        listener = bound(LOOPBACK, port)
+    except CannotListen:
+        listener = bound(LOOPBACK, 0)
+    with listener:
+        url = reachable(LOOPBACK, listener.getsockname()[1])
+        root = Root(sign_in=SignInPages(house.desk), check=partial(_address_refusal, _door(house, url)))
+        async with Listening(root, listener, _nothing):
+            house.desk.listen_at(url)
+            yield
+
+
+def _nothing() -> None:
+    """There are no streams to end."""
+
+
 def _door(house: House, url: str) -> "Door":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import Callers
     from pegboard.surfaces.mcp.door import Door
 
     callers = house.settings.gateway if house.settings else Callers()
-    return Door(frozenset({*callers.hosts, urlsplit(url).netloc}), frozenset(callers.origins))
+    names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
+    return Door(frozenset(names), frozenset(callers.origins))
 
 
 def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
@@ -321,7 +335,7 @@ def _rest(house: House, endpoint: str | None, token: str) -> "ASGIApp":
     from pegboard.surfaces.rest.app import About, rest_app
 
     about = About(house.file, str(house.data_dir), endpoint, house.store_url)
-    return rest_app(house.gateway, about, hashed(token))
+    return rest_app(house.gateway, about, hashed(token), lambda: house.desk)
 
 
 @asynccontextmanager

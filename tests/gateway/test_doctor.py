@@ -50,7 +50,19 @@ MEND = (
         ),
         (
             NeedsSignIn(NOW, "https://example.org/in"),
-            Finding("dev~github", "Server dev~github needs sign-in.", "Open https://example.org/in"),
+            Finding(
+                "dev~github",
+                "Server dev~github needs sign-in.",
+                "Open https://example.org/in   or run: pegboard servers sign-in dev~github",
+            ),
+        ),
+        (
+            NeedsSignIn(NOW, None, "the last sign-in has run out"),
+            Finding(
+                "dev~github",
+                "Server dev~github needs sign-in: the last sign-in has run out.",
+                "pegboard servers sign-in dev~github",
+            ),
         ),
         (
             Starting(3, NOW),

@@ -19,6 +19,7 @@ from pegboard.core.server import Connection, DeclaredAt, Http, Server, Stdio, Ti
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.ports import Expand, Progress
 from pegboard.providers.mcp import McpServer
+from pegboard.providers.mcp.oauth import Desk
 
 KEY = ServerKey(ToolsetId("dev"), ServerId("peer"))
 PATIENCE = 40
@@ -112,10 +113,16 @@ async def running(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     chance: Callable[[], float] = lambda: 0.0,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    desk: Desk | None = None,
 ) -> AsyncIterator[Watched]:
     """Run the provider for the length of the block; then no process and no open file may be left of it."""
     provider = McpServer(
-        declared if isinstance(declared, Server) else server(declared), expand, clock, chance=chance, sleep=sleep
+        declared if isinstance(declared, Server) else server(declared),
+        expand,
+        clock,
+        chance=chance,
+        sleep=sleep,
+        desk=desk,
     )
     watched = Watched(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:

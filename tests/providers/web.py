@@ -11,7 +11,7 @@ import anyio
 import uvicorn
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pegboard.core.server import Http
 
@@ -142,7 +142,7 @@ def answer(message: dict[str, Any], result: dict[str, Any], headers: dict[str, s
 
 
 @asynccontextmanager
-async def served(endpoint: Endpoint | Events, port: int = 0) -> AsyncIterator[Http]:
+async def served(endpoint: ASGIApp, port: int = 0) -> AsyncIterator[Http]:
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))

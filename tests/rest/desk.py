@@ -9,6 +9,7 @@ import httpx2
 from tests.core.boards import key, tool
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import House, declared, opened
+from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.policy import Declared
 from pegboard.core.tool import Tool
@@ -41,11 +42,16 @@ class Desk:
 
 @asynccontextmanager
 async def at_desk(
-    board: Declared | None = None, *, store: MemoryStore | None = None, token: str | None = TOKEN, settle: bool = True
+    board: Declared | None = None,
+    *,
+    store: MemoryStore | None = None,
+    token: str | None = TOKEN,
+    settle: bool = True,
+    sign_ins: ScriptedSignIns | None = None,
 ) -> AsyncIterator[Desk]:
     board = declared(GITHUB, NOTES) if board is None else board
     async with opened(board, Providers(TOOLS), store=store, settle=settle) as house:
-        app = rest_app(house.gateway, ABOUT, hashed(TOKEN))
+        app = rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns())
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:

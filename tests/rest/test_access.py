@@ -93,6 +93,9 @@ async def test_the_api_describes_itself() -> None:
         ("DELETE", "/api/v1/servers/{name}"),
         ("POST", "/api/v1/servers/{name}/switch"),
         ("POST", "/api/v1/servers/{name}/restart"),
+        ("GET", "/api/v1/servers/{name}/sign-in"),
+        ("POST", "/api/v1/servers/{name}/sign-in"),
+        ("DELETE", "/api/v1/servers/{name}/sign-in"),
         ("GET", "/api/v1/servers/{name}/log"),
         ("POST", "/api/v1/toolsets/{name}/switch"),
         ("GET", "/api/v1/tools"),
@@ -110,7 +113,8 @@ def root(door: Door) -> Root:
         refused = door.address_refusal(headers)
         return None if refused is None else (refused.status, refused.message)
 
-    return Root(mcp=PlainTextResponse("mcp"), api=PlainTextResponse("api"), check=check)
+    pages = PlainTextResponse("sign-in")
+    return Root(mcp=PlainTextResponse("mcp"), api=PlainTextResponse("api"), sign_in=pages, check=check)
 
 
 async def asked(app: Root, path: str, *, method: str = "GET", **headers: str) -> httpx2.Response:
@@ -118,7 +122,7 @@ async def asked(app: Root, path: str, *, method: str = "GET", **headers: str) ->
         return await client.request(method, path, headers=headers)
 
 
-@pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/nothing"])
+@pytest.mark.parametrize("path", ["/api/v1/status", "/health", "/sign-in/callback?state=x", "/nothing"])
 async def test_a_foreign_host_or_origin_gets_nothing(path: str) -> None:
     app = root(Door())
     assert problem(await asked(app, path, host="evil.example"))[0] == 421
@@ -152,6 +156,7 @@ async def test_the_root_hands_each_path_to_its_surface_and_answers_the_rest_itse
     assert (await asked(app, "/mcp", method="POST", host="evil.example")).text == "mcp", "it checks by itself"
     assert (await asked(app, "/mcp/x")).text == "mcp"
     assert (await asked(app, "/api/v1/x")).text == "api"
+    assert (await asked(app, "/sign-in/x")).text == "sign-in"
     health = await asked(app, "/health")
     assert (health.status_code, health.json()) == (200, {"status": "ok"})
     assert problem(await asked(app, "/health", method="POST")) == (405, "Ask for /health with GET.")

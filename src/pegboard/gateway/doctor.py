@@ -42,8 +42,11 @@ def _servers(board: Board) -> Iterator[Finding]:
                     f"Server {source} is down: {why.rstrip('.')}.{told}",
                     _mend(source, board),
                 )
-            case NeedsSignIn(_, url):
-                yield Finding(str(source), f"Server {source} needs sign-in.", f"Open {url}")
+            case NeedsSignIn(_, url, why):
+                told = f"needs sign-in: {why.rstrip('.')}" if why else "needs sign-in"
+                mend = f"pegboard servers sign-in {source}"
+                where = mend if url is None else f"Open {url}   or run: {mend}"
+                yield Finding(str(source), f"Server {source} {told}.", where)
             case Starting(attempt) if attempt > 1:
                 told = f"Server {source} is not up: it failed before, and this is attempt {attempt} to start it."
                 yield Finding(str(source), told, _mend(source, board))

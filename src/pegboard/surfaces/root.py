@@ -19,19 +19,26 @@ PHRASES: Final = {
 
 
 class Root:
-    def __init__(self, *, mcp: ASGIApp, api: ASGIApp, check: Check) -> None:
+    """`sign_in` are the pages for people. Where there is neither `mcp` nor `api`, they are all there is."""
+
+    def __init__(
+        self, *, sign_in: ASGIApp, check: Check, mcp: ASGIApp | None = None, api: ASGIApp | None = None
+    ) -> None:
         self._mcp = mcp
         self._api = api
+        self._sign_in = sign_in
         self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
-        if path == "/mcp" or path.startswith("/mcp/"):
+        if self._mcp is not None and (path == "/mcp" or path.startswith("/mcp/")):
             # It checks by itself, and refuses in the words of its protocol.
             await self._mcp(scope, receive, send)
         elif (refused := self._check(scope["headers"])) is not None:
             await _problem(send, *refused)
-        elif path.startswith("/api/"):
+        elif path.startswith("/sign-in/"):
+            await self._sign_in(scope, receive, send)
+        elif self._api is not None and path.startswith("/api/"):
             await self._api(scope, receive, send)
         elif path != "/health":
             await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")

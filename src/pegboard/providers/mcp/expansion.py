@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from urllib.parse import quote
 
-from pegboard.core.server import Connection, Http, Stdio
+from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio
 from pegboard.ports import Expand, Unresolved
 
 from .environment import inherited
@@ -65,10 +65,12 @@ def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
                 None if cwd is None else texts[cwd],
             )
             secrets |= {value for name, value in granted.items() if _SECRET_NAME.search(name)}
-        case Http(url, _, headers):
+        case Http(url, _, headers, oauth):
             sent = {name: texts[value] for name, value in headers.items()}
-            filled = replace(connection, url=texts[url], headers=sent)
+            filled = replace(connection, url=texts[url], headers=sent, oauth=_signing_in(oauth, texts))
             secrets |= _of_headers(sent)
+            if isinstance(filled.oauth, OAuth) and filled.oauth.client_secret is not None:
+                secrets.add(filled.oauth.client_secret)
         case _:
             assert_never(connection)
     # What every child is told anyway is no secret: a home directory must stay readable in a path.
@@ -81,10 +83,27 @@ def _texts(connection: Connection) -> Iterator[str]:
             yield from (command, *args, *env.values())
             if cwd is not None:
                 yield cwd
-        case Http(url, _, headers):
+        case Http(url, _, headers, oauth):
             yield from (url, *headers.values())
+            if isinstance(oauth, OAuth):
+                said = (oauth.client_id, oauth.client_secret, oauth.client_metadata_url)
+                yield from (text for text in said if text is not None)
         case _:
             assert_never(connection)
+
+
+def _signing_in(oauth: OAuth | NoOAuth, texts: Mapping[str, str]) -> OAuth | NoOAuth:
+    match oauth:
+        case NoOAuth():
+            return oauth
+        case OAuth(client_id, client_secret, client_metadata_url, scopes):
+
+            def filled(text: str | None) -> str | None:
+                return None if text is None else texts[text]
+
+            return OAuth(filled(client_id), filled(client_secret), filled(client_metadata_url), scopes)
+        case _:
+            assert_never(oauth)
 
 
 def _inserted(text: str, value: str) -> Iterable[str]:

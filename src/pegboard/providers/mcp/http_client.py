@@ -18,6 +18,7 @@ import httpx2
 
 from pegboard import __version__
 
+from .credentials import Credentials
 from .messages import LONGEST
 from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
 
@@ -35,6 +36,9 @@ _NEVER_LEFT: Final = (
     httpx2.LocalProtocolError,
 )
 
+_UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in"
+_SHORT: Final = "answered HTTP 403: whoever signed in did not grant enough for this. Sign in to it again"
+
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
 for _name in ("httpx2", "mcp.client.streamable_http"):
     if (_chatter := logging.getLogger(_name)).level == logging.NOTSET:
@@ -50,7 +54,9 @@ def tls() -> ssl.SSLContext:
 class HttpClient(httpx2.AsyncClient):
     """`doubt` is called when something failed that may mean the server is gone."""
 
-    def __init__(self, headers: Mapping[str, str], doubt: Callable[[], None]) -> None:
+    def __init__(
+        self, headers: Mapping[str, str], doubt: Callable[[], None], credentials: Credentials | None = None
+    ) -> None:
         super().__init__(
             headers={"user-agent": f"pegboard/{__version__}", **_checked(headers)},
             verify=tls(),
@@ -60,6 +66,7 @@ class HttpClient(httpx2.AsyncClient):
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=4.0),
         )
         self._doubt = doubt
+        self._credentials = credentials
         self.session_id: str | None = None
         self.protocol_version: str | None = None
 
@@ -68,7 +75,7 @@ class HttpClient(httpx2.AsyncClient):
         try:
             if request.method == "POST" and (await request.aread()).startswith(_NOTIFICATION):
                 return await self._noticed(request, **how)
-            response = await super().send(request, stream=True, **how)
+            response = await self._sent(request, **how)
         except httpx2.TransportError as error:
             self._doubt()
             code = UNSENT if isinstance(error, _NEVER_LEFT) else BROKEN_OFF
@@ -81,10 +88,26 @@ class HttpClient(httpx2.AsyncClient):
             await response.aread()
         return response
 
+    async def _sent(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
+        """With our credentials, and once more when they could be renewed."""
+        ours = self._credentials
+        if ours is None:
+            return await super().send(request, stream=True, **how)
+        sent = ours.headers()
+        request.headers.update(sent)
+        response = await super().send(request, stream=True, **how)
+        if response.status_code == HTTPStatus.UNAUTHORIZED and await ours.unauthorized(sent, _challenge(response)):
+            await response.aclose()
+            request.headers.update(ours.headers())
+            response = await super().send(request, stream=True, **how)
+            if response.status_code == HTTPStatus.UNAUTHORIZED:
+                ours.rejected(_challenge(response))
+        return response
+
     async def _noticed(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
         """The SDK sends nothing else while a notification is under way, so this one wait is short."""
         with anyio.move_on_after(_NOTICE):
-            response = await super().send(request, stream=True, **how)
+            response = await self._sent(request, **how)
             if response.is_redirect:
                 return response
             await response.aclose()
@@ -94,11 +117,23 @@ class HttpClient(httpx2.AsyncClient):
         """The server's own JSON-RPC error when it sent one, else its status in words."""
         body = await _beginning(response)
         status = response.status_code
+        if (unsigned := self._unsigned(response)) is not None:
+            self._doubt()
+            return _told(request, status, STATUS - status, unsigned)
         if _is_error(body):
             return httpx2.Response(status, content=body, headers={"content-type": "application/json"}, request=request)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in (401, 403, 404):
             self._doubt()
         return _told(request, status, STATUS - status, in_words(status, in_session=self.session_id is not None))
+
+    def _unsigned(self, response: httpx2.Response) -> str | None:
+        """Why only a person's sign-in can help: whatever the server says beside its status, that is what to do."""
+        if self._credentials is None:
+            return None
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            return _UNAUTHORIZED
+        short = response.status_code == HTTPStatus.FORBIDDEN and self._credentials.forbidden(_challenge(response))
+        return _SHORT if short else None
 
 
 class _Watched(httpx2.AsyncByteStream):
@@ -159,6 +194,10 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
         if not value.isascii() or _UNSENDABLE.search(value):
             raise Trouble(f"cannot be asked: the value of its header {name!r} has a line break or is not ASCII")
     return dict(headers)
+
+
+def _challenge(response: httpx2.Response) -> str:
+    return str(response.headers.get("www-authenticate", ""))
 
 
 def _told(request: httpx2.Request, status: int, code: int, why: str) -> httpx2.Response:

@@ -17,6 +17,7 @@ from pegboard.core.server import Timeouts
 
 from .connect import connected
 from .connection import Bell, Connection
+from .credentials import Credentials
 from .listing import Listed, listed
 from .trouble import Loss, Trouble, seconds, sentence
 
@@ -47,6 +48,7 @@ class Life:
         hang: Callable[[Listed], None],
         lost: Callable[[str], None],
         erase: Callable[[str], str],
+        credentials: Credentials | None = None,
     ) -> None:
         self._source = source
         self._timeouts = timeouts
@@ -54,6 +56,7 @@ class Life:
         self._hang = hang
         self._lost = lost
         self._erase = erase
+        self._credentials = credentials
         self._changed = Bell()
         self._loss = Loss()
         self._connection: Connection | None = None
@@ -84,7 +87,13 @@ class Life:
             # The deadline covers the opening alone: it is lifted once the tools are listed.
             with anyio.CancelScope(deadline=anyio.current_time() + start) as opening:
                 async with connected(
-                    reached, self._timeouts, changed=self._changed, loss=self._loss, hear=self._hear, probe=probe
+                    reached,
+                    self._timeouts,
+                    changed=self._changed,
+                    loss=self._loss,
+                    hear=self._hear,
+                    probe=probe,
+                    credentials=self._credentials,
                 ) as connection:
                     self.opened = True
                     async with anyio.create_task_group() as tasks:
@@ -93,6 +102,8 @@ class Life:
                         opening.deadline = math.inf
                         self._connection = connection
                         tasks.start_soon(self._follow, connection)
+                        if self._credentials is not None:
+                            tasks.start_soon(self._credentials.keep_fresh)
                         try:
                             self._lost(await self._loss.wait())
                         finally:

@@ -10,9 +10,9 @@ import anyio
 from mcp import MCPError
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
+from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ServerKey
-from pegboard.core.server import Server, Stdio
+from pegboard.core.server import Http, Server, Stdio
 from pegboard.core.status import Unavailable, sentence
 from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 
@@ -23,6 +23,7 @@ from .in_flight import Deadline
 from .life import Life
 from .lines import LastLines, one_line
 from .listing import Listed
+from .oauth import Desk, SignInWanted
 from .trouble import LONGEST_WHY, closed, seconds
 
 _LAST_LINES: Final = 10
@@ -38,16 +39,19 @@ class McpServer:
         clock: Clock,
         chance: backoff.Chance = random.random,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        desk: Desk | None = None,
     ) -> None:
         self._server = server
         self._expand = expand
         self._clock = clock
         self._chance = chance
         self._sleep = sleep
+        self._desk = desk
+        self._account = None if desk is None else desk.account(server)
         self._ring: Ring = _unheard
         self._lines = LastLines()
         self._mark = 0
-        self._erase = Eraser()
+        self._erase_settings: Callable[[str], str] = Eraser()
         self._life: Life | None = None
         self._round: anyio.CancelScope | None = None
         self._up_since: datetime | None = None
@@ -81,6 +85,10 @@ class McpServer:
                 with anyio.CancelScope() as self._round:
                     self._become(Starting(attempt, self._clock()))
                     why = await self._live()
+                    if isinstance(why, SignInWanted):
+                        await self._await_sign_in(why)
+                        attempt = failures = 0
+                        continue
                     ended = self._clock()
                     if self._up_since is not None and ended - self._up_since >= backoff.STEADY:
                         attempt = failures = 0
@@ -119,13 +127,15 @@ class McpServer:
             connection.in_flight.end(flight)
         return ProviderFailed(f"{self.source} did not answer within {seconds(within)}", may_have_run=True)
 
-    async def _live(self) -> str:
+    async def _live(self) -> str | SignInWanted:
         """One connection, from its opening to its end; why it ended."""
         self._up_since, self._mark = None, self._lines.written
         ready = expanded(self._server.connection, self._expand)
         if isinstance(ready, Unresolved):
             return ready.why
-        self._erase = ready.erase
+        self._erase_settings = ready.erase
+        if self._account is not None and isinstance(ready.connection, Http):
+            await self._account.open(ready.connection)
         life = Life(
             self.source,
             self._server.timeouts,
@@ -133,15 +143,38 @@ class McpServer:
             hang=self._hang,
             lost=self._lose,
             erase=self._erase,
+            credentials=self._account,
         )
         self._life = life
         try:
-            return await life.run(ready.connection, probe=self._probe)
+            why = await life.run(ready.connection, probe=self._probe)
+            if self._account is None:
+                return why
+            return await self._account.wanted(came_up=self._up_since is not None) or why
         finally:
             self._life = None
             self._lines.end(self._erase)
             # An old server may fall over the first question of the new era: it is not asked that twice in a row.
             self._probe = life.opened or not self._probe or not isinstance(ready.connection, Stdio)
+
+    async def _await_sign_in(self, wanted: SignInWanted) -> None:
+        assert self._desk is not None
+        assert self._account is not None
+        desk, account, since = self._desk, self._account, self._clock()
+
+        def show() -> None:
+            former = self._listing.health
+            link = desk.shown_link(account, former.url if isinstance(former, NeedsSignIn) else None)
+            why = one_line(self._erase(account.trouble or wanted.why), LONGEST_WHY)
+            if former != (needed := NeedsSignIn(since, link, why)):
+                self._become(needed)
+
+        await account.signed_in(show)
+
+    def _erase(self, text: str) -> str:
+        """Secrets of the settings, and of a sign-in, which change while a connection lasts."""
+        erased = self._erase_settings(text)
+        return erased if self._account is None else self._account.erase(erased)
 
     def _hear(self, chunk: bytes) -> None:
         self._lines.feed(chunk, self._erase)

@@ -17,6 +17,7 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 
 from pegboard.core.server import Http
 
+from .credentials import Credentials
 from .http_client import HttpClient
 from .messages import LONGEST, Reader
 from .streamable import checked
@@ -29,10 +30,18 @@ _STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 
 @asynccontextmanager
 async def sse(
-    server: Http, *, doubt: Callable[[], None], loss: Loss, hears: Callable[[], bool]
+    server: Http,
+    *,
+    doubt: Callable[[], None],
+    loss: Loss,
+    hears: Callable[[], bool],
+    credentials: Credentials | None = None,
 ) -> AsyncIterator[Streams]:
     url = checked(server.url)
-    async with HttpClient(server.headers, doubt) as client, client.stream("GET", url, headers=_STREAM) as response:
+    async with (
+        HttpClient(server.headers, doubt, credentials) as client,
+        client.stream("GET", url, headers=_STREAM) as response,
+    ):
         if response.status_code >= 400:
             raise Trouble(_error(response).message)
         if response.is_redirect:

@@ -9,6 +9,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from pegboard.core.server import Http
 
+from .credentials import Credentials
 from .http_client import HttpClient
 from .messages import LONGEST
 from .transport import Streams
@@ -16,9 +17,11 @@ from .trouble import Trouble
 
 
 @asynccontextmanager
-async def streamable(server: Http, *, stop: float, doubt: Callable[[], None]) -> AsyncIterator[Streams]:
+async def streamable(
+    server: Http, *, stop: float, doubt: Callable[[], None], credentials: Credentials | None = None
+) -> AsyncIterator[Streams]:
     url = checked(server.url)
-    async with HttpClient(server.headers, doubt) as client:
+    async with HttpClient(server.headers, doubt, credentials) as client:
         try:
             # The SDK would end the session too, but neither within a deadline nor when we are cancelled.
             async with streamable_http_client(

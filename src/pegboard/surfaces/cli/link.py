@@ -57,6 +57,9 @@ class Launch(Protocol):
 
     def stdio(self, options: Options) -> int: ...
 
-    def api(self, options: Options, starts: Starts) -> AbstractAsyncContextManager[Api]:
-        """The running gateway, or one composed for this command alone, with the servers it needs."""
+    def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AbstractAsyncContextManager[Api]:
+        """The running gateway, or one composed for this command alone, with the servers it needs.
+
+        One that `listens` has pages to which a person's browser comes back.
+        """
         ...

@@ -4,8 +4,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
+from urllib.parse import quote
 
 import click
+
+from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
 
 from .link import Answer, Api, Launch, Options, Starts
 from .output import Exit, fail, tell
@@ -66,10 +69,12 @@ def the_server(given: Given) -> Starts:
     return lambda key, id: given["server"] in (key, id)
 
 
-def asks(starts: Callable[[Given], Starts] = no_server) -> Callable[[Command], Callable[..., int]]:
+def asks(
+    starts: Callable[[Given], Starts] = no_server, *, listens: bool = False
+) -> Callable[[Command], Callable[..., int]]:
     """Turns `async def command(api, …)` into one that opens the way to the gateway and closes it again.
 
-    `starts` tells which servers it needs when no gateway runs.
+    When no gateway runs, `starts` tells which servers it needs, and `listens` that a browser comes back to it.
     """
 
     def decorate(command: Command) -> Callable[..., int]:
@@ -82,7 +87,7 @@ def asks(starts: Callable[[Given], Starts] = no_server) -> Callable[[Command], C
             launch = launcher()
 
             async def inside() -> int:
-                async with launch.api(Options(config, data_dir), starts(given)) as api:
+                async with launch.api(Options(config, data_dir), starts(given), listens=listens) as api:
                     await _tell_notices(api)
                     return await command(api, as_json=as_json, **given) or Exit.OK
 
@@ -145,3 +150,11 @@ def _check_texts(given: Given) -> None:
         for text in texts if isinstance(texts, tuple) else (texts,):
             if isinstance(text, str) and not is_unicode(text):
                 raise click.BadParameter("this is not UTF-8 text", param_hint=name.upper().replace("_", "-"))
+
+
+def path_of(name: str) -> str:
+    """The name as a part of an address. What cannot be a server's name is no address either."""
+    if not is_id(name) and isinstance(server_key(name), BadId):
+        rule = f"an id has {ID_RULE}; a key is TOOLSET~SERVER"
+        fail(Exit.NOT_FOUND, f"There is no server {name!r}: {rule}. See: pegboard servers list")
+    return quote(name, safe="~")

@@ -54,6 +54,6 @@ def _line(source: str, health: Health, tools: int) -> str:
         case Starting(attempt):
             return f"○ {source} failed, and is started for the {attempt}. time"
         case NeedsSignIn(_, url):
-            return f"○ {source} needs sign-in: {url}"
+            return f"○ {source} needs sign-in: {url or f'pegboard servers sign-in {source}'}"
         case Off():
             return ""

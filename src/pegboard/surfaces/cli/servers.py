@@ -1,16 +1,14 @@
 """`pegboard servers …`: see, remove, switch, restart and read the servers."""
 
 from typing import Any
-from urllib.parse import quote
 
 import click
 
-from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
-
 from .adding import add
 from .link import Api
-from .options import asked, asks, the_server
+from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say, tell
+from .signing import sign_in, sign_out
 from .starting import settled, state_now, tally
 from .text import table
 
@@ -21,6 +19,8 @@ def servers() -> None:
 
 
 servers.add_command(add)
+servers.add_command(sign_in)
+servers.add_command(sign_out)
 
 
 @servers.command("list")
@@ -43,7 +43,7 @@ async def list_servers(api: Api, *, as_json: bool) -> None:
             server["trust"],
             tally(server) if api.running else "",
             origin_text(server["origin"]),
-            server["health"]["sentence"] if server["health"]["state"] == "down" else "",
+            _trouble(server),
         )
         for server in body["servers"]
     ]
@@ -111,14 +111,6 @@ async def logs(api: Api, server: str, *, as_json: bool) -> None:
         tell(f"{body['id']} has written nothing.")
 
 
-def path_of(name: str) -> str:
-    """The name as a part of an address. What cannot be a server's name is no address either."""
-    if not is_id(name) and isinstance(server_key(name), BadId):
-        rule = f"an id has {ID_RULE}; a key is TOOLSET~SERVER"
-        fail(Exit.NOT_FOUND, f"There is no server {name!r}: {rule}. See: pegboard servers list")
-    return quote(name, safe="~")
-
-
 def origin_text(origin: dict[str, Any]) -> str:
     if origin["kind"] == "declared":
         return f"{origin['file'].replace(chr(92), '/').rsplit('/', 1)[-1]}:{origin['line']}"
@@ -127,6 +119,17 @@ def origin_text(origin: dict[str, Any]) -> str:
 
 async def _switched(api: Api, server: str, on: bool, note: str) -> dict[str, Any]:
     return await asked(api, "POST", f"/servers/{path_of(server)}/switch", body={"on": on, "note": note})
+
+
+def _trouble(server: dict[str, Any]) -> str:
+    health = server["health"]
+    match health["state"]:
+        case "down":
+            return str(health["sentence"])
+        case "needs_sign_in":
+            return str(health["url"] or f"pegboard servers sign-in {server['id']}")
+        case _:
+            return ""
 
 
 def _state(server: dict[str, Any], api: Api) -> str:

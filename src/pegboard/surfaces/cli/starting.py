@@ -36,6 +36,8 @@ def state_now(server: dict[str, Any], api: Api) -> str:
         case "down":
             told = one_line(server["health"]["sentence"]).rstrip(".")
             return f"\nIt is down: {told}.\nSee: pegboard servers logs {server['id']}"
+        case "needs_sign_in":
+            return f"\nIt needs a sign-in: pegboard servers sign-in {server['id']}"
         case "starting":
             return " It has not answered yet. See: pegboard servers list"
         case _:

@@ -1,5 +1,6 @@
 """The API as an ASGI application: status and the routes, behind the token."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fastapi import FastAPI
@@ -9,6 +10,7 @@ from pegboard import __version__
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports import SignIns
 
 from .access import TokenGate
 from .approvals import approval_routes
@@ -17,6 +19,7 @@ from .health import is_first_start
 from .problems import LastResort, answer_problems
 from .servers import server_routes
 from .shapes import Shape, notices_shape
+from .sign_ins import sign_in_routes
 from .tools import tool_routes
 
 PREFIX = "/api/v1"
@@ -32,11 +35,11 @@ class About:
     store: str
 
 
-def rest_app(gateway: Gateway, about: About, token_hash: bytes) -> ASGIApp:
-    return TokenGate(LastResort(routed(gateway, about)), token_hash)
+def rest_app(gateway: Gateway, about: About, token_hash: bytes, sign_ins: Callable[[], SignIns]) -> ASGIApp:
+    return TokenGate(LastResort(routed(gateway, about, sign_ins)), token_hash)
 
 
-def routed(gateway: Gateway, about: About) -> FastAPI:
+def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> FastAPI:
     app = FastAPI(
         title="Pegboard",
         version=__version__,
@@ -47,6 +50,7 @@ def routed(gateway: Gateway, about: About) -> FastAPI:
     )
     answer_problems(app)
     app.include_router(server_routes(gateway), prefix=PREFIX)
+    app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)

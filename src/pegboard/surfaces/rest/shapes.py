@@ -50,8 +50,9 @@ def health_shape(health: Health | None) -> Shape:
                 "retryAt": moment(retry_at),
                 "lastLines": list(last_lines),
             }
-        case NeedsSignIn(since, url):
-            return {"state": "needs_sign_in", "since": moment(since), "sentence": "needs sign-in", "url": url}
+        case NeedsSignIn(since, url, why):
+            told = f"needs sign-in: {why}" if why else "needs sign-in"
+            return {"state": "needs_sign_in", "since": moment(since), "sentence": told, "url": url}
         case Off():
             return {"state": "off", "sentence": "not running"}
         case _:

@@ -1,0 +1,61 @@
+"""Following the operator's file: what a good edit says is on the board at once, and a broken one is told."""
+
+import logging
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pegboard.config.settings import Broken, Settings, load
+from pegboard.config.watch import changes
+
+from .board import Notice
+from .gateway import Gateway
+
+log = logging.getLogger(__name__)
+
+EMPTY: Final = sha256(b"").hexdigest()
+EMPTY_SECONDS: Final = 2.0
+CONFIG_NOTICE: Final = "configuration"
+RESTART_NOTICE: Final = "restart"
+
+
+async def follow_file(settings: Settings, gateway: Gateway) -> None:
+    """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
+    path, digest = Path(settings.file), settings.digest
+    async for _ in changes(path, seen=digest):
+        loaded = await anyio.to_thread.run_sync(load, path)
+        if loaded.digest == EMPTY:
+            # Many editors empty a file before they write it: only one that stays empty means an empty board.
+            await anyio.sleep(EMPTY_SECONDS)
+            loaded = await anyio.to_thread.run_sync(load, path)
+        if loaded.digest is not None and loaded.digest == digest:
+            continue
+        digest = loaded.digest or ""
+        if isinstance(loaded, Broken):
+            text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
+            gateway.board.notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
+            log.error("%s", text)
+            continue
+        gateway.board.forget_notice(CONFIG_NOTICE)
+        if clashing := await gateway.operator.redeclare(loaded.declared):
+            log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
+        else:
+            log.info("%s was loaded again.", path)
+        if late := _read_at_start_only(settings, loaded):
+            text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
+            gateway.board.notice(Notice(RESTART_NOTICE, text, gateway.clock()))
+            log.warning("%s", text)
+        else:
+            gateway.board.forget_notice(RESTART_NOTICE)
+
+
+def _read_at_start_only(before: Settings, after: Settings) -> list[str]:
+    pairs = {
+        "store": (before.store, after.store),
+        "audit": (before.audit, after.audit),
+        "gateway": (before.gateway, after.gateway),
+    }
+    return [name for name, (then, now) in pairs.items() if then != now]

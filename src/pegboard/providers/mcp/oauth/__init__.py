@@ -1,0 +1,9 @@
+"""Signing in to servers by OAuth 2.1: the SDK's flow, driven by a person's clicks, and the tokens that come of it.
+
+Nothing here opens a browser: `Desk` hands out links, and `Account` is what a connection asks for its credentials.
+"""
+
+from .account import Account, SignInWanted
+from .desk import Desk, open_desk
+
+__all__ = ["Account", "Desk", "SignInWanted", "open_desk"]

@@ -1,0 +1,159 @@
+"""Requests to authorization servers: to safe addresses only, one at a time, short and bounded.
+
+A server names these addresses, and a bad one would name those that only this machine can reach.
+"""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from socket import SOCK_STREAM
+from typing import Final, TypeAlias
+
+import anyio
+import httpx2
+
+from pegboard import __version__
+from pegboard.providers.mcp.http_client import tls
+from pegboard.providers.mcp.trouble import Trouble, unreachable
+
+WITHIN: Final = 20.0
+MOST: Final = 262_144
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
+_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+"""Where clouds answer their machines, beside the link-local addresses."""
+_PROXIES: Final = ("https_proxy", "http_proxy", "all_proxy")
+
+_LIMITS: Final = httpx2.Limits(max_keepalive_connections=0)
+"""A person takes minutes between two requests: no connection is kept open meanwhile."""
+_OURS: Final = {"user-agent": f"pegboard/{__version__}", "accept": "application/json"}
+
+Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+
+
+@asynccontextmanager
+async def outgoing(server: str) -> AsyncIterator[Send]:
+    """For the sign-in at the server with this address. What is sent raises `Trouble` that reads on from its name."""
+    own = httpx2.URL(server)
+    local = is_loopback(own.host)
+    # Behind a proxy the names are looked up there, and it decides where this machine may go.
+    proxied = any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES)
+    async with httpx2.AsyncClient(
+        verify=tls(),
+        transport=None if proxied and not local else _Pinned(local),
+        timeout=WITHIN,
+        limits=_LIMITS,
+        follow_redirects=False,
+    ) as client:
+
+        async def send(request: httpx2.Request) -> httpx2.Response:
+            is_own = request.method == "GET" and _origin(request.url) == _origin(own)
+            if not is_own:
+                check(request.url, local=local)
+            # Made by the flow and not by this client, they have none of its headers.
+            for name, value in _OURS.items():
+                request.headers.setdefault(name, value)
+            try:
+                with anyio.fail_after(WITHIN):
+                    return await _bounded(client, request)
+            except TimeoutError:
+                raise Trouble(f"wants a sign-in, and {request.url.host} did not answer about it in time") from None
+            except httpx2.TransportError as error:
+                raise Trouble(f"wants a sign-in, and where that is done {unreachable(error)}") from error
+            except httpx2.DecodingError:
+                raise Trouble(f"wants a sign-in, and {request.url.host} answered in a way that is no text") from None
+
+        yield send
+
+
+def check(url: httpx2.URL, *, local: bool) -> None:
+    """That a person, or a token, may be sent there: raises `Trouble`. Only a server on this machine names others
+    here, and only here is plain HTTP as safe as it is with TLS."""
+    if url.userinfo:
+        raise Trouble(f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed")
+    if url.scheme != "https" and not (url.scheme == "http" and local and is_loopback(url.host)):
+        raise Trouble(f"wants a sign-in at {_origin(url)}, which is not https: nobody is sent there")
+
+
+def is_loopback(host: str) -> bool:
+    if host.lower() in _LOOPBACK_NAMES:
+        return True
+    address = _parsed(host)
+    return address is not None and address.is_loopback
+
+
+class _Pinned(httpx2.AsyncBaseTransport):
+    """Connects to the very address that was looked at: a name may stand for another one a moment later."""
+
+    def __init__(self, local: bool) -> None:
+        self._inner = httpx2.AsyncHTTPTransport(verify=tls(), limits=_LIMITS)
+        self._local = local
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        host = request.url.host
+        found = _parsed(host)
+        addresses = [found] if found is not None else await _looked_up(request)
+        for address in addresses:
+            if _is_refused(address, self._local):
+                raise Trouble(f"wants a sign-in at {host}, which is an address inside this machine or its network")
+        pinned = httpx2.Request(
+            request.method,
+            request.url.copy_with(host=str(addresses[0])),
+            headers=request.headers,
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": host},
+        )
+        return await self._inner.handle_async_request(pinned)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+async def _looked_up(request: httpx2.Request) -> list[IPv4Address | IPv6Address]:
+    url = request.url
+    try:
+        found = await anyio.getaddrinfo(url.host, url.port or (443 if url.scheme == "https" else 80), type=SOCK_STREAM)
+    except OSError as error:
+        raise httpx2.ConnectError(error.strerror or str(error), request=request) from error
+    return [ip_address(address[0].partition("%")[0]) for *_, address in found]
+
+
+def _is_refused(address: IPv4Address | IPv6Address, local: bool) -> bool:
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_loopback:
+        return not local
+    return (
+        str(address) in _METADATA
+        or address.is_link_local
+        or address.is_multicast
+        or address.is_unspecified
+        or address.is_reserved
+    )
+
+
+async def _bounded(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    response = await client.send(request, stream=True)
+    try:
+        body = b""
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MOST:
+                raise Trouble(f"wants a sign-in, and {request.url.host} said more about it than {MOST // 1024} KiB")
+    finally:
+        await response.aclose()
+    kind = {name: value for name, value in response.headers.items() if name in ("content-type", "location")}
+    read = httpx2.Response(response.status_code, headers=kind, content=body, request=request)
+    read.next_request = response.next_request
+    return read
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+
+
+def _parsed(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host.strip("[]"))
+    except ValueError:
+        return None

@@ -1,0 +1,91 @@
+"""What is kept of the sign-in at one server: the client we are there, the tokens, and where they are renewed."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
+from pydantic import BaseModel, ValidationError
+
+from pegboard.core.ids import ServerKey
+from pegboard.ports import Secrets, Unreadable
+
+
+@dataclass(frozen=True)
+class Record:
+    url: str
+    """The server that all of this is for. At another address it is worth nothing."""
+    client: OAuthClientInformationFull | None = field(default=None, repr=False)
+    tokens: OAuthToken | None = field(default=None, repr=False)
+    since: datetime | None = None
+    expires: datetime | None = None
+    metadata: OAuthMetadata | None = None
+    resource: ProtectedResourceMetadata | None = None
+
+    @property
+    def access_token(self) -> str | None:
+        return None if self.tokens is None else self.tokens.access_token
+
+
+class Kept:
+    """One server's record among the secrets."""
+
+    def __init__(self, secrets: Secrets, server: ServerKey) -> None:
+        self._secrets = secrets
+        self.name = f"sign-in to {server}"
+
+    async def load(self, url: str) -> Record | Unreadable:
+        """Raises `SecretsAway`."""
+        found = await self._secrets.read(self.name)
+        if isinstance(found, Unreadable):
+            return found
+        record = Record(url) if found is None else _record(found)
+        return record if record is not None and record.url == url else Record(url)
+
+    async def save(self, record: Record) -> None:
+        """Raises `SecretsAway`."""
+        await self._secrets.write(self.name, _text(record))
+
+    async def forget(self) -> None:
+        """Raises `SecretsAway`."""
+        await self._secrets.forget(self.name)
+
+
+def expiry(tokens: OAuthToken, now: datetime) -> datetime | None:
+    return None if tokens.expires_in is None else now + timedelta(seconds=max(0, min(tokens.expires_in, 10**9)))
+
+
+def _text(record: Record) -> bytes:
+    def plain(model: BaseModel | None) -> object:
+        return None if model is None else model.model_dump(mode="json", exclude_none=True)
+
+    return json.dumps(
+        {
+            "url": record.url,
+            "client": plain(record.client),
+            "tokens": plain(record.tokens),
+            "since": None if record.since is None else record.since.isoformat(),
+            "expires": None if record.expires is None else record.expires.isoformat(),
+            "metadata": plain(record.metadata),
+            "resource": plain(record.resource),
+        }
+    ).encode()
+
+
+def _record(text: bytes) -> Record | None:
+    """None for what another version of the program wrote: then a person signs in again."""
+    try:
+        said: dict[str, Any] = json.loads(text)
+        client, tokens, metadata, resource = (said[name] for name in ("client", "tokens", "metadata", "resource"))
+        return Record(
+            str(said["url"]),
+            client=None if client is None else OAuthClientInformationFull.model_validate(client),
+            tokens=None if tokens is None else OAuthToken.model_validate(tokens),
+            since=None if said["since"] is None else datetime.fromisoformat(said["since"]),
+            expires=None if said["expires"] is None else datetime.fromisoformat(said["expires"]),
+            metadata=None if metadata is None else OAuthMetadata.model_validate(metadata),
+            resource=None if resource is None else ProtectedResourceMetadata.model_validate(resource),
+        )
+    except (ValueError, KeyError, TypeError, ValidationError):
+        return None

@@ -1,0 +1,60 @@
+"""`pegboard servers sign-in` and `sign-out`: a person's own rights at a server, lent to the gateway."""
+
+from typing import Any, Final
+
+import anyio
+import click
+
+from .link import Api
+from .options import asked, asks, path_of, the_server
+from .output import Exit, document, fail, say, tell
+from .starting import settled, state_now
+
+WAITS: Final = 1_200.0
+"""Seconds: as long as a link and a page together last."""
+_ASK_AGAIN: Final = 0.5
+
+
+@click.command("sign-in")
+@click.argument("server")
+@click.option("--open", "opens", is_flag=True, help="Open the link in your browser.")
+@asks(the_server, listens=True)
+async def sign_in(api: Api, server: str, opens: bool, *, as_json: bool) -> None:
+    """Sign in to a server that asks for it: prints a link to open in a browser, and waits until you have.
+
+    Without a running gateway the link leads to this command itself; a gateway that runs later is signed in.
+    """
+    path = path_of(server)
+    begun = await asked(api, "POST", f"/servers/{path}/sign-in", body={})
+    (tell if as_json else say)(f"Open this link in your browser to sign in to {begun['id']}:\n\n  {begun['url']}\n")
+    if opens and click.launch(begun["url"]):
+        tell("! No browser could be opened. Open the link yourself.")
+    tell("  … waiting for you; Ctrl-C gives up")
+    state = await _signed_in(api, path, begun)
+    shown = await settled(api, await asked(api, "GET", f"/servers/{path}"))
+    if as_json:
+        document({**state, "health": shown["health"]})
+    else:
+        say(f"Signed in to {state['id']}.{state_now(shown, api) if api.running else ''}")
+
+
+@click.command("sign-out")
+@click.argument("server")
+@asks(the_server)
+async def sign_out(api: Api, server: str, *, as_json: bool) -> None:
+    """Forget the sign-in to a server, and have the server forget it too where it can be told."""
+    body = await asked(api, "DELETE", f"/servers/{path_of(server)}/sign-in")
+    told = "It was told to forget it too." if body["revoked"] else "It was not told: revoke the access there too."
+    document(body) if as_json else say(f"Signed out of {body['id']}. {told}")
+
+
+async def _signed_in(api: Api, path: str, begun: dict[str, Any]) -> dict[str, Any]:
+    with anyio.move_on_after(WAITS):
+        while True:
+            state = await asked(api, "GET", f"/servers/{path}/sign-in")
+            if state["signedIn"] and state["since"] != begun["since"]:
+                return state
+            if state["trouble"] not in (None, begun["trouble"]):
+                fail(Exit.FAILED, str(state["trouble"]))
+            await anyio.sleep(_ASK_AGAIN)
+    fail(Exit.FAILED, f"nobody signed in to {begun['id']} in time. Try again: pegboard servers sign-in {begun['id']}")

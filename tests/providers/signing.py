@@ -1,0 +1,109 @@
+"""A person who signs in, as these tests play them: from the link on the board to the page at the end."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl, urlsplit
+
+import anyio
+import httpx2
+from tests.providers.running import PATIENCE, Watched, running
+from tests.providers.web import Endpoint, served
+from tests.servers.guarded import Guarded
+from tests.support.doubles import MemorySecrets
+
+from pegboard.core.catalogue import NeedsSignIn
+from pegboard.core.server import Http, NoOAuth, OAuth, Transport
+from pegboard.ports import NoSignIn, SignedIn
+from pegboard.providers.mcp.oauth import Desk, open_desk
+
+BASE = "http://127.0.0.1:8460"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Person:
+    """`desk` is where they go, `watched` the board they look at."""
+
+    desk: Desk
+    watched: Watched
+
+    async def needed(self) -> NeedsSignIn:
+        listing = await self.watched.until(
+            lambda listing: isinstance(listing.health, NeedsSignIn) and listing.health.url is not None
+        )
+        assert isinstance(listing.health, NeedsSignIn)
+        return listing.health
+
+    async def link(self) -> str:
+        url = (await self.needed()).url
+        assert url is not None
+        return url
+
+    async def follows(self, link: str) -> SignedIn | NoSignIn:
+        """The whole way."""
+        with anyio.fail_after(PATIENCE):
+            sent = await self.desk.begin(link.rpartition("/")[2])
+            if isinstance(sent, NoSignIn):
+                return sent
+            return await self.desk.finish(await consents(sent.url), sent.mark)
+
+    async def signs_in(self) -> SignedIn | NoSignIn:
+        return await self.follows(await self.link())
+
+    async def comes_in(self) -> None:
+        done = await self.signs_in()
+        assert isinstance(done, SignedIn), done
+        await self.watched.up()
+
+
+async def consents(url: str) -> dict[str, str]:
+    """At the authorization server's own page: what it sends the person back with."""
+    async with httpx2.AsyncClient(trust_env=False) as browser:
+        page = await browser.get(url)
+    assert page.status_code == 302, page.text
+    assert urlsplit(page.headers["location"]).path == "/sign-in/callback"
+    return dict(parse_qsl(urlsplit(page.headers["location"]).query))
+
+
+@asynccontextmanager
+async def asking(
+    guard: Guarded,
+    secrets: MemorySecrets | None = None,
+    *,
+    transport: Transport = Transport.STREAMABLE_HTTP,
+    oauth: OAuth | NoOAuth | None = None,
+    headers: dict[str, str] | None = None,
+) -> AsyncIterator[Person]:
+    """A guarded server, and a provider that wants to connect to it."""
+    async with served(guard) as http:
+        declared = Http(http.url, transport, headers or {}, oauth or OAuth())
+        async with process(declared, secrets or MemorySecrets()) as person:
+            yield person
+
+
+@asynccontextmanager
+async def process(declared: Http, secrets: MemorySecrets) -> AsyncIterator[Person]:
+    """One gateway's provider and desk; several may share what is kept."""
+    async with open_desk(secrets, now) as desk:
+        desk.listen_at(BASE)
+        async with running(declared, desk=desk) as watched:
+            yield Person(desk, watched)
+
+
+def guarded(**knobs: object) -> Guarded:
+    guard = Guarded(Endpoint())
+    for name, value in knobs.items():
+        assert hasattr(guard, name), name
+        setattr(guard, name, value)
+    return guard
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    with anyio.fail_after(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - what it waits for is at the other end of a wire
+            await anyio.sleep(0.01)

@@ -1,0 +1,48 @@
+"""Signing in over the API: a link, how it stands, and out again."""
+
+from datetime import UTC, datetime
+
+import pytest
+from tests.rest.desk import GITHUB, at_desk, problem
+from tests.support.sign_ins import NOBODY, ScriptedSignIns
+
+from pegboard.ports import SignInState
+
+pytestmark = pytest.mark.anyio
+
+SINCE = datetime(2026, 1, 2, tzinfo=UTC)
+LINK = "http://127.0.0.1:8460/sign-in/abc"
+
+
+@pytest.mark.behaviour("mcp.in.sign_in")
+async def test_a_link_is_given_beside_how_things_stand() -> None:
+    sign_ins = ScriptedSignIns(states=SignInState(None, "it said no"), links=LINK)
+    async with at_desk(sign_ins=sign_ins) as desk:
+        answer = await desk.ask("POST", "/servers/github/sign-in")
+        told = {"id": "dev~github", "signedIn": False, "since": None, "trouble": "it said no"}
+        assert (answer.status_code, answer.json()) == (200, {**told, "url": LINK})
+        assert sign_ins.heard == [GITHUB]
+        sign_ins.states = SignInState(SINCE)
+        assert await desk.get("/servers/github/sign-in") == {
+            "id": "dev~github",
+            "signedIn": True,
+            "since": SINCE.isoformat(),
+            "trouble": None,
+        }
+
+
+@pytest.mark.behaviour("mcp.in.sign_out")
+async def test_signing_out_forgets_and_starts_the_server_anew() -> None:
+    sign_ins = ScriptedSignIns(revokes=True)
+    async with at_desk(sign_ins=sign_ins) as desk:
+        answer = await desk.ask("DELETE", "/servers/github/sign-in")
+        assert answer.json() == {"id": "dev~github", "signedIn": False, "revoked": True}
+        assert sign_ins.heard == [GITHUB]
+        assert desk.house.provider(GITHUB).restarts == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+async def test_where_nobody_signs_in_that_is_said(method: str) -> None:
+    async with at_desk() as desk:
+        assert problem(await desk.ask(method, "/servers/github/sign-in")) == (409, NOBODY.why)
+        assert problem(await desk.ask(method, "/servers/nobody/sign-in"))[0] == 404
