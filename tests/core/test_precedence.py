@@ -349,6 +349,18 @@ def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
     assert "user" not in REMEDIES[Status.DISABLED_BY_CONFIG]
 
 
+@pytest.mark.behaviour("mcp.in.sign_in")
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        ("http://127.0.0.1:8460/sign-in/x", "Ask the user to sign in: http://127.0.0.1:8460/sign-in/x"),
+        (None, "Ask the user to sign in: pegboard servers sign-in dev~github"),
+    ],
+)
+def test_the_remedy_of_a_missing_sign_in_is_its_link_or_the_command_for_one(link: str | None, told: str) -> None:
+    assert remedy(Unavailable(GITHUB, NeedsSignIn(NOW, link))) == told
+
+
 @pytest.mark.behaviour("locked.call_is_refused_with_the_same_words")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_a_call_to_a_locked_tool_is_refused_with_its_status_sentence_and_remedy(damage: Damage) -> None:

@@ -297,3 +297,21 @@ async def test_nothing_else_waits_for_a_sign_in() -> None:
         assert not any(isinstance(listing.health, Down) for listing in person.watched.seen)
         person.watched.provider.restart()
         await person.needed()
+
+
+@pytest.mark.behaviour("mcp.in.sign_in_renewed")
+async def test_who_does_not_say_what_was_sent_is_served_by_one_renewal_too() -> None:
+    guard = guarded()
+    async with asking(guard) as person:
+        await person.comes_in()
+        ours = person.desk._accounts[KEY]
+        before, answers = ours.headers(), list[bool]()
+
+        async def refused() -> None:
+            answers.append(await ours.unauthorized())
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):
+                tasks.start_soon(refused)
+        assert (answers, guard.asked.count("refresh_token")) == ([True] * 8, 1)
+        assert ours.headers() != before

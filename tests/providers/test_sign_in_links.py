@@ -3,8 +3,10 @@
 import anyio
 import pytest
 from tests.providers.running import KEY
-from tests.providers.signing import Person, asking, consents, guarded
+from tests.providers.signing import Person, asking, consents, guarded, now
+from tests.support.doubles import MemorySecrets
 
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.ports import NoSignIn, SentTo, SignedIn
 from pegboard.providers.mcp.oauth import desk
 
@@ -150,3 +152,12 @@ async def test_where_nothing_listens_there_is_a_command_instead_of_a_link() -> N
         assert person.desk.link(KEY) == NoSignIn(
             f"Nothing listens here that a person could come back to. Run: pegboard servers sign-in {KEY}"
         )
+
+
+@pytest.mark.behaviour("mcp.in.sign_out")
+async def test_what_is_kept_for_a_server_that_does_not_run_is_forgotten_too() -> None:
+    secrets = MemorySecrets()
+    secrets.kept = {"sign-in to dev~gone": b"{}", "sign-in to dev~other": b"{}"}
+    async with desk.open_desk(secrets, now) as here:
+        assert isinstance(await here.forget(ServerKey(ToolsetId("dev"), ServerId("gone"))), NoSignIn)
+    assert secrets.kept == {"sign-in to dev~other": b"{}"}

@@ -46,3 +46,12 @@ async def test_where_nobody_signs_in_that_is_said(method: str) -> None:
     async with at_desk() as desk:
         assert problem(await desk.ask(method, "/servers/github/sign-in")) == (409, NOBODY.why)
         assert problem(await desk.ask(method, "/servers/nobody/sign-in"))[0] == 404
+
+
+@pytest.mark.behaviour("mcp.in.sign_out")
+async def test_a_server_that_is_removed_is_signed_out_of() -> None:
+    sign_ins = ScriptedSignIns()
+    async with at_desk(sign_ins=sign_ins) as desk:
+        await desk.ask("POST", "/servers", json={"id": "extra", "url": "http://127.0.0.1:9/mcp"})
+        assert (await desk.ask("DELETE", "/servers/extra")).json() == {"removed": "extra~extra"}
+        assert [str(key) for key in sign_ins.heard] == ["extra~extra"]

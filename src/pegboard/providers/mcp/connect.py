@@ -14,9 +14,9 @@ from pegboard.core.server import Connection as Reached
 from pegboard.core.server import Http, Stdio, Timeouts, Transport
 
 from .asking import SAMPLING_IN_FULL, AskingDispatcher, unused
+from .authorization import Authorization
 from .beside import OURSELVES
 from .connection import Bell, Connection
-from .credentials import Credentials
 from .in_flight import InFlight
 from .sse import sse
 from .stdio import stdio
@@ -38,7 +38,7 @@ async def connected(
     loss: Loss,
     hear: Callable[[bytes], None],
     probe: bool = True,
-    credentials: Credentials | None = None,
+    authorization: Authorization | None = None,
 ) -> AsyncIterator[Connection]:
     """Open for as long as the block runs. Raises what `trouble.sentence` has words for.
 
@@ -50,7 +50,7 @@ async def connected(
             changed.ring()
 
     in_flight = InFlight()
-    async with _transport(reached, timeouts, changed, loss, hear, in_flight, credentials) as (read, write):
+    async with _transport(reached, timeouts, changed, loss, hear, in_flight, authorization) as (read, write):
         dispatcher = AskingDispatcher(read, write, in_flight)
         async with ClientSession(
             dispatcher=dispatcher,
@@ -73,15 +73,15 @@ def _transport(
     loss: Loss,
     hear: Callable[[bytes], None],
     in_flight: InFlight,
-    credentials: Credentials | None,
+    authorization: Authorization | None,
 ) -> AbstractAsyncContextManager[Streams]:
     match reached:
         case Stdio():
             return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, hears=in_flight.hears)
         case Http() if reached.transport is Transport.SSE:
-            return sse(reached, doubt=changed.ring, loss=loss, hears=in_flight.hears, credentials=credentials)
+            return sse(reached, doubt=changed.ring, loss=loss, hears=in_flight.hears, authorization=authorization)
         case Http():
-            return streamable(reached, stop=timeouts.stop, doubt=changed.ring, credentials=credentials)
+            return streamable(reached, stop=timeouts.stop, doubt=changed.ring, authorization=authorization)
         case _:
             assert_never(reached)
 

@@ -18,7 +18,7 @@ import httpx2
 
 from pegboard import __version__
 
-from .credentials import Credentials
+from .authorization import Authorization
 from .messages import LONGEST
 from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
 
@@ -55,7 +55,7 @@ class HttpClient(httpx2.AsyncClient):
     """`doubt` is called when something failed that may mean the server is gone."""
 
     def __init__(
-        self, headers: Mapping[str, str], doubt: Callable[[], None], credentials: Credentials | None = None
+        self, headers: Mapping[str, str], doubt: Callable[[], None], authorization: Authorization | None = None
     ) -> None:
         super().__init__(
             headers={"user-agent": f"pegboard/{__version__}", **_checked(headers)},
@@ -66,7 +66,7 @@ class HttpClient(httpx2.AsyncClient):
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=4.0),
         )
         self._doubt = doubt
-        self._credentials = credentials
+        self._authorization = authorization
         self.session_id: str | None = None
         self.protocol_version: str | None = None
 
@@ -90,7 +90,7 @@ class HttpClient(httpx2.AsyncClient):
 
     async def _sent(self, request: httpx2.Request, **how: Any) -> httpx2.Response:
         """With our credentials, and once more when they could be renewed."""
-        ours = self._credentials
+        ours = self._authorization
         if ours is None:
             return await super().send(request, stream=True, **how)
         sent = ours.headers()
@@ -128,11 +128,11 @@ class HttpClient(httpx2.AsyncClient):
 
     def _unsigned(self, response: httpx2.Response) -> str | None:
         """Why only a person's sign-in can help: whatever the server says beside its status, that is what to do."""
-        if self._credentials is None:
+        if self._authorization is None:
             return None
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             return _UNAUTHORIZED
-        short = response.status_code == HTTPStatus.FORBIDDEN and self._credentials.forbidden(_challenge(response))
+        short = response.status_code == HTTPStatus.FORBIDDEN and self._authorization.forbidden(_challenge(response))
         return _SHORT if short else None
 
 

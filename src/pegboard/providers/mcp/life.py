@@ -15,9 +15,9 @@ from pegboard.core.ids import ServerKey
 from pegboard.core.server import Connection as Reached
 from pegboard.core.server import Timeouts
 
+from .authorization import Authorization
 from .connect import connected
 from .connection import Bell, Connection
-from .credentials import Credentials
 from .listing import Listed, listed
 from .trouble import Loss, Trouble, seconds, sentence
 
@@ -48,7 +48,7 @@ class Life:
         hang: Callable[[Listed], None],
         lost: Callable[[str], None],
         erase: Callable[[str], str],
-        credentials: Credentials | None = None,
+        authorization: Authorization | None = None,
     ) -> None:
         self._source = source
         self._timeouts = timeouts
@@ -56,7 +56,7 @@ class Life:
         self._hang = hang
         self._lost = lost
         self._erase = erase
-        self._credentials = credentials
+        self._authorization = authorization
         self._changed = Bell()
         self._loss = Loss()
         self._connection: Connection | None = None
@@ -93,7 +93,7 @@ class Life:
                     loss=self._loss,
                     hear=self._hear,
                     probe=probe,
-                    credentials=self._credentials,
+                    authorization=self._authorization,
                 ) as connection:
                     self.opened = True
                     async with anyio.create_task_group() as tasks:
@@ -102,8 +102,8 @@ class Life:
                         opening.deadline = math.inf
                         self._connection = connection
                         tasks.start_soon(self._follow, connection)
-                        if self._credentials is not None:
-                            tasks.start_soon(self._credentials.keep_fresh)
+                        if self._authorization is not None:
+                            tasks.start_soon(self._authorization.keep_fresh)
                         try:
                             self._lost(await self._loss.wait())
                         finally:

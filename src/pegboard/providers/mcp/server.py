@@ -143,7 +143,7 @@ class McpServer:
             hang=self._hang,
             lost=self._lose,
             erase=self._erase,
-            credentials=self._account,
+            authorization=self._account,
         )
         self._life = life
         try:

@@ -17,7 +17,7 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest
 
 from pegboard.core.server import Http
 
-from .credentials import Credentials
+from .authorization import Authorization
 from .http_client import HttpClient
 from .messages import LONGEST, Reader
 from .streamable import checked
@@ -35,11 +35,11 @@ async def sse(
     doubt: Callable[[], None],
     loss: Loss,
     hears: Callable[[], bool],
-    credentials: Credentials | None = None,
+    authorization: Authorization | None = None,
 ) -> AsyncIterator[Streams]:
     url = checked(server.url)
     async with (
-        HttpClient(server.headers, doubt, credentials) as client,
+        HttpClient(server.headers, doubt, authorization) as client,
         client.stream("GET", url, headers=_STREAM) as response,
     ):
         if response.status_code >= 400:

@@ -9,7 +9,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from pegboard.core.server import Http
 
-from .credentials import Credentials
+from .authorization import Authorization
 from .http_client import HttpClient
 from .messages import LONGEST
 from .transport import Streams
@@ -18,10 +18,10 @@ from .trouble import Trouble
 
 @asynccontextmanager
 async def streamable(
-    server: Http, *, stop: float, doubt: Callable[[], None], credentials: Credentials | None = None
+    server: Http, *, stop: float, doubt: Callable[[], None], authorization: Authorization | None = None
 ) -> AsyncIterator[Streams]:
     url = checked(server.url)
-    async with HttpClient(server.headers, doubt, credentials) as client:
+    async with HttpClient(server.headers, doubt, authorization) as client:
         try:
             # The SDK would end the session too, but neither within a deadline nor when we are cancelled.
             async with streamable_http_client(

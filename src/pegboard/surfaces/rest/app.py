@@ -49,7 +49,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
         redirect_slashes=False,
     )
     answer_problems(app)
-    app.include_router(server_routes(gateway), prefix=PREFIX)
+    app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)

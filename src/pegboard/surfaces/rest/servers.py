@@ -1,5 +1,6 @@
 """Routes for servers: list, add, remove, switch, restart, log."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports import SignIns
 
 from .bodies import ServerBody, SwitchBody
 from .deciding import Version, done
@@ -19,7 +21,7 @@ from .problems import Problem
 from .shapes import Shape, notices_shape, server_shape
 
 
-def server_routes(gateway: Gateway) -> APIRouter:
+def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
     routes = APIRouter(tags=["servers"])
     board = gateway.board
 
@@ -61,6 +63,7 @@ def server_routes(gateway: Gateway) -> APIRouter:
         """Take an installed server away."""
         key = server_named(gateway, name)
         await done(gateway, RemoveServer(key), if_match)
+        await sign_ins().forget(key)
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")

@@ -1,6 +1,7 @@
 """Our account at one server: the credentials of its connections, renewed in time, and the wait for a person."""
 
 import logging
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -30,6 +31,8 @@ _MARGIN: Final = timedelta(seconds=60)
 _RENEW_AGAIN: Final = 30.0
 _RENEWAL: Final = 45.0
 """Seconds for a whole renewal. It is not cut off before: the answer holds the only token that still works."""
+_UNDER_WAY: Final = 1.0
+"""Seconds that a refusal may take to get here after the headers it is about were renewed."""
 _PASSING: Final = frozenset({408, 425, 429})
 
 
@@ -65,7 +68,7 @@ class _Refusal:
 
 
 class Account:
-    """`Credentials` of one server. The desk signs in by it; the provider asks it what is missing."""
+    """The `Authorization` of one server. The desk signs in by it; the provider asks it what is missing."""
 
     def __init__(self, server: ServerKey, secrets: Secrets, clock: Clock) -> None:
         self.server = server
@@ -82,6 +85,7 @@ class Account:
         """The access token that the server did not take: the store's copy of it is no news."""
         self._news = anyio.Event()
         self._away = False
+        self._renewed = -math.inf
         self.trouble: str | None = None
         """What went wrong at the last try to sign in."""
         self.erase: Callable[[str], str] = Eraser()
@@ -109,14 +113,21 @@ class Account:
         return {} if token is None else {"Authorization": f"Bearer {token}"}
 
     async def unauthorized(self, sent: Mapping[str, str] | None = None, challenge: str = "") -> bool:
+        arrived = anyio.current_time()
         async with self._turn:
-            if sent is not None and sent != self.headers() and self.headers():
+            if self._is_past(sent, arrived):
                 return True
             renewal = await self._renew()
         if isinstance(renewal, _Renewed):
             return True
         self._refuse(challenge, renewal)
         return False
+
+    def _is_past(self, sent: Mapping[str, str] | None, arrived: float) -> bool:
+        """Whether the refused headers are no longer ours. Of who does not say what was sent, the time must tell."""
+        if not self.headers():
+            return False
+        return self._renewed > arrived - _UNDER_WAY if sent is None else sent != self.headers()
 
     def rejected(self, challenge: str = "") -> None:
         self._refuse(challenge, _Lapsed("the server does not take the last sign-in"))
@@ -272,6 +283,7 @@ class Account:
         return _Renewed()
 
     async def _take(self, ours: Record, tokens: OAuthToken) -> None:
+        self._renewed = anyio.current_time()
         fresh = replace(ours, tokens=tokens, expires=expiry(tokens, self._clock()))
         self._adopt(fresh)
         try:

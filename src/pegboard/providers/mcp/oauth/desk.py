@@ -19,6 +19,7 @@ from pegboard.providers.mcp.lines import one_line
 from pegboard.providers.mcp.trouble import LONGEST_WHY, Trouble
 
 from .account import Account
+from .record import Kept
 
 PATH: Final = "/sign-in/"
 CALLBACK: Final = "callback"
@@ -128,9 +129,10 @@ class Desk:
 
     async def forget(self, server: ServerKey) -> bool | NoSignIn:
         account = self._account(server)
-        if isinstance(account, NoSignIn):
-            return account
         try:
+            if isinstance(account, NoSignIn):
+                await Kept(self._kept, server).forget()  # of a server that does not run, or not any more
+                return account
             return await account.forget()
         except SecretsAway as error:
             return NoSignIn(str(error))

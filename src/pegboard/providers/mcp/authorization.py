@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 
-class Credentials(Protocol):
+class Authorization(Protocol):
     """Of one server. The raw path and the SDK's sessions ask the same object."""
 
     def headers(self) -> Mapping[str, str]:
