@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, assert_never
 
 from sqlalchemy import ColumnElement, Dialect, Row, Select, insert, select, tuple_
@@ -21,6 +22,7 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
+from pegboard.core.ids import ToolId
 from pegboard.core.status import sentence, status
 from pegboard.core.tool import canonical
 from pegboard.ports import AuditQuery, AuditRow
@@ -46,16 +48,27 @@ def recorded(record: CallRecord) -> Recorded:
         microseconds(call.at),
         indexed(call.id),
         None if call.parent is None else indexed(call.parent),
-        indexed(call.principal),
-        indexed(call.client),
-        indexed(call.name),
-        None if record.tool is None else indexed(str(record.tool)),
+        _known(call.principal),
+        _known(call.client),
+        _known(call.name),
+        None if record.tool is None else _told(record.tool),
         ended,
-        holdable(said if len(said) <= SAID_AT_MOST else said[: SAID_AT_MOST - 1] + "…"),
+        "" if not said else holdable(said if len(said) <= SAID_AT_MOST else said[: SAID_AT_MOST - 1] + "…"),
         record.took // _MICROSECOND,
         _argument_bytes(call),
         result_bytes,
     )
+
+
+@lru_cache(4096)
+def _known(text: str) -> str:
+    """Of texts that come again and again."""
+    return indexed(text)
+
+
+@lru_cache(16_384)
+def _told(tool: ToolId) -> str:
+    return indexed(str(tool))
 
 
 def _ended(record: CallRecord) -> tuple[str, str, int]:

@@ -1,6 +1,6 @@
 """One HTTP connection: uvicorn's, with a bound on what comes before a body and a single write for a whole answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 LARGEST_HEAD: Final = 65_536
 HEAD_WITHIN: Final = 20.0
 """Seconds. A head fits into a packet or two: whoever takes longer only holds a connection open."""
+WHOLE: Final = "pegboard.whole"
+"""The extension of a request's scope by which an application that has its answer whole sends it in one go."""
+
 FIRST_WITHIN: Final = 75.0
 """Seconds in which a client that has connected asks for something."""
 
@@ -21,7 +24,6 @@ class Connection(uvicorn.HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._in_head = True
         self._fed = 0
-        self._size = 0
         self._since = monotonic()
 
     def data_received(self, data: bytes) -> None:
@@ -40,19 +42,9 @@ class Connection(uvicorn.HttpToolsProtocol):
             return False  # between two requests, uvicorn's own timer runs
         return now - self._since > (HEAD_WITHIN if self._fed else FIRST_WITHIN)
 
-    def on_message_begin(self) -> None:
-        self._in_head, self._size = True, 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        self._grow(len(url))
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._grow(len(name) + len(value) + 4)
-        super().on_header(name, value)
-
     def on_headers_complete(self) -> None:
+        if self._fed > LARGEST_HEAD and self._size() > LARGEST_HEAD:
+            raise ValueError("the head is too large")  # the parser gives up on the request, which is answered with 400
         self._in_head, self._fed = False, 0
         super().on_headers_complete()
 
@@ -60,14 +52,14 @@ class Connection(uvicorn.HttpToolsProtocol):
         super().on_message_complete()
         self._in_head = True
 
-    def _grow(self, size: int) -> None:
-        self._size += size
-        if self._size > LARGEST_HEAD:
-            raise ValueError("the head is too large")  # the parser gives up on the request, which is answered with 400
+    def _size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _start_asgi_task(self, cycle: uvicorn.RequestResponseCycle, app: "ASGI3Application") -> None:
         # uvicorn makes the cycle itself, and has no place to name another kind.
         cycle.__class__ = Cycle
+        assert isinstance(cycle, Cycle)
+        cycle.scope["extensions"] = {WHOLE: cycle.answer}  # type: ignore[dict-item]  # an extension of our own
         super()._start_asgi_task(cycle, app)
 
 
@@ -94,6 +86,19 @@ class Cycle(uvicorn.RequestResponseCycle):
             return
         self._write(start, message.get("body", b""))
 
+    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """A whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
+        if self.response_started or not self.keep_alive or self.disconnected or self.flow.write_paused:
+            return False
+        parts = [uvicorn.STATUS_LINE[status]]
+        for name, value in self.default_headers:
+            parts += (name, b": ", value, b"\r\n")
+        for name, value in headers:
+            parts += (name, b": ", value, b"\r\n")
+        parts += (b"\r\n", body)
+        self._end(parts)
+        return True
+
     def _fits(self, start: "HTTPResponseStartEvent", more: bool) -> bool:
         return not (
             more
@@ -113,6 +118,9 @@ class Cycle(uvicorn.RequestResponseCycle):
                 raise RuntimeError(f"The answer has {len(body)} bytes, and its Content-Length says {value!r}.")
             parts += (name, b": ", value, b"\r\n")
         parts += (b"\r\n", body)
+        self._end(parts)
+
+    def _end(self, parts: list[bytes]) -> None:
         self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         self.transport.write(b"".join(parts))

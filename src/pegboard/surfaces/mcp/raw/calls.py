@@ -42,7 +42,7 @@ NOBODY: Final[Mapping[str, Json]] = {}
 NOTHING_BESIDE: Final[Mapping[str, bytes]] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Asked:
     """One request, as far as the road has read it."""
 
@@ -51,7 +51,7 @@ class Asked:
     headers: Mapping[bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Ready:
     call: Call
     meta: Known

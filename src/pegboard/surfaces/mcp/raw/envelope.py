@@ -29,14 +29,11 @@ class Envelope:
 
     def text(self, id: bytes, name: str, ended: Ended, *, modern: bool) -> tuple[int, bytes]:
         """The HTTP status, and the message."""
-        match ended:
-            case Returned(body) | ToolFailed(body) | NeedsInput(body):
-                if (passed := self._passed(body, modern=modern)) is not None:
-                    return 200, answer(id, passed)
-            case Demanded(told):
-                return _status(read_fault(told).code, modern=modern), error_text(id, told)
-            case _:
-                pass
+        if isinstance(ended, Returned | ToolFailed | NeedsInput):
+            if (passed := self._passed(ended.body, modern=modern)) is not None:
+                return 200, answer(id, passed)
+        elif isinstance(ended, Demanded):
+            return _status(read_fault(ended.error).code, modern=modern), error_text(id, ended.error)
         try:
             result = result_of(name, ended)
         except MCPError as refused:

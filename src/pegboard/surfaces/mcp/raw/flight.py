@@ -8,7 +8,7 @@ hang up.
 import asyncio
 from enum import Enum, auto
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .reply import Reply
 
@@ -31,10 +31,10 @@ class Ticket:
 
     __slots__ = ("given_up", "hung_up", "key", "late", "phase", "receive", "reply", "since", "spoke", "task", "watcher")
 
-    def __init__(self, receive: "Receive", reply: Reply) -> None:
+    def __init__(self, receive: "Receive", reply: Reply, task: "asyncio.Task[Any] | None") -> None:
         self.receive = receive
         self.reply = reply
-        self.task = asyncio.current_task()
+        self.task = task
         self.phase = Phase.READING
         self.since = self.spoke = perf_counter()
         self.watcher: asyncio.Task[None] | None = None
@@ -79,14 +79,21 @@ class Flight:
         self._patience = patience
         self._tickets: dict[Ticket, None] = {}
         self._timer: asyncio.TimerHandle | None = None
+        # Asking for the running loop is a call into the kernel, on every request.
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def begin(self, ticket: Ticket) -> None:
+    def begin(self, receive: "Receive", reply: Reply) -> Ticket:
+        loop = self._loop
+        if loop is None:
+            loop = self._loop = asyncio.get_running_loop()
+        ticket = Ticket(receive, reply, asyncio.current_task(loop))
         self._tickets[ticket] = None
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(TICK, self._tick)
+            self._timer = loop.call_later(TICK, self._tick)
+        return ticket
 
     def end(self, ticket: Ticket) -> None:
         self._tickets.pop(ticket, None)

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from starlette.types import Send
@@ -20,14 +21,17 @@ WAITING: Final = 32
 
 PING: Final = b": ping\r\n\r\n"
 
-Header = tuple[bytes, bytes]
+Header: TypeAlias = tuple[bytes, bytes]
+Whole: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
 
 
 class Reply:
-    __slots__ = ("_headers", "_more", "_over", "_pump", "_send", "_waiting", "stuck")
+    __slots__ = ("_headers", "_more", "_over", "_pump", "_send", "_waiting", "_whole", "stuck")
 
-    def __init__(self, send: "Send", headers: tuple[Header, ...] = ()) -> None:
+    def __init__(self, send: "Send", headers: tuple[Header, ...] = (), whole: Whole | None = None) -> None:
+        """`whole` sends an answer in one go, where the server can."""
         self._send = send
+        self._whole = whole
         self._headers = headers
         self._waiting: deque[tuple[bytes, bool]] = deque()
         self._more: asyncio.Event | None = None
@@ -59,7 +63,9 @@ class Reply:
         """The answer itself. Everything told before is on its way when it goes."""
         self._over = True
         if self._pump is None or self._more is None:
-            headers = [JSON, (b"content-length", b"%d" % len(message)), *self._headers]
+            headers = (JSON, (b"content-length", b"%d" % len(message)), *self._headers)
+            if self._whole is not None and self._whole(status, headers, message):
+                return
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": message})
             return

@@ -31,6 +31,8 @@ log: Final = logging.getLogger(__name__)
 SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 LENGTH: Final = b"content-length"
+WHOLE: Final = "pegboard.whole"
+"""See the listening: what sends a whole answer in one go."""
 
 
 class Way(Enum):
@@ -77,8 +79,9 @@ class Road:
         if self._board.policy.declared.principals:
             # The token for this gateway itself is for no server to have.
             headers.pop(AUTHORIZATION, None)
-        ticket = Ticket(receive, Reply(send, () if session is None else session.headers))
-        self._flight.begin(ticket)
+        extensions = scope.get("extensions")
+        whole = None if extensions is None else extensions.get(WHOLE)
+        ticket = self._flight.begin(receive, Reply(send, () if session is None else session.headers, whole))
         try:
             body = await _body(receive)
             if body is None:
