@@ -52,7 +52,10 @@ async def test_a_server_is_signed_in_to_renewed_and_lost_again(transport: Transp
         assert isinstance(await called(person), Returned)
         assert guard.asked == ["register", "authorization_code", "refresh_token"]
         guard.revoke()
-        assert await called(person) == ProviderFailed("dev~peer answered HTTP 401: needs sign-in", may_have_run=False)
+        assert await called(person) == ProviderFailed(
+            "dev~peer answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in SERVER",
+            may_have_run=False,
+        )
         assert (await person.needed()).why == "the last sign-in was not renewed (invalid_grant)"
         assert person.watched.provider.listing().tools == tools, "they stay on the board"
         await person.comes_in()
@@ -315,3 +318,24 @@ async def test_who_does_not_say_what_was_sent_is_served_by_one_renewal_too() -> 
                 tasks.start_soon(refused)
         assert (answers, guard.asked.count("refresh_token")) == ([True] * 8, 1)
         assert ours.headers() != before
+
+
+@pytest.mark.behaviour("mcp.in.sign_in")
+async def test_a_server_that_wants_a_sign_in_for_some_calls_only_keeps_the_others() -> None:
+    async def refuse(request: Request, message: dict[str, Any]) -> Response | None:
+        wanted = message["method"] == "tools/call" and "authorization" not in request.headers
+        return Response(status_code=401) if wanted else None
+
+    guard = Guarded(Endpoint(refuse), unlocked=True)
+    async with asking(guard) as person:
+        await person.watched.up()
+        refused = await called(person)
+        assert isinstance(refused, ProviderFailed)
+        assert "needs sign-in" in refused.why
+        person.watched.provider.restart()
+        await person.watched.up()
+        assert not any(isinstance(listing.health, NeedsSignIn) for listing in person.watched.seen)
+        link = person.desk.link(KEY)
+        assert isinstance(link, str)
+        assert await person.follows(link) == SignedIn(KEY)
+        assert isinstance(await called(person), Returned)

@@ -2,9 +2,11 @@
 
 import httpx2
 import pytest
-from tests.providers.signing import Person, asking, guarded
+from tests.providers.signing import Person, asking, guarded, process
+from tests.providers.web import served
+from tests.support.doubles import MemorySecrets
 
-from pegboard.core.server import OAuth
+from pegboard.core.server import Http, OAuth
 from pegboard.ports import NoSignIn
 from pegboard.providers.mcp.oauth.outgoing import outgoing
 from pegboard.providers.mcp.trouble import Trouble
@@ -176,3 +178,11 @@ async def test_what_the_server_says_it_wants_is_asked_for() -> None:
     async with asking(guard) as person:
         await person.comes_in()
         assert guard.granted == ["read:all"]
+
+
+async def test_a_name_with_several_addresses_is_reached_at_the_one_that_answers() -> None:
+    guard = guarded()
+    async with served(guard) as http:
+        async with process(Http(http.url.replace("127.0.0.1", "localhost")), MemorySecrets()) as person:
+            await person.comes_in()
+    assert guard.asked == ["register", "authorization_code"]

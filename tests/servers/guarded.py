@@ -27,6 +27,8 @@ class Guarded:
     lasts: int | None = 3600
     """Seconds that a token is said to last. Whether it does, the test decides: see `expire`."""
     refreshes: bool = True
+    unlocked: bool = False
+    """Let everybody in: the endpoint behind guards itself."""
     denies: bool = False
     silent: bool = False
     """Say nowhere where to sign in."""
@@ -117,6 +119,8 @@ class Guarded:
     def _guard(self, request: Request, base: str) -> Response | None:
         self.headers.append(dict(request.headers))
         sent = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.unlocked:
+            return None
         if sent in self.valid and not self.rejects:
             if self.short is not None and self.short not in (self.granted[-1] or "").split():
                 told = f'Bearer error="insufficient_scope", scope="{self.short}", resource_metadata="{base}{RESOURCE}"'

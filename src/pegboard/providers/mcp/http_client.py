@@ -36,8 +36,11 @@ _NEVER_LEFT: Final = (
     httpx2.LocalProtocolError,
 )
 
-_UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in"
-_SHORT: Final = "answered HTTP 403: whoever signed in did not grant enough for this. Sign in to it again"
+UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in SERVER"
+SHORT: Final = (
+    "answered HTTP 403: whoever signed in did not grant enough for this. "
+    "Ask the user to run: pegboard servers sign-in SERVER"
+)
 
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
 for _name in ("httpx2", "mcp.client.streamable_http"):
@@ -131,9 +134,9 @@ class HttpClient(httpx2.AsyncClient):
         if self._authorization is None:
             return None
         if response.status_code == HTTPStatus.UNAUTHORIZED:
-            return _UNAUTHORIZED
+            return UNAUTHORIZED
         short = response.status_code == HTTPStatus.FORBIDDEN and self._authorization.forbidden(_challenge(response))
-        return _SHORT if short else None
+        return SHORT if short else None
 
 
 class _Watched(httpx2.AsyncByteStream):

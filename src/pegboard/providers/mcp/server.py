@@ -19,6 +19,7 @@ from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 from . import backoff
 from .answers import failure, outcome, problem_with, resumes
 from .expansion import Eraser, expanded
+from .http_client import SHORT, UNAUTHORIZED
 from .in_flight import Deadline
 from .life import Life
 from .lines import LastLines, one_line
@@ -148,9 +149,9 @@ class McpServer:
         self._life = life
         try:
             why = await life.run(ready.connection, probe=self._probe)
-            if self._account is None:
+            if self._account is None or why not in (UNAUTHORIZED, SHORT):
                 return why
-            return await self._account.wanted(came_up=self._up_since is not None) or why
+            return await self._account.wanted() or why
         finally:
             self._life = None
             self._lines.end(self._erase)

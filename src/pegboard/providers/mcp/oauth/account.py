@@ -29,7 +29,7 @@ LOOK_AGAIN: Final = 5.0
 
 _MARGIN: Final = timedelta(seconds=60)
 _RENEW_AGAIN: Final = 30.0
-_RENEWAL: Final = 45.0
+_RENEWAL: Final = 15.0
 """Seconds for a whole renewal. It is not cut off before: the answer holds the only token that still works."""
 _UNDER_WAY: Final = 1.0
 """Seconds that a refusal may take to get here after the headers it is about were renewed."""
@@ -151,11 +151,11 @@ class Account:
                 # The next request finds out whether the old token still holds; until then there is no harm.
                 await anyio.sleep(_RENEW_AGAIN)
 
-    async def wanted(self, *, came_up: bool) -> SignInWanted | str | None:
-        """After a connection: what the refusal of our credentials comes to. None when there was none."""
+    async def wanted(self) -> SignInWanted | str | None:
+        """After a connection that ended by a refusal of our authorization: what it comes to."""
         refusal = self._refusal
         if refusal is None:
-            if not self._short or came_up:
+            if not self._short:
                 return None
             why = "it wants more rights than were granted"
             self._refuse(self._challenge.text, _Lapsed(why))

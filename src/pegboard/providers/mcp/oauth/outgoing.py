@@ -5,7 +5,7 @@ A server names these addresses, and a bad one would name those that only this ma
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from socket import SOCK_STREAM
 from typing import Final, TypeAlias
@@ -73,6 +73,8 @@ def check(url: httpx2.URL, *, local: bool) -> None:
         raise Trouble(f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed")
     if url.scheme != "https" and not (url.scheme == "http" and local and is_loopback(url.host)):
         raise Trouble(f"wants a sign-in at {_origin(url)}, which is not https: nobody is sent there")
+    if (address := _parsed(url.host)) is not None:
+        _check_address(address, url.host, local)
 
 
 def is_loopback(host: str) -> bool:
@@ -90,23 +92,28 @@ class _Pinned(httpx2.AsyncBaseTransport):
         self._local = local
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        host = request.url.host
-        found = _parsed(host)
+        found = _parsed(request.url.host)
         addresses = [found] if found is not None else await _looked_up(request)
         for address in addresses:
-            if _is_refused(address, self._local):
-                raise Trouble(f"wants a sign-in at {host}, which is an address inside this machine or its network")
-        pinned = httpx2.Request(
-            request.method,
-            request.url.copy_with(host=str(addresses[0])),
-            headers=request.headers,
-            stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": host},
-        )
-        return await self._inner.handle_async_request(pinned)
+            _check_address(address, request.url.host, self._local)
+        for address in addresses[:-1]:
+            with suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
+                return await self._inner.handle_async_request(_pinned(request, address))
+        return await self._inner.handle_async_request(_pinned(request, addresses[-1]))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _pinned(request: httpx2.Request, address: IPv4Address | IPv6Address) -> httpx2.Request:
+    """To this address, and still for the name: in the Host header and in the certificate."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=str(address)),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )
 
 
 async def _looked_up(request: httpx2.Request) -> list[IPv4Address | IPv6Address]:
@@ -116,6 +123,11 @@ async def _looked_up(request: httpx2.Request) -> list[IPv4Address | IPv6Address]
     except OSError as error:
         raise httpx2.ConnectError(error.strerror or str(error), request=request) from error
     return [ip_address(address[0].partition("%")[0]) for *_, address in found]
+
+
+def _check_address(address: IPv4Address | IPv6Address, host: str, local: bool) -> None:
+    if _is_refused(address, local):
+        raise Trouble(f"wants a sign-in at {host}, which is an address inside this machine or its network")
 
 
 def _is_refused(address: IPv4Address | IPv6Address, local: bool) -> bool:
