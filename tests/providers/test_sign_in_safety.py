@@ -182,7 +182,9 @@ async def test_what_the_server_says_it_wants_is_asked_for() -> None:
 
 async def test_a_name_with_several_addresses_is_reached_at_the_one_that_answers() -> None:
     guard = guarded()
-    async with served(guard) as http:
-        async with process(Http(http.url.replace("127.0.0.1", "localhost")), MemorySecrets()) as person:
-            await person.comes_in()
+    async with (
+        served(guard) as http,
+        process(Http(http.url.replace("127.0.0.1", "localhost")), MemorySecrets()) as person,
+    ):
+        await person.comes_in()
     assert guard.asked == ["register", "authorization_code"]
