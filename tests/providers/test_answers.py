@@ -7,7 +7,7 @@ from mcp import MCPError
 
 from pegboard.core.call import Arguments, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.tool import JsonObject
-from pegboard.providers.mcp.answers import failure, outcome, problem_with
+from pegboard.providers.mcp.answers import Unsendable, encoded, failure, outcome
 from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS, UNSENT
 
 TEXT: JsonObject = {"content": [{"type": "text", "text": "größe"}]}
@@ -150,12 +150,18 @@ def test_a_server_s_words_make_no_line_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"a": [1, 2.5, None, "größe 🔨", {"b": True}]}, None),
         ({"a": "\ud83d"}, "the arguments hold half a character, which no JSON text can carry"),
         ({"\ud83d": 1}, "the arguments hold half a character, which no JSON text can carry"),
         ({"a": float("nan")}, "the arguments hold a number that is not finite, or are nested too deep"),
         ({"a": float("inf")}, "the arguments hold a number that is not finite, or are nested too deep"),
     ],
 )
-def test_arguments_that_no_message_can_carry_are_found_beforehand(arguments: Arguments, problem: str | None) -> None:
-    assert problem_with(arguments) == problem
+def test_arguments_that_no_message_can_carry_are_found_beforehand(arguments: Arguments, problem: str) -> None:
+    with pytest.raises(Unsendable) as unsendable:
+        encoded(arguments)
+    assert str(unsendable.value) == problem
+
+
+def test_arguments_are_sent_on_one_line() -> None:
+    arguments: Arguments = {"a": [1, 2.5, None, "größe\n🔨", {"b": True}]}
+    assert encoded(arguments) == '{"a":[1,2.5,null,"größe\\n🔨",{"b":true}]}'.encode()

@@ -78,15 +78,20 @@ def resumes(call: Call) -> bool:
     return not _RESUMING.isdisjoint(call.beside)
 
 
-def problem_with(arguments: Arguments) -> str | None:
-    """What keeps these arguments from being sent: asked beforehand, because the SDK would drop the connection."""
+class Unsendable(Exception):  # noqa: N818 - the fault is in the arguments, told in words for people
+    """Arguments that no message can carry."""
+
+
+def encoded(arguments: Arguments) -> bytes:
+    """As JSON on one line. Raises `Unsendable`."""
     try:
-        json.dumps(arguments, allow_nan=False, ensure_ascii=False).encode()
+        # Not msgspec, which would send a number that is none as null.
+        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+        return text.encode()
     except UnicodeEncodeError:
-        return "the arguments hold half a character, which no JSON text can carry"
+        raise Unsendable("the arguments hold half a character, which no JSON text can carry") from None
     except (ValueError, RecursionError):
-        return "the arguments hold a number that is not finite, or are nested too deep"
-    return None
+        raise Unsendable("the arguments hold a number that is not finite, or are nested too deep") from None
 
 
 def _refused(status: int) -> bool:

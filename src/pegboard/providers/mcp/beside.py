@@ -56,10 +56,15 @@ def meta_of(said: bytes | None, version: str, can: Mapping[str, Json] | None = N
     if version in MODERN_PROTOCOL_VERSIONS:
         meta[PROTOCOL_VERSION_META_KEY] = version
         meta[CLIENT_INFO_META_KEY] = {"name": OURSELVES.name, "version": OURSELVES.version}
-        meta[CLIENT_CAPABILITIES_META_KEY] = {name: can[name] for name in _ASKABLE if name in can} if can else {}
+        meta[CLIENT_CAPABILITIES_META_KEY] = askable(can)
         if (level := _log_level(told)) is not None:
             meta[LOG_LEVEL_META_KEY] = level
     return meta
+
+
+def askable(can: Mapping[str, Json] | None) -> JsonObject:
+    """Of what a client can do, what it can do through us."""
+    return {name: can[name] for name in _ASKABLE if name in can} if can else {}
 
 
 def log_level(said: bytes) -> str | None:

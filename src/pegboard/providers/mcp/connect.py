@@ -18,10 +18,11 @@ from .authorization import Authorization
 from .beside import OURSELVES
 from .connection import Bell, Connection
 from .in_flight import InFlight
+from .raw.tickets import Tickets
 from .sse import sse
 from .stdio import stdio
 from .streamable import streamable
-from .transport import Streams
+from .transport import Wire
 from .trouble import BROKEN_OFF, STATUS, UNSENT, Loss, Trouble, closed
 
 _PROBE: Final = 10.0
@@ -49,9 +50,9 @@ async def connected(
         if isinstance(message, ToolListChangedNotification):
             changed.ring()
 
-    in_flight = InFlight()
-    async with _transport(reached, timeouts, changed, loss, hear, in_flight, authorization) as (read, write):
-        dispatcher = AskingDispatcher(read, write, in_flight)
+    tickets = Tickets(InFlight(), timeouts.call)
+    async with _transport(reached, timeouts, changed, loss, hear, tickets, authorization) as wire:
+        dispatcher = AskingDispatcher(wire.read, wire.write, tickets.in_flight)
         async with ClientSession(
             dispatcher=dispatcher,
             client_info=OURSELVES,
@@ -63,7 +64,11 @@ async def connected(
             list_roots_callback=unused,
         ) as session:
             await _negotiate(session, min(_PROBE, timeouts.start * 0.4) if probe else 0.0)
-            yield Connection(session, dispatcher, loss, in_flight)
+            connection = Connection(session, dispatcher, loss, wire, tickets)
+            try:
+                yield connection
+            finally:
+                connection.close()
 
 
 def _transport(
@@ -72,16 +77,19 @@ def _transport(
     changed: Bell,
     loss: Loss,
     hear: Callable[[bytes], None],
-    in_flight: InFlight,
+    tickets: Tickets,
     authorization: Authorization | None,
-) -> AbstractAsyncContextManager[Streams]:
+) -> AbstractAsyncContextManager[Wire]:
     match reached:
         case Stdio():
-            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, hears=in_flight.hears)
+            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, hears=tickets.in_flight.hears)
         case Http() if reached.transport is Transport.SSE:
-            return sse(reached, doubt=changed.ring, loss=loss, hears=in_flight.hears, authorization=authorization)
+            hears = tickets.in_flight.hears
+            return sse(reached, doubt=changed.ring, loss=loss, hears=hears, authorization=authorization)
         case Http():
-            return streamable(reached, stop=timeouts.stop, doubt=changed.ring, authorization=authorization)
+            return streamable(
+                reached, stop=timeouts.stop, doubt=changed.ring, tickets=tickets, authorization=authorization
+            )
         case _:
             assert_never(reached)
 

@@ -1,7 +1,7 @@
 """An open connection to a server: what can be asked of it, as plain JSON in and out.
 
 Requests go through the SDK's dispatcher and not through its models: those drop members they do not know, and one bad
-tool would cost the whole list. A path for raw bytes belongs beside `call_tool`, with the same arguments and answer.
+tool would cost the whole list. Calls go by a shorter way where the transport has one.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,41 +12,42 @@ import anyio
 from mcp import ClientSession, MCPError
 from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    encode_header_value,
-    mcp_param_headers,
-)
+from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from pegboard.core.tool import Json, JsonObject
-from pegboard.ports import Progress
+from pegboard.core.call import Admitted, Outcome
+from pegboard.core.tool import JsonObject
+from pegboard.ports import Peer, Progress
 
-from .beside import LEVELS, META, beside, log_level, meta_of
-from .in_flight import InFlight
+from .beside import LEVELS, META, log_level, meta_of
+from .raw.tickets import Tickets
+from .session_calls import SessionCalls
+from .transport import Calls, HeaderMap, Wire
 from .trouble import Loss
 
 _SET_LEVEL: Final = 5.0
 """Seconds that a call waits for the server to take a level: then it goes on without."""
 
-HeaderMap = Mapping[tuple[str, ...], str]
-"""Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
-
 
 class Connection:
-    def __init__(self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss, in_flight: InFlight) -> None:
+    def __init__(
+        self, session: ClientSession, dispatcher: JSONRPCDispatcher, loss: Loss, wire: Wire, tickets: Tickets
+    ) -> None:
         assert session.protocol_version is not None
         self._session = session
         self._dispatcher = dispatcher
         self.loss = loss
-        self.in_flight = in_flight
+        self.in_flight = tickets.in_flight
         self._loudness: int | None = None
         self.protocol_version = session.protocol_version
         self.header_maps: Mapping[str, HeaderMap] = {}
+        self._calls: Calls = (
+            SessionCalls(self._ask, self.protocol_version, tickets)
+            if wire.calls is None
+            else wire.calls(self.protocol_version)
+        )
 
     @property
     def modern(self) -> bool:
@@ -67,25 +68,15 @@ class Connection:
     async def list_page(self, cursor: str | None) -> JsonObject:
         return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
 
-    async def call_tool(
-        self,
-        name: str,
-        arguments: JsonObject,
-        progress: Progress | None = None,
-        said: Mapping[str, bytes] | None = None,
-        can: Mapping[str, Json] | None = None,
-    ) -> JsonObject:
-        """Raises `MCPError` for an error answer. Cancelled, it tells the server to stop.
+    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+        """Raises `MCPError`, `TimeoutError` and `Unsendable`. Cancelled, it tells the server to stop."""
+        if not self.modern and (said := admitted.call.beside.get(META)):
+            await self._speak_up(said)
+        return await self._calls.call(admitted, progress, peer, self.header_maps.get(admitted.tool.id.name))
 
-        `said` is what the client says beside the call, and `can` what it can be asked.
-        """
-        if said and META in said:
-            await self._speak_up(said[META])
-        headers = {MCP_NAME_HEADER: encode_header_value(name)} if self.modern else {}
-        if self.modern and (wanted := self.header_maps.get(name)):
-            headers |= mcp_param_headers(wanted, arguments)
-        params = {"name": name, "arguments": arguments, **beside(said or {}, self.protocol_version, can)}
-        return await self._ask("tools/call", params, headers, progress)
+    def close(self) -> None:
+        """Those who wait for an answer are told that there will be none."""
+        self._calls.close()
 
     async def hear_changes(self, opened: Callable[[], None]) -> bool:
         """Keep a subscription open until it ends. False when the server has none to give."""
@@ -111,7 +102,7 @@ class Connection:
         It keeps one level for all of us, so it is the lowest that anyone wanted; who wants less is told less by us.
         """
         capabilities = self._session.server_capabilities
-        if self.modern or capabilities is None or capabilities.logging is None:
+        if capabilities is None or capabilities.logging is None:
             return
         wanted = log_level(meta)
         if wanted is None or (self._loudness is not None and LEVELS.index(wanted) >= self._loudness):

@@ -26,7 +26,7 @@ _CONNECT: Final = 15.0
 _NOTICE: Final = 5.0
 _MOST_ERROR_TEXT: Final = 65_536
 _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method":"notifications/'
-_UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NEVER_LEFT: Final = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -72,6 +72,12 @@ class HttpClient(httpx2.AsyncClient):
         self._authorization = authorization
         self.session_id: str | None = None
         self.protocol_version: str | None = None
+        self.settled: httpx2.URL | None = None
+        """Where messages are taken: after a redirect within the server this is not the declared address."""
+
+    def is_direct(self, url: httpx2.URL) -> bool:
+        """Whether no proxy of the environment stands between us and this address."""
+        return self._transport_for_url(url) is self._transport
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **how: Any) -> httpx2.Response:
         self.protocol_version = request.headers.get("mcp-protocol-version", self.protocol_version)
@@ -86,6 +92,8 @@ class HttpClient(httpx2.AsyncClient):
         if response.status_code >= HTTPStatus.BAD_REQUEST:
             return await self._refused(request, response)
         self.session_id = response.headers.get("mcp-session-id", self.session_id)
+        if request.method == "POST" and response.is_success:
+            self.settled = request.url
         response.stream = _Watched(response)
         if not stream:
             await response.aread()
@@ -120,23 +128,14 @@ class HttpClient(httpx2.AsyncClient):
         """The server's own JSON-RPC error when it sent one, else its status in words."""
         body = await _beginning(response)
         status = response.status_code
-        if (unsigned := self._unsigned(response)) is not None:
+        if (why := unsigned(self._authorization, status, _challenge(response))) is not None:
             self._doubt()
-            return _told(request, status, STATUS - status, unsigned)
+            return _told(request, status, STATUS - status, why)
         if _is_error(body):
             return httpx2.Response(status, content=body, headers={"content-type": "application/json"}, request=request)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in (401, 403, 404):
             self._doubt()
         return _told(request, status, STATUS - status, in_words(status, in_session=self.session_id is not None))
-
-    def _unsigned(self, response: httpx2.Response) -> str | None:
-        """Why only a person's sign-in can help: whatever the server says beside its status, that is what to do."""
-        if self._authorization is None:
-            return None
-        if response.status_code == HTTPStatus.UNAUTHORIZED:
-            return UNAUTHORIZED
-        short = response.status_code == HTTPStatus.FORBIDDEN and self._authorization.forbidden(_challenge(response))
-        return SHORT if short else None
 
 
 class _Watched(httpx2.AsyncByteStream):
@@ -194,9 +193,18 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not name.isascii() or not name.isprintable() or not name or any(mark in name for mark in " :()<>@,;"):
             raise Trouble(f"cannot be asked: {name!r} cannot be the name of an HTTP header")
-        if not value.isascii() or _UNSENDABLE.search(value):
+        if not value.isascii() or UNSENDABLE.search(value):
             raise Trouble(f"cannot be asked: the value of its header {name!r} has a line break or is not ASCII")
     return dict(headers)
+
+
+def unsigned(authorization: Authorization | None, status: int, challenge: str) -> str | None:
+    """Why only a person's sign-in can help: whatever the server says beside its status, that is what to do."""
+    if authorization is None:
+        return None
+    if status == HTTPStatus.UNAUTHORIZED:
+        return UNAUTHORIZED
+    return SHORT if status == HTTPStatus.FORBIDDEN and authorization.forbidden(challenge) else None
 
 
 def _challenge(response: httpx2.Response) -> str:

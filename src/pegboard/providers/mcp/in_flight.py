@@ -74,12 +74,17 @@ class InFlight:
     def begin(self, peer: Peer | None, timer: Timer | None = None) -> Flight:
         """Of every call, with or without a client that can be asked: it is whom a question may be from."""
         flight = Flight(peer, timer)
-        self._flights[flight] = None
+        self.enter(flight)
         return flight
+
+    def enter(self, flight: Flight) -> None:
+        self._flights[flight] = None
 
     def end(self, flight: Flight) -> None:
         """A question that belonged to this call alone is over with it."""
         self._flights.pop(flight, None)
+        if not flight.questions:
+            return
         for question in flight.questions:
             question.flights.discard(flight)
             if not question.flights:

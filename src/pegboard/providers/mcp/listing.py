@@ -14,7 +14,8 @@ from pegboard.core.catalogue import Flaw
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.tool import Json, Tool, ToolSpec
 
-from .connection import Connection, HeaderMap
+from .connection import Connection
+from .transport import HeaderMap
 from .trouble import Trouble
 
 MOST_TOOLS: Final = 20_000

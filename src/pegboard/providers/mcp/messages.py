@@ -24,9 +24,11 @@ LONGEST: Final = 64 * 1024 * 1024
 LARGE: Final = 1024 * 1024
 """Bytes of the longest message we take that is no answer; a longer answer is read beside the event loop."""
 
+DEEPEST: Final = 200
+"""Levels of nesting that the readers at the other end of a gateway take."""
+
 log: Final = logging.getLogger(__name__)
 
-_DEEPEST: Final = 200
 _LOG_METHOD: Final = b'"notifications/message"'
 _HEAD: Final = 512
 # Good enough for every serializer there is, because an answer's id comes before its result in all of them.
@@ -107,7 +109,7 @@ class Reader:
             return message_of(line)
         if len(line) <= LARGE:
             return None if _is_log(line[:_HEAD]) and not self._hears() else message_of(line)
-        if _METHOD.match(line[:_HEAD]) is not None or await _beside(_has_method, line):
+        if begins_with_method(line) or await _beside(_has_method, line):
             self._drop()
             return None
         return await _beside(message_of, line)
@@ -138,6 +140,11 @@ def _has_method(line: bytes) -> bool:
         return False
 
 
+def begins_with_method(line: bytes) -> bool:
+    """Whether this is a request or a notification by its first members, and so no answer."""
+    return _METHOD.match(line[:_HEAD]) is not None
+
+
 def message_of(line: Line) -> SessionMessage | None:
     """The message on a line, or None for what is none."""
     if isinstance(line, TooLong):
@@ -160,7 +167,7 @@ def _second_look(line: bytes) -> SessionMessage | None:
     if not isinstance(content, dict) or "method" in content:
         return None
     if _too_deep(content):
-        return _unusable(line[:_HEAD], f"the answer is nested deeper than {_DEEPEST} levels")
+        return _unusable(line[:_HEAD], f"the answer is nested deeper than {DEEPEST} levels")
     try:
         message: JSONRPCMessage = jsonrpc_message_adapter.validate_python(content, by_name=False)
     except ValidationError:
@@ -185,7 +192,7 @@ def _failed(id: int | str, why: str) -> SessionMessage:
 
 def _too_deep(content: object) -> bool:
     level: list[object] = [content]
-    for _ in range(_DEEPEST):
+    for _ in range(DEEPEST):
         level = [
             inner
             for outer in level

@@ -17,10 +17,9 @@ from pegboard.core.status import Unavailable, sentence
 from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
 
 from . import backoff
-from .answers import failure, outcome, problem_with, resumes
+from .answers import Unsendable, failure, resumes
 from .expansion import Eraser, expanded
 from .http_client import SHORT, UNAUTHORIZED
-from .in_flight import Deadline
 from .life import Life
 from .lines import LastLines, one_line
 from .listing import Listed
@@ -107,26 +106,18 @@ class McpServer:
         life = self._life
         if life is None or (connection := life.connection) is None:
             return ProviderFailed(self._absence(), may_have_run=False)
-        arguments = dict(admitted.call.arguments)
-        if (problem := problem_with(arguments)) is not None:
-            return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
-        within = self._server.timeouts.call
-        deadline = Deadline(within)
-        flight = connection.in_flight.begin(peer, deadline)
         try:
-            with deadline.scope:
-                result = await connection.call_tool(
-                    admitted.tool.id.name, arguments, progress, admitted.call.beside, None if peer is None else peer.can
-                )
-                return outcome(result, str(self.source))
+            return await connection.call(admitted, progress, peer)
+        except Unsendable as problem:
+            return ProviderFailed(f"{self.source} was not asked: {problem}", may_have_run=False)
         except MCPError as error:
             if closed(error):
                 life.doubt()
             resumed = resumes(admitted.call)
             return failure(error, str(self.source), life.ending, self._erase, resumed=resumed)
-        finally:
-            connection.in_flight.end(flight)
-        return ProviderFailed(f"{self.source} did not answer within {seconds(within)}", may_have_run=True)
+        except TimeoutError:
+            within = seconds(self._server.timeouts.call)
+            return ProviderFailed(f"{self.source} did not answer within {within}", may_have_run=True)
 
     async def _live(self) -> str | SignInWanted:
         """One connection, from its opening to its end; why it ended."""

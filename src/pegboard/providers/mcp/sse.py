@@ -21,7 +21,7 @@ from .authorization import Authorization
 from .http_client import HttpClient
 from .messages import LONGEST, Reader
 from .streamable import checked
-from .transport import Streams
+from .transport import Wire
 from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
 
 _QUEUE: Final = 256
@@ -36,7 +36,7 @@ async def sse(
     loss: Loss,
     hears: Callable[[], bool],
     authorization: Authorization | None = None,
-) -> AsyncIterator[Streams]:
+) -> AsyncIterator[Wire]:
     url = checked(server.url)
     async with (
         HttpClient(server.headers, doubt, authorization) as client,
@@ -56,7 +56,7 @@ async def sse(
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_read, events, Reader(f"The server at {endpoint.host}", hears), arriving, loss)
                     tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks)
-                    yield read, write
+                    yield Wire(read, write)
                     tasks.cancel_scope.cancel()
 
 

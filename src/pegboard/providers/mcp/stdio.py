@@ -18,7 +18,7 @@ from pegboard.core.server import Stdio
 
 from . import processes
 from .messages import Line, Lines, Reader
-from .transport import Streams
+from .transport import Wire
 from .trouble import Loss
 
 _REST: Final = 0.01
@@ -35,7 +35,7 @@ _GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndO
 @asynccontextmanager
 async def stdio(
     program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, hears: Callable[[], bool]
-) -> AsyncIterator[Streams]:
+) -> AsyncIterator[Wire]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
     process = await processes.start(program)
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -56,7 +56,7 @@ async def stdio(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pump)
             try:
-                yield read, write
+                yield Wire(read, write)
             finally:
                 with anyio.CancelScope(shield=True):
                     loss.settle()

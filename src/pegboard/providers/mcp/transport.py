@@ -1,7 +1,37 @@
-"""What every transport gives: a stream of messages that arrive and one of messages that leave."""
+"""What every transport gives: a stream of messages that arrive, one of those that leave, and perhaps a shorter way."""
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, TypeAlias
 
-from mcp.client._transport import TransportStreams
+from mcp.client._transport import ReadStream, TransportStreams, WriteStream
+from mcp.shared.message import SessionMessage
+
+from pegboard.core.call import Admitted, Outcome
+from pegboard.ports import Peer, Progress
+
+HeaderMap: TypeAlias = Mapping[tuple[str, ...], str]
+"""Which arguments a tool wants repeated in HTTP headers, by their path in the arguments."""
 
 Streams: TypeAlias = TransportStreams
+
+
+class Calls(Protocol):
+    """A way to call the tools of a server."""
+
+    async def call(
+        self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
+    ) -> Outcome:
+        """Raises `MCPError` for an error answer, `TimeoutError` when there is none in time, and `Unsendable`.
+        Cancelled, it tells the server to stop."""
+        ...
+
+    def close(self) -> None:
+        """Take no more calls, and let go of those who wait."""
+        ...
+
+
+class Wire(NamedTuple):
+    read: ReadStream[SessionMessage | Exception]
+    write: WriteStream[SessionMessage]
+    calls: Callable[[str], Calls] | None = None
+    """The shorter way, once the protocol's version is known; None where calls go through the session."""

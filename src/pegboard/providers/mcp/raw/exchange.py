@@ -1,0 +1,255 @@
+"""One HTTP connection to a server, with one request on it at a time.
+
+Whatever looks like an answer to something else (bytes after the answer, two lengths, a coding nobody asked for) costs
+the connection, so that no call ever gets another's answer.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias, cast
+
+import httptools
+from mcp import MCPError
+
+from pegboard.providers.mcp.messages import LONGEST
+from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE
+
+from .events import TooLarge
+from .tickets import Ticket
+
+LINGER: Final = 2.0
+"""Seconds that a server has to end a response after its answer, until the connection is dropped."""
+
+EVENTS: Final = b"text/event-stream"
+_LONGEST_HEAD: Final = 65_536
+_MOST_ERROR_TEXT: Final = 65_536
+_LARGE: Final = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A response, whole. Of an event stream the event with the answer counts as the response."""
+
+    status: int
+    kind: bytes
+    body: bytes
+    challenge: bytes = b""
+    """What the server wants to see before it answers."""
+
+
+class Listener(Protocol):
+    """Takes an event stream as it comes."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Raises `TooLarge`."""
+        ...
+
+    def end(self) -> None:
+        """The stream is over, in whichever way."""
+        ...
+
+
+Listen: TypeAlias = Callable[[Ticket], Listener]
+
+
+class Home(Protocol):
+    """Where a connection belongs."""
+
+    @property
+    def where(self) -> str: ...
+
+    def release(self, exchange: "Exchange") -> None: ...
+
+    def forget(self, exchange: "Exchange") -> None: ...
+
+
+class Exchange(asyncio.Protocol):
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._parser = httptools.HttpResponseParser(self)
+        self._ticket: Ticket | None = None
+        self._listen: Listen | None = None
+        self._listener: Listener | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self.idle_since = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._status = 0
+        self._kind = b""
+        self._challenge = b""
+        self._length = -1
+        self._coded = b""
+        self._chunked = False
+        self._in_head = True
+        self._head_size = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._answered = False
+        self._complete = False
+        self._keep = False
+        self._spoiled = False
+
+    @property
+    def is_open(self) -> bool:
+        return not self._transport.is_closing()
+
+    def send(self, pieces: list[bytes], size: int, ticket: Ticket, listen: Listen | None = None) -> None:
+        """From here on the request may have run: it is never sent twice. `listen` is asked for an event stream."""
+        self._begin()
+        self._ticket, self._listen = ticket, listen
+        ticket.sent = True
+        if size < _LARGE:
+            self._transport.write(b"".join(pieces))
+        else:
+            self._transport.writelines(pieces)
+
+    def abort(self) -> None:
+        """Drop the connection. In the era without sessions this is how a call is cancelled."""
+        self._ticket = self._listener = None
+        if self._linger is not None:
+            self._linger.cancel()
+        self._transport.abort()
+
+    def abandon(self, ticket: Ticket) -> None:
+        """Drop the connection if it still serves this request, and not if it serves another by now."""
+        if self._ticket is ticket:
+            self.abort()
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's transports inherit from none of asyncio's
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+        self._home.forget(self)
+        if self._ticket is None or self._answered:
+            return
+        if not self._in_head and self._length < 0 and not self._chunked and exc is None:
+            self._finish()  # a body that lasts until the connection closes
+        elif self._listener is not None:
+            self._listener.end()
+        else:
+            how = "it closed the connection before it had answered" if exc is None else str(exc)
+            self._ticket.fail(MCPError(BROKEN_OFF, f"broke the connection off at {self._home.where}: {how}"))
+
+    def eof_received(self) -> bool:
+        return False
+
+    def data_received(self, data: bytes) -> None:
+        if self._ticket is None:
+            self._transport.abort()  # bytes that nobody asked for
+            return
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            self._refuse(f"the answer is not HTTP as we know it ({error})")
+            return
+        if self._complete:
+            self._rest()
+        elif self._in_head:
+            self._head_size += len(data)
+            if self._head_size > _LONGEST_HEAD:
+                self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
+        elif self._answered and self._linger is None and self._ticket is not None:
+            self._linger = asyncio.get_running_loop().call_later(LINGER, self.abort)
+
+    # What the parser calls while it is fed.
+
+    def on_message_begin(self) -> None:
+        if self._complete:
+            self._spoiled = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head or self._complete:
+            return  # a trailer
+        match name.lower():
+            case b"content-type":
+                self._kind = value.lower()
+            case b"www-authenticate":
+                self._challenge = value
+            case b"content-length":
+                self._length = int(value)
+            case b"transfer-encoding":
+                self._chunked = True
+                if value.strip().lower() != b"chunked":
+                    self._coded = value
+            case b"content-encoding" if value.strip().lower() != b"identity":
+                self._coded = value
+
+    def on_headers_complete(self) -> None:
+        if self._complete:
+            return
+        status = self._parser.get_status_code()
+        if status < 200:
+            return
+        self._status, self._in_head = status, False
+        if self._coded:
+            self._refuse("the answer is compressed, although nobody asked for that")
+        elif self._length > LONGEST:
+            self._refuse(_TOO_LONG)
+        elif status in (202, 204) or 300 <= status < 400:
+            self._answer(b"")
+        elif status < 300 and self._kind.startswith(EVENTS) and self._listen and self._ticket:
+            self._listener = self._listen(self._ticket)
+
+    def on_body(self, body: bytes) -> None:
+        if self._answered or self._ticket is None:
+            return
+        if self._listener is not None:
+            try:
+                self._listener.feed(body)
+            except TooLarge:
+                self._refuse(_TOO_LONG)
+                return
+            self._answered = self._ticket.settled
+            return
+        self._parts.append(body)
+        self._size += len(body)
+        if self._size > LONGEST:
+            self._refuse(_TOO_LONG)
+        elif self._status >= 400 and self._size > _MOST_ERROR_TEXT:
+            self._finish()
+            self.abort()
+
+    def on_message_complete(self) -> None:
+        if self._in_head or self._complete or self._ticket is None:
+            return  # a message that only announces the answer
+        self._complete, self._keep = True, self._parser.should_keep_alive()
+        if self._listener is None:
+            self._finish()
+        elif not self._answered:
+            self._listener.end()
+
+    def _finish(self) -> None:
+        if not self._answered:
+            self._answer(self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+
+    def _answer(self, body: bytes) -> None:
+        self._answered = True
+        if self._ticket is not None:
+            self._ticket.settle(Reply(self._status, self._kind, body, self._challenge))
+
+    def _rest(self) -> None:
+        """The response is over: the connection is free for the next request, or of no more use."""
+        self._ticket = self._listener = None
+        self._parts = []
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
+        if self._keep and not self._spoiled and not self._transport.is_closing():
+            self._home.release(self)
+        else:
+            self._transport.abort()
+
+    def _refuse(self, why: str) -> None:
+        ticket, answered = self._ticket, self._answered
+        self.abort()
+        if ticket is not None and not answered:
+            ticket.fail(MCPError(NONSENSE, why))
+
+
+_TOO_LONG: Final = f"the answer is longer than {LONGEST // 1024 // 1024} MiB"

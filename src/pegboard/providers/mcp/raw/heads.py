@@ -1,0 +1,102 @@
+"""The heads of HTTP requests to one server: encoded once, since little in them differs from call to call."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Final
+
+import httpx2
+from mcp import MCPError
+from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER, encode_header_value
+
+from pegboard import __version__
+from pegboard.providers.mcp.authorization import Authorization
+from pegboard.providers.mcp.http_client import UNSENDABLE
+from pegboard.providers.mcp.trouble import UNSENT
+
+_OURS: Final = frozenset(
+    {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+"""What says where a message ends, or how the connection is used: nobody but us knows that."""
+
+_MOST_KEPT: Final = 20_000
+
+
+class Heads:
+    def __init__(
+        self,
+        url: httpx2.URL,
+        declared: Mapping[str, str],
+        protocol_version: str,
+        session: str | None,
+        modern: bool,
+        authorization: Authorization | None = None,
+    ) -> None:
+        self._path = url.raw_path
+        self._modern = modern
+        self._authorization = authorization
+        self.now: Mapping[str, str] = {}
+        """What the credentials said for the last head. They win over the declared headers."""
+        self._declared = {
+            "host": url.netloc.rpartition(b"@")[2].decode("ascii"),
+            "user-agent": f"pegboard/{__version__}",
+        }
+        self._declared |= {name.lower(): value for name, value in declared.items() if name.lower() not in _OURS}
+        if url.username or url.password:
+            known = b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")
+            self._declared["authorization"] = f"Basic {known}"
+        self._fixed = {
+            "accept": "application/json, text/event-stream",
+            # Decompressing costs the event loop more than the bytes cost the network.
+            "accept-encoding": "identity",
+            MCP_PROTOCOL_VERSION_HEADER: protocol_version,
+        }
+        if session is not None:
+            self._fixed["mcp-session-id"] = session
+        self._kept: dict[str, bytes] = {}
+
+    def call(self, tool: str, params: Mapping[str, str]) -> bytes:
+        """For `tools/call`, up to the number of its bytes. `params` are arguments that the tool wants in headers."""
+        self._refresh()
+        head = self._kept.get(tool)
+        if head is None:
+            named = {MCP_METHOD_HEADER: "tools/call", MCP_NAME_HEADER: encode_header_value(tool)}
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            head = self._kept[tool] = self._post(named if self._modern else {})
+        if params:
+            # Before the last line, which waits for its number.
+            lines = b"".join(b"%s: %s\r\n" % (name.encode(), value.encode()) for name, value in params.items())
+            return head.removesuffix(_LENGTH) + lines + _LENGTH
+        return head
+
+    def message(self) -> bytes:
+        """For an answer or a notification, up to the number of its bytes."""
+        self._refresh()
+        return self._post({})
+
+    def resume(self, last: bytes) -> bytes:
+        """For the rest of an event stream after this event, whole."""
+        self._refresh()
+        told = {"accept": "text/event-stream", "last-event-id": last.decode("latin-1")}
+        return b"GET " + self._path + b" HTTP/1.1\r\n" + self._lines(told) + b"\r\n"
+
+    def _refresh(self) -> None:
+        if self._authorization is not None and (now := self._authorization.headers()) != self.now:
+            self.now = now
+            self._kept.clear()
+
+    def _post(self, more: Mapping[str, str]) -> bytes:
+        told = {"content-type": "application/json", **more}
+        return b"POST " + self._path + b" HTTP/1.1\r\n" + self._lines(told) + _LENGTH
+
+    def _lines(self, more: Mapping[str, str]) -> bytes:
+        now = {name.lower(): value for name, value in self.now.items()}
+        every = {**self._declared, **now, **self._fixed, **more}
+        for name, value in every.items():
+            # Declared values were looked at when the connection was opened; renewed ones come from a server.
+            if UNSENDABLE.search(value) or not value.isascii():
+                raise MCPError(UNSENT, f"was not asked: the value of the header {name!r} cannot be sent")
+        return "".join(f"{name}: {value}\r\n" for name, value in every.items()).encode("ascii")
+
+
+_LENGTH: Final = b"content-length: "

@@ -1,0 +1,126 @@
+"""What a server answers to `tools/call`, from its bytes to an outcome: looked at, not rebuilt."""
+
+import json
+import re
+from typing import Any, Final
+
+import anyio.to_thread
+import msgspec
+from mcp import MCPError
+from mcp_types import JSONRPCError, JSONRPCResponse
+
+from pegboard.core.call import Outcome, Returned, ToolFailed
+from pegboard.providers.mcp.answers import outcome
+from pegboard.providers.mcp.messages import DEEPEST, LARGE, message_of
+from pegboard.providers.mcp.trouble import NONSENSE
+
+_STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_OTHERS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+
+class Message(msgspec.Struct):
+    """The outside of a JSON-RPC message. What it carries stays as it was written."""
+
+    id: int | str | None = None
+    method: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"")
+    result: msgspec.Raw = msgspec.Raw(b"")
+    error: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Block(msgspec.Struct):
+    type: str
+
+
+class _Result(msgspec.Struct):
+    content: list[_Block]
+    is_error: Any = msgspec.field(default=False, name="isError")
+    kind: Any = msgspec.field(default="complete", name="resultType")
+
+
+class _Error(msgspec.Struct):
+    code: int
+    message: str
+    data: Any = None
+
+
+read_message: Final = msgspec.json.Decoder(Message).decode
+_read_result: Final = msgspec.json.Decoder(_Result).decode
+_read_error: Final = msgspec.json.Decoder(_Error).decode
+UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What a reader raises for what it cannot read."""
+
+
+def message_in(body: bytes) -> Message | None:
+    """None for what a strict reader refuses."""
+    try:
+        if not body.isascii():
+            body.decode()
+        return read_message(body)
+    except UNREAD:
+        return None
+
+
+async def read(body: bytes, id: str, server: str) -> Outcome:
+    """What this answer to the request of this id means. Raises `MCPError` for an error, and for nonsense."""
+    if len(body) <= LARGE:
+        return read_now(body, id, server)
+    return await anyio.to_thread.run_sync(read_now, body, id, server, abandon_on_cancel=True)
+
+
+def read_now(body: bytes, id: str, server: str) -> Outcome:
+    message = message_in(body)
+    return leniently(body, id, server) if message is None else meaning(message, body, id, server)
+
+
+def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
+    if message.error and not message.result:
+        try:
+            told = _read_error(message.error)
+        except UNREAD:
+            return leniently(body, id, server)
+        # A server that could not read the request does not know its id.
+        if message.id != id and message.id is not None:
+            raise MCPError(NONSENSE, "the answer is one to another request")
+        raise MCPError(told.code, told.message, told.data)
+    if message.id != id or message.method:
+        return leniently(body, id, server)
+    if too_deep(body):
+        raise MCPError(NONSENSE, f"the answer is nested deeper than {DEEPEST} levels")
+    try:
+        result = _read_result(message.result)
+    except UNREAD:
+        return leniently(body, id, server)
+    if result.kind != "complete":
+        return leniently(body, id, server)
+    return (ToolFailed if result.is_error is True else Returned)(bytes(message.result))
+
+
+def leniently(body: bytes, id: str, server: str) -> Outcome:
+    """The long way: for a result that asks back, and for what a strict reader refuses, such as half a character."""
+    found = message_of(body)
+    message = None if found is None else found.message
+    if isinstance(message, JSONRPCError) and message.id in (id, None):
+        raise MCPError(message.error.code, message.error.message, message.error.data)
+    if isinstance(message, JSONRPCResponse) and message.id == id:
+        return outcome(message.result, server)
+    if isinstance(message, JSONRPCResponse | JSONRPCError):
+        raise MCPError(NONSENSE, "the answer is one to another request")
+    try:
+        json.loads(body)
+    except (ValueError, RecursionError):
+        raise MCPError(NONSENSE, "the answer is not JSON") from None
+    raise MCPError(NONSENSE, "the answer is not a JSON-RPC response")
+
+
+def too_deep(body: bytes) -> bool:
+    """Whether it is nested deeper than the readers at the other end take. Exact, and cheap for what is flat."""
+    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+        return False
+    level = _STRINGS.sub(b"", body).translate(_BRACKETS, _OTHERS)
+    for _ in range(DEEPEST):
+        if not level:
+            return False
+        level = level.replace(b"[]", b"")
+    return bool(level)

@@ -1,0 +1,52 @@
+"""Calls through the SDK's session, where there is no shorter way: over SSE, and through an HTTP proxy."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from mcp import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, encode_header_value, mcp_param_headers
+from mcp_types import CONNECTION_CLOSED
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard.core.call import Admitted, Outcome
+from pegboard.core.tool import JsonObject
+from pegboard.ports import Peer, Progress
+
+from .answers import encoded, outcome
+from .beside import beside
+from .in_flight import Deadline
+from .raw.tickets import Tickets
+from .transport import HeaderMap
+
+Ask = Callable[[str, dict[str, Any], Mapping[str, str], Progress | None], Awaitable[JsonObject]]
+
+
+class SessionCalls:
+    def __init__(self, ask: Ask, protocol_version: str, tickets: Tickets) -> None:
+        self._ask = ask
+        self._version = protocol_version
+        self._tickets = tickets
+
+    async def call(
+        self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
+    ) -> Outcome:
+        name, arguments = admitted.tool.id.name, dict(admitted.call.arguments)
+        encoded(arguments)  # what cannot be sent would cost the SDK the connection
+        headers: dict[str, str] = {}
+        if self._version in MODERN_PROTOCOL_VERSIONS:
+            headers = {MCP_NAME_HEADER: encode_header_value(name)}
+            headers |= mcp_param_headers(wanted, arguments) if wanted else {}
+        said = beside(admitted.call.beside, self._version, None if peer is None else peer.can)
+        deadline = Deadline(self._tickets.within)
+        flight = self._tickets.in_flight.begin(peer, deadline)
+        try:
+            with deadline.scope:
+                params = {"name": name, "arguments": arguments, **said}
+                result = await self._ask("tools/call", params, headers, progress)
+                return outcome(result, str(admitted.tool.id.source))
+        finally:
+            self._tickets.in_flight.end(flight)
+        raise TimeoutError
+
+    def close(self) -> None:
+        self._tickets.break_off(lambda: MCPError(CONNECTION_CLOSED, "Connection closed"))
