@@ -87,7 +87,7 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "roots": [("roots/list", {})],
 }
-OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up")
+OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up", "ask_in_vain")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}
 
 
@@ -205,6 +205,10 @@ async def answer(ctx: Context, params: CallToolRequestParams) -> CallToolResult 
             while gate.given_up < arguments.get("count", 0):
                 await gate.changed.wait()
             return text(gate.given_up)
+        case "ask_in_vain":
+            with anyio.move_on_after(1.0):
+                await put(ctx, "elicitation/create", FORM)
+            return text("taken back")
         case "ask_at_once" if ctx.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return text(await together(ctx))
     if ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS:

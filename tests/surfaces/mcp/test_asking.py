@@ -91,9 +91,10 @@ async def test_two_calls_of_one_client_are_both_asked_for_at_one_server() -> Non
 
 
 @pytest.mark.behaviour("mcp.in.deadline_waits_for_the_answer")
+@pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("surface", SURFACES)
-async def test_a_person_may_take_longer_than_a_call_may(surface: str) -> None:
-    async with inquiry(surface, "stdio", LEGACY, call=2.0) as place:
+async def test_a_person_may_take_longer_than_a_call_may(surface: str, transport: str) -> None:
+    async with inquiry(surface, transport, LEGACY, call=2.0) as place:
         person = Person(pause=3.0)
         calls = await place.client(LEGACY, person)
         assert said(await calls.call_tool("ask")) == TEAL
@@ -128,6 +129,16 @@ async def test_a_client_that_goes_away_while_it_is_asked_leaves_no_call_behind()
                         break
         other = await place.client(LEGACY)
         assert said(await other.call_tool("given_up", {"count": 1})) == 1
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+async def test_a_question_that_the_server_takes_back_is_taken_back_from_the_client(surface: str) -> None:
+    async with inquiry(surface, "stdio", LEGACY) as place:
+        person = Person(held=True)
+        calls = await place.client(LEGACY, person)
+        assert said(await calls.call_tool("ask_in_vain")) == "taken back"
+        await person.given_up.wait()
+        assert person.asked == ["Which colour?"]
 
 
 @pytest.mark.behaviour("mcp.in.demands_reach_the_client")

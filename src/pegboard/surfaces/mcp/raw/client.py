@@ -46,10 +46,19 @@ class Client:
             self._reply.tell(question(id, method, sound_object(dict(params))), must=True)
             async with asyncio.timeout(ANSWER_WITHIN):
                 return await answer
+        except asyncio.CancelledError:
+            self._take_back(id)
+            raise
         except TimeoutError:
+            self._take_back(id)
             raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {ANSWER_WITHIN:g} s.") from None
         finally:
             self._asking.close(id)
+
+    def _take_back(self, id: str) -> None:
+        """Whoever was asked need not answer any more."""
+        taken_back: dict[str, Json] = {"requestId": id, "reason": "The question was taken back."}
+        self._reply.tell(notification("notifications/cancelled", taken_back), must=True)
 
 
 def progress_to(reply: Reply, token: str | int) -> Progress:
