@@ -260,10 +260,11 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
+    from pegboard.gateway.memory import settle_in
     from pegboard.surfaces.cli.progress import tell_as_they_settle
     from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.http import McpHttp
-    from pegboard.surfaces.root import Root
+    from pegboard.surfaces.root import Later, Root
     from pegboard.surfaces.sign_in import SignInPages
 
     url = reachable(host, listener.getsockname()[1])
@@ -271,7 +272,9 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     door = _door(house, url)
     mcp = McpHttp(house.gateway, door)
     pages = SignInPages(house.desk)
-    root = Root(mcp=mcp, api=_rest(house, endpoint, token), sign_in=pages, check=partial(_address_refusal, door))
+    api = Later(partial(_rest, house, endpoint, token))
+    root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
+    settle_in()
     async with mcp.running(), Listening(root, listener, mcp.end_streams) as listening:
         house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))

@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
+import anyio
+import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 Check: TypeAlias = Callable[[Iterable[tuple[bytes, bytes]]], tuple[int, str] | None]
@@ -46,6 +48,22 @@ class Root:
             await _problem(send, 405, "Ask for /health with GET.", (b"allow", b"GET, HEAD"))
         else:
             await _answer(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
+
+
+class Later:
+    """An application that is made for its first request: most gateways are only called, and it takes its room."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._making = anyio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._made is None:
+            async with self._making:
+                if self._made is None:
+                    self._made = await anyio.to_thread.run_sync(self._make)
+        await self._made(scope, receive, send)
 
 
 async def _problem(send: Send, status: int, detail: str, *headers: tuple[bytes, bytes]) -> None:
