@@ -49,27 +49,25 @@ class Caller:
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta()))
             return verdict
         ended: Outcome = Cancelled()
+        source = verdict.tool.id.source
         try:
-            ended = await self._carried(verdict, progress, peer)
+            provider = self.roster.provider(source)
+            if provider is None:
+                ended = ProviderFailed(f"{source} is not running", may_have_run=False)
+            else:
+                ended = await provider.call(verdict, progress, peer)
+        except CancelledError:
+            if is_meant():
+                raise
+            log.exception("The provider of %s cancelled itself in call %s", source, call.id)
+            ended = ProviderFailed(f"{source} broke off", may_have_run=True)
+        except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
+            log.exception("The provider of %s broke in call %s", source, call.id)
+            ended = ProviderFailed(f"{source} broke off", may_have_run=True)
         finally:
             took = timedelta(seconds=perf_counter() - started)
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took))
         return ended
-
-    async def _carried(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
-        source = admitted.tool.id.source
-        provider = self.roster.provider(source)
-        if provider is None:
-            return ProviderFailed(f"{source} is not running", may_have_run=False)
-        try:
-            return await provider.call(admitted, progress, peer)
-        except CancelledError:
-            if is_meant():
-                raise
-            log.exception("The provider of %s cancelled itself in call %s", source, admitted.call.id)
-        except Exception:  # a provider answers with an outcome; one that raises must not break whoever called
-            log.exception("The provider of %s broke in call %s", source, admitted.call.id)
-        return ProviderFailed(f"{source} broke off", may_have_run=True)
 
 
 def _tool(refusal: Refusal) -> ToolId | None:

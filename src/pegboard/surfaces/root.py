@@ -1,7 +1,7 @@
 """The root of the HTTP surface: hands a request to the MCP endpoint, the API or the small answers of its own."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeAlias
 
 import anyio
@@ -31,12 +31,15 @@ class Root:
         self._sign_in = sign_in
         self._check = check
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         path: str = scope.get("path", "")
         if self._mcp is not None and (path == "/mcp" or path.startswith("/mcp/")):
             # It checks by itself, and refuses in the words of its protocol.
-            await self._mcp(scope, receive, send)
-        elif (refused := self._check(scope["headers"])) is not None:
+            return self._mcp(scope, receive, send)
+        return self._serve(path, scope, receive, send)
+
+    async def _serve(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if (refused := self._check(scope["headers"])) is not None:
             await _problem(send, *refused)
         elif path.startswith("/sign-in/"):
             await self._sign_in(scope, receive, send)

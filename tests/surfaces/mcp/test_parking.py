@@ -162,9 +162,13 @@ async def test_whoever_gives_up_while_it_waits_cancels_the_call() -> None:
 
     async with parking(course) as (parked, carry):
         state, _ = question_of(await parked.call(asked(), View(), None, AskedClient()))
+        answer = asked(requestState=state, inputResponses={"1": {}})
+
+        async def go_on() -> None:
+            await parked.call(answer, View(), None, AskedClient())
+
         async with anyio.create_task_group() as tasks:
-            answer = asked(requestState=state, inputResponses={"1": {}})
-            tasks.start_soon(parked.call, answer, View(), None, AskedClient())
+            tasks.start_soon(go_on)
             await started.wait()
             tasks.cancel_scope.cancel()
         while not carry.cancelled:

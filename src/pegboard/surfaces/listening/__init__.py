@@ -85,6 +85,7 @@ class Listening:
         self._server = _Server(
             uvicorn.Config(
                 app,
+                interface="asgi3",
                 lifespan="off",
                 log_config=None,
                 log_level="warning",

@@ -7,7 +7,7 @@ the while: admitted once, recorded once, running on one replica.
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -167,13 +167,18 @@ class Parking:
             yield self
             self._tasks.cancel_scope.cancel()
 
-    async def call(self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Ended:
+    def call(
+        self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None
+    ) -> Awaitable[Ended]:
         """The end of the call, or what it needs first. Cancelled, it cancels the call."""
-        state = _text(call.beside.get(STATE))
+        state = _text(call.beside[STATE]) if STATE in call.beside else None
         if state is not None and state.startswith(OURS):
-            return await self._resumed(state, call, view, progress, peer)
+            return self._resumed(state, call, view, progress, peer)
         if peer is None or not peer.can:
-            return await self._carry(call, view, progress, peer)
+            return self._carry(call, view, progress, peer)
+        return self._held(call, view, progress, peer)
+
+    async def _held(self, call: Call, view: View, progress: Progress | None, peer: Peer) -> Ended:
         assert self._tasks is not None, "Calls are carried only while the parking is open."
         turn = _Turn(progress, peer)
         conversation = _Conversation(self, call, view, turn)

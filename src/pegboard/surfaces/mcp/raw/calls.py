@@ -1,6 +1,6 @@
 """`tools/call` on the short road: read, handed to the gateway, and its outcome written as it came."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from secrets import token_hex
@@ -99,17 +99,17 @@ class Calls:
         can = session.can if session is not None else meta.meta.capabilities or NOBODY
         return Ready(call, meta, can)
 
-    async def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Ended:
+    def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
         session, token = asked.session, ready.meta.meta.token
         who = session if session is not None else ready.call.id
         progress = None if token is None else progress_to(reply, token)
         call, view, carry = ready.call, asked.profile.view, self._gateway.caller.call
         if session is not None:
             client = Client(reply, ready.can, who, session.asking, self._mcp.levels.of(session.id))
-            return await answered(call, view, carry, progress, client)
+            return answered(call, view, carry, progress, client)
         client = Client(reply, ready.can, who, None, wanted(ready.meta.meta.log_level) or NO_LOGS)
         assert self._mcp.parking is not None, "The endpoint serves only while it runs."
-        return await self._mcp.parking.call(call, view, progress, client)
+        return self._mcp.parking.call(call, view, progress, client)
 
     def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:
         """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""

@@ -59,13 +59,18 @@ class Reply:
             self._pump = asyncio.get_running_loop().create_task(self._deliver(self._more), name="events")
         self._more.set()
 
+    def at_once(self, message: bytes, status: int = 200) -> bool:
+        """The answer itself, if nothing has gone before it and it can go as a whole."""
+        if self._whole is None or self._pump is not None:
+            return False
+        self._over = True
+        return self._whole(status, (JSON, (b"content-length", b"%d" % len(message)), *self._headers), message)
+
     async def finish(self, message: bytes, status: int = 200) -> None:
         """The answer itself. Everything told before is on its way when it goes."""
         self._over = True
         if self._pump is None or self._more is None:
             headers = (JSON, (b"content-length", b"%d" % len(message)), *self._headers)
-            if self._whole is not None and self._whole(status, headers, message):
-                return
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": message})
             return

@@ -153,7 +153,8 @@ class Road:
         else:
             status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
         ticket.enter(Phase.WRITING)
-        await reply.finish(text, status)
+        if not reply.at_once(text, status):
+            await reply.finish(text, status)
 
     def _page(self, message: Message, asked: Asked) -> bytes | None:
         try:
