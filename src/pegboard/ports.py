@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+from .core.ask import Answer, Directed
 from .core.call import Admitted, CallRecord, Outcome
 from .core.catalogue import Listing
 from .core.ids import PrincipalId, ServerKey, Source
@@ -57,6 +58,25 @@ class Peer(Protocol):
         ...
 
 
+Updated: TypeAlias = Callable[[str], None]
+"""Told the URI of a resource that may differ now. It is to be read again: the word carries no content."""
+
+
+class Library(Protocol):
+    """What a source offers beside tools: read, filled in, completed and followed."""
+
+    async def ask(self, directed: Directed, progress: Progress | None = None, peer: Peer | None = None) -> Answer:
+        """Never raises for what a server does; a cancelled question is cancelled upstream."""
+        ...
+
+    async def subscribe(self, uri: str, updated: Updated) -> Answer:
+        """Tell of changes of this resource until `unsubscribe`, over every reconnect. Unless it answers `Told`,
+        nothing is followed. One subscription a URI: another takes the place of the former."""
+        ...
+
+    async def unsubscribe(self, uri: str) -> None: ...
+
+
 class Provider(Protocol):
     """A source of tools. Whoever made it runs it in a task of their own and hears its bell."""
 
@@ -73,6 +93,11 @@ class Provider(Protocol):
 
     async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         """Never raises for what a server does; a cancelled call is cancelled upstream."""
+        ...
+
+    @property
+    def library(self) -> Library | None:
+        """Whoever answers for what the source offers beside tools; `None` when it never offers anything."""
         ...
 
     def restart(self) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from .ids import Source, ToolId
+from .offer import NOTHING, Offers
 from .tool import Tool
 
 
@@ -49,7 +50,7 @@ Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Off
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A tool that was listed but cannot hang on the board, and why."""
+    """A tool, prompt or resource that was listed but cannot hang on the board, and why."""
 
     name: str
     why: str
@@ -63,6 +64,8 @@ class Listing:
     health: Health
     tools: tuple[Tool, ...] = ()
     flaws: tuple[Flaw, ...] = ()
+    offers: Offers = NOTHING
+    """What it has beside tools, as it last said."""
 
     @cached_property
     def by_id(self) -> Mapping[ToolId, Tool]:

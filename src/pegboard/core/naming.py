@@ -53,7 +53,14 @@ def is_hashed(name: str) -> bool:
     return _HASHED.fullmatch(name) is not None
 
 
-def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+def is_legal(name: str) -> bool:
+    """Whether every client and model takes it as the name of a tool."""
+    return _LEGAL.fullmatch(name) is not None
+
+
+def wire_names(
+    tools: Iterable[ToolId], held: Mapping[WireName, ToolId], legal: Callable[[str], bool] = is_legal
+) -> Mapping[ToolId, WireName]:
     """The shortest form that is legal and meant by one tool only. Independent of the order of the tools."""
     waiting = list(tools)
     given: dict[ToolId, WireName] = {}
@@ -67,7 +74,7 @@ def wire_names(tools: Iterable[ToolId], held: Mapping[WireName, ToolId]) -> Mapp
         for id, name in wanted:
             owner = held.get(WireName(name), id)
             mine = id in foreign.get(name, (id,))
-            if mine and counts[name] == 1 and name not in taken and owner == id and _LEGAL.fullmatch(name):
+            if mine and counts[name] == 1 and name not in taken and owner == id and legal(name):
                 given[id] = WireName(name)
             else:
                 rest.append(id)

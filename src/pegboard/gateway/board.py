@@ -4,24 +4,24 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from pegboard.core.catalogue import Catalogue, Listing, catalogue
 from pegboard.core.ids import Source, ToolId, WireName
+from pegboard.core.offer import same_offers
+from pegboard.core.offers import Offered
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open, Resolution, judge, resolve
 from pegboard.core.tool import Tool, canonical
 from pegboard.core.view import View
 
 from .bell import Bell
+from .held import held_names
+from .shelf import Shelf
 
 REMEMBERED_VIEWS: Final = 1024
 REMEMBERED_TOOLS: Final = 2_000_000
 """Summed over all views, because on a large board a few views weigh as much as a thousand on a small one."""
-
-RETIRED_NAMES: Final = 10_000
-"""How many names of tools that are gone one view keeps from being given to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,7 @@ class Board:
         self._weight = 0
         self._judged: dict[Source, _Judged] = {}
         self._stamp = object()
+        self._shelf = Shelf()
 
     @property
     def stamp(self) -> object:
@@ -108,8 +109,12 @@ class Board:
             return known.resolution
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
         fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
-        self._remember(view, _Told(fresh, _held(held, fresh.by_name)))
+        self._remember(view, _Told(fresh, held_names(held, fresh.by_name)))
         return fresh
+
+    def offered(self, view: View) -> Offered:
+        """What this view is given beside tools. The same value for as long as nothing of it changes."""
+        return self._shelf.offered(self.catalogue, self.policy, view)
 
     def _remember(self, view: View, told: _Told) -> None:
         former = self._told.pop(view, None)
@@ -150,6 +155,7 @@ def _same(former: Listing, latest: Listing) -> bool:
         (former.health, former.flaws) == (latest.health, latest.flaws)
         and len(former.tools) == len(latest.tools)
         and (former.tools is latest.tools or all(map(_same_tool, former.tools, latest.tools)))
+        and same_offers(former.offers, latest.offers)
     )
 
 
@@ -159,12 +165,3 @@ def _same_tool(former: Tool, latest: Tool) -> bool:
         and former.spec.fingerprint == latest.spec.fingerprint
         and canonical(former.extra) == canonical(latest.extra)
     )
-
-
-def _held(before: Mapping[WireName, ToolId], now: Mapping[WireName, ToolId]) -> Mapping[WireName, ToolId]:
-    """A name stays its tool's own after the tool has gone: who still knows the old list must not reach another."""
-    retired = {name: id for name, id in before.items() if name not in now}
-    if not retired:
-        return now
-    newest = islice(retired.items(), max(0, len(retired) - RETIRED_NAMES), None)
-    return {**dict(newest), **now}

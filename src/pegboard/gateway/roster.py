@@ -190,7 +190,7 @@ class Roster:
         former = self._board.catalogue.listings.get(word.source)
         if former is None or word.tools or isinstance(word.health, Up):
             return word
-        return Listing(word.source, word.health, former.tools, former.flaws)
+        return Listing(word.source, word.health, former.tools, former.flaws, former.offers)
 
 
 def _reach(server: Server) -> tuple[Connection, Timeouts]:

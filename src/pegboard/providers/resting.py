@@ -11,6 +11,8 @@ from pegboard.ports import Peer, Progress, Ring
 
 
 class Resting:
+    library = None
+
     def __init__(self, source: Source) -> None:
         self.source = source
 

@@ -1,0 +1,232 @@
+"""What a source offers beside tools (prompts, resources, resource templates), and which of it one view is given.
+
+The rules are those of tools, held against the source as a whole: what locks every tool of a source withholds what else
+it offers. Nobody approves prompts and resources one by one, so under the trust `strict` they stay withheld.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, TypeAlias, assert_never
+
+from .catalogue import Catalogue, Listing
+from .ids import ServerKey, Source, ToolId, WireName
+from .naming import wire_names
+from .offer import Offers, Prompt, Resource, Template
+from .pattern import Pattern
+from .policy import Policy
+from .reference import OfServer, OfToolset, reference
+from .resolve import NarrowedAway, NotGranted, NotSelected, Removal
+from .rules import RULES, SOURCE_RULES
+from .selection import Everything, Selection
+from .server import Trust
+from .status import Reason, precedence, remedy, sentence
+from .tool import Tool, ToolSpec
+from .view import View
+
+
+@dataclass(frozen=True)
+class Unreviewed:
+    """The server's trust is strict, and nobody reviews prompts and resources one by one."""
+
+    server: ServerKey
+
+
+@dataclass(frozen=True)
+class Given:
+    """The view gets what the source offers."""
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """The view may know the source, and is not given what it offers."""
+
+    reason: Reason | Unreviewed
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Outside the view: not even the names are worked out for it."""
+
+    removed: Removal
+
+
+Opening: TypeAlias = Given | Withheld | Beyond
+
+
+@dataclass(frozen=True)
+class Double:
+    """One URI that several sources offer. The first of them answers."""
+
+    uri: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What one view is given, in one deterministic order: by source, then as the source listed it."""
+
+    prompts: Mapping[WireName, tuple[Source, Prompt]]
+    resources: Mapping[str, tuple[Source, Resource]]
+    templates: Mapping[str, tuple[Source, Template]]
+    doubles: tuple[Double, ...] = ()
+    names: Mapping[ToolId, WireName] = MappingProxyType({})
+    """Of every prompt of every source this view may know of, so that a lock renames nothing."""
+
+
+ANY: Final = "*"
+"""Stands for whatever a source has, where a rule asks for the name of a tool."""
+
+
+def openings(catalogue: Catalogue, policy: Policy, view: View) -> Mapping[Source, Opening]:
+    """For each source whether this view is given what it offers, and why not. Cheap: it looks at no offer."""
+    return {source: _opening(listing, policy, view) for source, listing in catalogue.listings.items()}
+
+
+def offered(
+    catalogue: Catalogue,
+    policy: Policy,
+    view: View,
+    *,
+    held: Mapping[WireName, ToolId] = MappingProxyType({}),
+) -> Offered:
+    """`held` are the names of prompts that this view was given before, as `resolve` takes those of tools."""
+    return arranged(catalogue, policy, openings(catalogue, policy, view), held=held)
+
+
+def arranged(
+    catalogue: Catalogue,
+    policy: Policy,
+    openings: Mapping[Source, Opening],
+    *,
+    held: Mapping[WireName, ToolId] = MappingProxyType({}),
+) -> Offered:
+    known = [
+        ToolId(source, prompt.name)
+        for source, opening in openings.items()
+        if not isinstance(opening, Beyond)
+        for prompt in catalogue.listings[source].offers.prompts
+    ]
+    names = wire_names(known, held, legal=_is_legal)
+    prompts: dict[WireName, tuple[Source, Prompt]] = {}
+    resources: dict[str, tuple[Source, Resource]] = {}
+    templates: dict[str, tuple[Source, Template]] = {}
+    doubles: dict[str, list[Source]] = {}
+    for source, opening in openings.items():
+        if not isinstance(opening, Given):
+            continue
+        offers = permitted(catalogue.listings[source], policy)
+        prompts |= {names[ToolId(source, prompt.name)]: (source, prompt) for prompt in offers.prompts}
+        for resource in offers.resources:
+            first, _ = resources.setdefault(resource.uri, (source, resource))
+            if first != source:
+                doubles.setdefault(resource.uri, [first]).append(source)
+        for template in offers.templates:
+            templates.setdefault(template.pattern, (source, template))
+    return Offered(
+        prompts,
+        resources,
+        templates,
+        tuple(Double(uri, tuple(sources)) for uri, sources in doubles.items()),
+        names,
+    )
+
+
+def permitted(listing: Listing, policy: Policy) -> Offers:
+    """Without what an operator's deny pattern fits: a prompt by its name, a resource by its URI."""
+    offers, source = listing.offers, listing.source
+    if not policy.declared.denials:
+        return offers
+    return Offers(
+        tuple(each for each in offers.prompts if not denied(source, each.name, policy)),
+        tuple(each for each in offers.resources if not denied(source, each.uri, policy)),
+        tuple(each for each in offers.templates if not denied(source, each.pattern, policy)),
+    )
+
+
+def denied(source: Source, name: str, policy: Policy) -> bool:
+    return bool(policy.deny_patterns.fitting(ToolId(source, name)))
+
+
+def why_not(source: Source, opening: Opening) -> str | None:
+    """Why a view is not given what a source offers, and what to do: for operators."""
+    match opening:
+        case Given():
+            return None
+        case Withheld(Unreviewed()):
+            return (
+                f"The prompts and resources of {source} are withheld: its trust is strict, and nobody reviews them "
+                "one by one. Set its trust to baseline or open to have them."
+            )
+        case Withheld(reason):
+            assert not isinstance(reason, Unreviewed)
+            return f"The prompts and resources of {source} are withheld: {sentence(reason)} {remedy(reason)}"
+        case Beyond(removed):
+            return _beyond(source, removed)
+        case _:
+            assert_never(opening)
+
+
+def _beyond(source: Source, removed: Removal) -> str:
+    match removed:
+        case NotSelected():
+            return f"The board's selection does not choose {source} as a whole."
+        case NotGranted():
+            return f"The toolset {source.toolset} is not granted."
+        case NarrowedAway():
+            return f"The request does not choose {source} as a whole, by its toolset or its server."
+        case _:
+            assert_never(removed)
+
+
+def chooses(selection: Selection, source: Source) -> bool:
+    """Whether a source is chosen as a whole. Naming single tools of it does not choose it."""
+    toolsets = selection.toolsets
+    whole = isinstance(toolsets, Everything) or source.toolset in {name.strip().lower() for name in toolsets.names}
+    if not whole and not any(_means_all(text, source) for text in selection.enabled):
+        return False
+    return not any(_means_all(text, source) for text in selection.disabled)
+
+
+def _opening(listing: Listing, policy: Policy, view: View) -> Opening:
+    source = listing.source
+    if (removed := _removal(source, policy, view)) is not None:
+        return Beyond(removed)
+    stand_in = Tool(ToolId(source, ANY), ToolSpec(ANY))
+    found = [rule(stand_in, listing.health, policy) for rule in RULES if rule in SOURCE_RULES]
+    reasons = [reason for reason in found if reason is not None]
+    if reasons:
+        return Withheld(min(reasons, key=precedence))
+    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
+    if server is not None and policy.trust(server) is Trust.STRICT:
+        return Withheld(Unreviewed(server.key))
+    return Given()
+
+
+def _removal(source: Source, policy: Policy, view: View) -> Removal | None:
+    if not chooses(policy.declared.selection, source):
+        return NotSelected()
+    granted = policy.granted(view.principal)
+    if granted is not None and source.toolset not in granted:
+        return NotGranted()
+    for narrowing in view.narrowings:
+        if not chooses(narrowing, source):
+            return NarrowedAway(narrowing)
+    return None
+
+
+def _means_all(text: str, source: Source) -> bool:
+    match reference(text):
+        case OfToolset(toolset):
+            return toolset == source.toolset
+        case OfServer(server):
+            return server == source
+        case Pattern(_, name) as every:
+            return set(name) == {ANY} and every.matches_source(source)
+        case _:
+            return False
+
+
+def _is_legal(name: str) -> bool:
+    """Prompts are picked by people from a menu: any name that a source may list can stand."""
+    return bool(name)
