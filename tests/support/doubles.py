@@ -17,7 +17,7 @@ from pegboard.core.policy import Decided
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.gateway.bell import Bell
-from pegboard.ports import AuditQuery, AuditRow, Peer, Progress, Ring, Saved, SecretsAway, Stale, Unreadable
+from pegboard.ports import AuditQuery, AuditRow, Library, Peer, Progress, Ring, Saved, SecretsAway, Stale, Unreadable
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = Up(SINCE)
@@ -148,6 +148,8 @@ def _row(number: int, record: CallRecord) -> AuditRow:
 
 class ScriptedProvider:
     """A source of tools whose health, tools and answers a test sets as it goes."""
+
+    library: Library | None = None
 
     def __init__(self, server: Server) -> None:
         self.server = server

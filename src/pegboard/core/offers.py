@@ -5,7 +5,7 @@ it offers. Nobody approves prompts and resources one by one, so under the trust 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
@@ -70,7 +70,7 @@ class Offered:
     resources: Mapping[str, tuple[Source, Resource]]
     templates: Mapping[str, tuple[Source, Template]]
     doubles: tuple[Double, ...] = ()
-    names: Mapping[ToolId, WireName] = MappingProxyType({})
+    names: Mapping[ToolId, WireName] = field(default_factory=dict[ToolId, WireName])
     """Of every prompt of every source this view may know of, so that a lock renames nothing."""
 
 

@@ -15,10 +15,13 @@ from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
 from .bell import Listener
 from .board import Board
 from .caller import Caller
+from .following import Following
 from .memory import keep_small
 from .operate import Operator
+from .reading import Reading
 from .roster import Roster
 from .store_watch import StoreWatch
+from .templates import fits
 from .validation import Validators
 
 
@@ -28,6 +31,8 @@ class Gateway:
     roster: Roster
     operator: Operator
     caller: Caller
+    reading: Reading
+    following: Following
     audit: Audit
     clock: Clock
 
@@ -61,14 +66,17 @@ async def open_gateway(
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
         caller = Caller(board, roster, Validators().problems, audit)
+        reading = Reading(board, roster, fits)
+        following = Following(board, reading)
         roster.follow(policy)
         tasks.start_soon(_show_words, heard, unseen, board, roster, name="words")
         tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
         tasks.start_soon(_follow_policy, policy, board, roster, heard, name="policy")
         tasks.start_soon(keep_small, board, name="memory")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
+        tasks.start_soon(following.run, name="followed resources")
         try:
-            yield Gateway(board, roster, operator, caller, audit, clock)
+            yield Gateway(board, roster, operator, caller, reading, following, audit, clock)
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

@@ -13,7 +13,7 @@ from pegboard.core.catalogue import Down, Health, Listing, Starting, Up
 from pegboard.core.ids import ServerKey, Source, ToolId
 from pegboard.core.server import Server
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.ports import Peer, Progress, Ring
+from pegboard.ports import Library, Peer, Progress, Ring
 
 SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,6 +25,8 @@ def silent() -> None:
 
 
 class Bench:
+    library: Library | None = None
+
     def __init__(
         self, server: Server, tools: Mapping[str, tuple[Tool, Run]], extra: Mapping[str, tuple[Tool, Run]], held: bool
     ) -> None:

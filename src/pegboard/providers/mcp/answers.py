@@ -62,7 +62,7 @@ def failure(
     code = error.code
     if code in _DEMANDS or (resumed and code == INVALID_PARAMS):
         told: JsonObject = {"code": code, "message": erase(error.message)}
-        return Demanded(_text(told if error.data is None else told | {"data": _erased(error.data, erase)}))
+        return Demanded(_text(told if error.data is None else told | {"data": erased(error.data, erase)}))
     if closed(error):
         why = one_line(erase(lost or "closed the connection"), LONGEST_WHY)
         return ProviderFailed(f"{server} {why} before it answered", may_have_run=True)
@@ -115,15 +115,15 @@ def _nonsense(server: str) -> ProviderFailed:
     return ProviderFailed(f"{server} answered with something that is no tool result", may_have_run=True)
 
 
-def _erased(value: Json, erase: Callable[[str], str]) -> Json:
+def erased(value: Json, erase: Callable[[str], str]) -> Json:
     """A server that repeats a credential of ours to clients that must not have it says it without."""
     match value:
         case str():
             return erase(value)
         case list():
-            return [_erased(member, erase) for member in value]
+            return [erased(member, erase) for member in value]
         case dict():
-            return {erase(key): _erased(member, erase) for key, member in value.items()}
+            return {erase(key): erased(member, erase) for key, member in value.items()}
         case _:
             return value
 

@@ -38,17 +38,20 @@ async def connected(
     changed: Bell,
     loss: Loss,
     hear: Callable[[bytes], None],
+    told: Callable[[IncomingMessage], None],
     probe: bool = True,
     authorization: Authorization | None = None,
 ) -> AsyncIterator[Connection]:
     """Open for as long as the block runs. Raises what `trouble.sentence` has words for.
 
-    `changed` rings when the tools may differ, and when something failed that only a new list can clear up.
+    `changed` rings when the tools may differ, and when something failed that only a new list can clear up. `told` gets
+    every notification.
     """
 
     async def hear_message(message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             changed.ring()
+        told(message)
 
     tickets = Tickets(InFlight(), timeouts.call)
     async with _transport(reached, timeouts, changed, loss, hear, tickets, authorization) as wire:

@@ -4,13 +4,13 @@ Requests go through the SDK's dispatcher and not through its models: those drop 
 tool would cost the whole list. Calls go by a shorter way where the transport has one.
 """
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any, Final, Literal
 
 import anyio
 from mcp import ClientSession, MCPError
-from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.client.subscriptions import Subscription, SubscriptionLost, listen
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
@@ -29,6 +29,8 @@ from .trouble import Loss
 
 _SET_LEVEL: Final = 5.0
 """Seconds that a call waits for the server to take a level: then it goes on without."""
+
+_LISTS: Final = ("tools", "prompts", "resources")
 
 
 class Connection:
@@ -59,11 +61,32 @@ class Connection:
         capabilities = self._session.server_capabilities
         return capabilities is not None and capabilities.tools is not None
 
+    def offers(self, what: Literal["tools", "prompts", "resources"]) -> bool:
+        """Whether the server said that it has such things."""
+        return getattr(self._session.server_capabilities, what, None) is not None
+
     @property
     def offers_subscriptions(self) -> bool:
-        capabilities = self._session.server_capabilities
-        tools = None if capabilities is None else capabilities.tools
-        return self.modern and tools is not None and bool(tools.list_changed)
+        return self.modern and any(self._changes(what) for what in _LISTS)
+
+    def _changes(self, what: str) -> bool:
+        """Whether the server tells when this list of its changes."""
+        told = getattr(self._session.server_capabilities, what, None)
+        return told is not None and bool(told.list_changed)
+
+    async def request(
+        self,
+        method: str,
+        params: JsonObject,
+        headers: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        """Any other request. Raises `MCPError` for an error answer. Cancelled, it tells the server to stop."""
+        return await self._ask(method, dict(params), headers, progress)
+
+    def listening(self, uris: Sequence[str]) -> AbstractAsyncContextManager[Subscription]:
+        """A stream of changes of these resources, from 2026-07-28 on."""
+        return listen(self._session, resource_subscriptions=uris)
 
     async def list_page(self, cursor: str | None) -> JsonObject:
         return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
@@ -81,8 +104,17 @@ class Connection:
     async def hear_changes(self, opened: Callable[[], None]) -> bool:
         """Keep a subscription open until it ends. False when the server has none to give."""
         try:
-            async with listen(self._session, tools_list_changed=True) as subscription:
-                if not subscription.honored.tools_list_changed:
+            tools, prompts, resources = (self._changes(what) for what in _LISTS)
+            async with listen(
+                self._session,
+                tools_list_changed=tools,
+                prompts_list_changed=prompts,
+                resources_list_changed=resources,
+            ) as subscription:
+                honoured = subscription.honored
+                if not (
+                    honoured.tools_list_changed or honoured.prompts_list_changed or honoured.resources_list_changed
+                ):
                     return False
                 opened()
                 # Each change is told to the session's own bell as well: here it only matters when the stream ends.

@@ -18,6 +18,7 @@ from pegboard.core.server import Timeouts
 from .authorization import Authorization
 from .connect import connected
 from .connection import Bell, Connection
+from .library import ServerLibrary
 from .listing import Listed, listed
 from .trouble import Loss, Trouble, seconds, sentence
 
@@ -32,6 +33,8 @@ _BREATH: Final = 1.0
 _SUBSCRIBE: Final = 2.0
 """How long the first list waits for the subscription, so that no change falls between the two."""
 
+_BESIDE: Final = 5.0
+"""How long the tools wait for the prompts and resources, so that whoever lists them first finds both."""
 
 _CUT: Final = "lost its connection"
 
@@ -48,6 +51,7 @@ class Life:
         hang: Callable[[Listed], None],
         lost: Callable[[str], None],
         erase: Callable[[str], str],
+        library: ServerLibrary,
         authorization: Authorization | None = None,
     ) -> None:
         self._source = source
@@ -56,6 +60,7 @@ class Life:
         self._hang = hang
         self._lost = lost
         self._erase = erase
+        self._library = library
         self._authorization = authorization
         self._changed = Bell()
         self._loss = Loss()
@@ -92,13 +97,20 @@ class Life:
                     changed=self._changed,
                     loss=self._loss,
                     hear=self._hear,
+                    told=self._library.hear,
                     probe=probe,
                     authorization=self._authorization,
                 ) as connection:
                     self.opened = True
                     async with anyio.create_task_group() as tasks:
                         await self._subscribe(connection, tasks)
-                        self._show(connection, await _listed(connection, self._source))
+                        beside = anyio.Event()
+                        tasks.start_soon(self._library.keep, connection, beside)
+                        found = await _listed(connection, self._source)
+                        with anyio.move_on_after(_BESIDE):
+                            await beside.wait()
+                        tasks.start_soon(self._library.attend, connection)
+                        self._show(connection, found)
                         opening.deadline = math.inf
                         self._connection = connection
                         tasks.start_soon(self._follow, connection)
@@ -160,6 +172,7 @@ class Life:
             # What changed while nobody listened is in the next list. The first one is still to come, or just came.
             if not first or settled.is_set():
                 self._changed.ring()
+                self._library.doubt()
             settled.set()
 
         while await connection.hear_changes(opened):

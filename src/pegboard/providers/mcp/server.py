@@ -10,7 +10,7 @@ import anyio
 from mcp import MCPError
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ServerKey
 from pegboard.core.server import Http, Server, Stdio
 from pegboard.core.status import Unavailable, sentence
@@ -20,6 +20,7 @@ from . import backoff
 from .answers import Unsendable, failure, resumes
 from .expansion import Eraser, expanded
 from .http_client import SHORT, UNAUTHORIZED
+from .library import ServerLibrary
 from .life import Life
 from .lines import LastLines, one_line
 from .listing import Listed
@@ -57,6 +58,10 @@ class McpServer:
         self._up_since: datetime | None = None
         self._probe = True
         self._listing = Listing(server.key, Starting(1, clock()))
+        self._flaws: tuple[Flaw, ...] = ()
+        self.library = ServerLibrary(
+            server.key, server.timeouts, absence=self._absence, showed=self._show_offers, erase=self._erase
+        )
 
     @property
     def source(self) -> ServerKey:
@@ -135,6 +140,7 @@ class McpServer:
             hang=self._hang,
             lost=self._lose,
             erase=self._erase,
+            library=self.library,
             authorization=self._account,
         )
         self._life = life
@@ -174,7 +180,13 @@ class McpServer:
     def _hang(self, found: Listed) -> None:
         if self._up_since is None:
             self._up_since = self._clock()
-        self._listing = Listing(self.source, Up(self._up_since), found.tools, found.flaws)
+        self._flaws = found.flaws
+        self._listing = Listing(self.source, Up(self._up_since), found.tools)
+        self._show_offers()
+
+    def _show_offers(self) -> None:
+        shown = self.library.shown
+        self._listing = replace(self._listing, flaws=(*self._flaws, *shown.flaws), offers=shown.offers)
         self._ring()
 
     def _lose(self, why: str) -> None:

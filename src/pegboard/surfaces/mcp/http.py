@@ -118,8 +118,13 @@ class McpHttp:
             hearing = _replay(body, receive, gone)
             serve = self._sessions.handle_request
             if method == "GET":
-                with self._mcp.watching(exchange) as watch:
-                    await standing_stream(serve, scope, hearing, send, watch, self._mcp.ending)
+                followers = self._mcp.library.followers
+                follower = followers.of(session or "")
+                try:
+                    with self._mcp.watching(exchange) as watch:
+                        await standing_stream(serve, scope, hearing, send, watch, follower, self._mcp.ending)
+                finally:
+                    followers.silent(session or "")
             else:
                 answering = send if is_modern(version) else plain_answer(send)
                 if session is None and not is_modern(version):

@@ -4,8 +4,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -14,7 +13,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ToolsListChanged, event_to_notification
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ResourceUpdated, ServerEvent, event_to_notification
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -25,7 +24,6 @@ from mcp_types import (
     NotificationParams,
     PaginatedRequestParams,
     SetLevelRequestParams,
-    SubscriptionFilter,
     SubscriptionsAcknowledgedNotification,
     SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams,
@@ -36,15 +34,20 @@ from pydantic import ValidationError
 from pegboard import __version__
 from pegboard.core.tool import JsonObject, JsonSchema
 from pegboard.core.view import View
+from pegboard.gateway.following import Follower
 from pegboard.gateway.gateway import Gateway
 
 from .answer import enveloped, result_of
+from .answered import ANSWER, Answer
 from .calls import Calls
 from .direct import BadCursor, Direct
 from .exchange import CURRENT, Exchange
 from .levels import Levels
+from .library import Library, connection_of, followed
+from .news import TOOLS, events_of, granted, notifications_of, send_bare
+from .offering import Kind
 from .parking import Parking
-from .watch import Watch, cancel_when, watching
+from .watch import Marks, Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
 INSTRUCTIONS: Final = (
@@ -53,6 +56,7 @@ INSTRUCTIONS: Final = (
     "Tools come and go: list them again when you are told that the list changed."
 )
 INTERNAL: Final = "The gateway failed on this request. Its log says why."
+STALE: Final = CacheHint(0, "private")
 MOST_LISTENERS: Final = 1024
 MOST_SESSIONS: Final = 10_000
 
@@ -61,18 +65,8 @@ log = logging.getLogger(__name__)
 Context = ServerRequestContext[Any, Any]
 
 
-@dataclass
-class _Answer:
-    """What a request is answered with, past the SDK's models: they would drop what they do not know."""
-
-    result: "JsonObject | None" = None
-
-
-_ANSWER: Final[ContextVar[_Answer]] = ContextVar("answer")
-
-
 class _Announced(Server[Any]):
-    """Says in every handshake that its list of tools can change; the SDK's HTTP sessions leave no other place."""
+    """Says in every handshake that its lists can change; the SDK's HTTP sessions leave no other place."""
 
     def create_initialization_options(
         self,
@@ -80,7 +74,7 @@ class _Announced(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(tools_changed=True)
+        options = notification_options or NotificationOptions(True, True, True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
@@ -100,13 +94,21 @@ class McpServer:
         self._listeners = 0
         self.ending: Final = anyio.Event()
         """Set when the server is going away: whoever keeps a stream open to hear of changes ends it."""
-        self._last_shown: OrderedDict[str, tuple[View, bytes]] = OrderedDict()
+        self._last_shown: OrderedDict[str, tuple[View, Marks]] = OrderedDict()
+        self.library: Final = Library(gateway, self._current, self._listed, ready)
         self.server: Final = _Announced(
             NAME,
             version=__version__,
             instructions=INSTRUCTIONS,
             # A tool that a person has just locked must not live on in a client's cache.
-            cache_hints={"tools/list": CacheHint(0, "private"), "server/discover": CacheHint(300_000, "public")},
+            cache_hints={
+                "server/discover": CacheHint(300_000, "public"),
+                "tools/list": STALE,
+                "prompts/list": STALE,
+                "resources/list": STALE,
+                "resources/templates/list": STALE,
+                "resources/read": STALE,
+            },
             lifespan=self._life,
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list,
@@ -114,35 +116,47 @@ class McpServer:
             on_subscriptions_listen=self._listen,
         )
         self.server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._set_level)
+        self.library.serve(self.server)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._tell_changes)
         self.server.middleware.append(self._answered)
 
     def watching(self, exchange: Exchange) -> AbstractContextManager[Watch]:
         """Begins with what this session last listed, so that no change between its list and its stream is lost."""
-        view, mark = self._last_shown.get(exchange.session or "", (None, None))
-        told = mark if view == exchange.view else None
-        return watching(self._gateway.board, self.direct, exchange.view, told)
+        view, marks = self._last_shown.get(exchange.session or "", (None, None))
+        told = marks if marks is not None and view == exchange.view else {}
+        return watching(self._gateway.board, partial(self._marks, exchange.view), told)
+
+    def _marks(self, view: View) -> Marks:
+        sheets = self.library.offering.sheets(view)
+        return {TOOLS: self.direct.shown(view).mark} | {kind.value: sheet.mark for kind, sheet in sheets.items()}
 
     @property
     def stamp(self) -> JsonObject:
         """Who answers, as an answer of the 2026-07-28 era says it."""
         return dict(self.server.server_info_stamp)
 
-    def listed(self, session: str, view: View, mark: bytes) -> None:
+    def listed(self, session: str, view: View, mark: bytes, what: str = TOOLS) -> None:
         """What this session has now seen is what a change is a change of."""
-        self._last_shown[session] = view, mark
+        former, marks = self._last_shown.get(session, (view, {}))
+        self._last_shown[session] = view, {**(marks if former == view else {}), what: mark}
         self._last_shown.move_to_end(session)
         while len(self._last_shown) > MOST_SESSIONS:
             self._last_shown.popitem(last=False)
 
+    def _listed(self, exchange: Exchange, kind: Kind) -> None:
+        if exchange.session is not None:
+            mark = self.library.offering.sheets(exchange.view)[kind].mark
+            self.listed(exchange.session, exchange.view, mark, kind.value)
+
     def forget(self, session: str) -> None:
         self._last_shown.pop(session, None)
         self.levels.forget(session)
+        self.library.followers.forget(session)
 
     async def _answered(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Puts the real answer in the place of the empty one that went through the SDK for its checks and envelope."""
-        answer = _Answer()
-        token = _ANSWER.set(answer)
+        answer = Answer()
+        token = ANSWER.set(answer)
         try:
             envelope = await call_next(ctx)
         except (MCPError, ValidationError):
@@ -151,10 +165,10 @@ class McpServer:
             log.exception("Serving %s failed", ctx.method)
             raise MCPError(INTERNAL_ERROR, INTERNAL) from None
         finally:
-            _ANSWER.reset(token)
+            ANSWER.reset(token)
         if answer.result is None or not isinstance(envelope, dict):
             return envelope
-        return {**envelope, **answer.result} if ctx.method == "tools/list" else enveloped(answer.result, envelope)
+        return {**envelope, **answer.result} if ctx.method.endswith("/list") else enveloped(answer.result, envelope)
 
     def _current(self) -> Exchange:
         return CURRENT.get(self._exchange)
@@ -171,12 +185,12 @@ class McpServer:
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
         if exchange.session is not None:
             self.listed(exchange.session, exchange.view, self.direct.shown(exchange.view).mark)
-        _ANSWER.get().result = {"tools": list(page.tools)}
+        ANSWER.get().result = {"tools": list(page.tools)}
         return ListToolsResult(tools=[], next_cursor=page.next)
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         ended = await self._calls.carried(ctx, params, self._current())
-        _ANSWER.get().result = result_of(params.name, ended)
+        ANSWER.get().result = result_of(params.name, ended)
         return CallToolResult(content=[])
 
     async def _set_level(self, ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
@@ -196,22 +210,30 @@ class McpServer:
         if self._listeners >= MOST_LISTENERS:
             raise MCPError(INTERNAL_ERROR, f"{MOST_LISTENERS} clients listen already. Try again later.")
         stamp = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
-        wanted = True if params.notifications.tools_list_changed else None
-        acknowledged = SubscriptionsAcknowledgedNotification(
-            params=SubscriptionsAcknowledgedNotificationParams(
-                notifications=SubscriptionFilter(tools_list_changed=wanted), _meta=stamp
-            )
-        )
+        exchange = self._current()
+
+        async def tell(event: ServerEvent) -> None:
+            await ctx.session.send_notification(event_to_notification(event, stamp), related_request_id=ctx.request_id)
+
+        async def tell_updates(follower: Follower) -> None:
+            while True:
+                await tell(ResourceUpdated(await follower.updated()))
+
         self._listeners += 1
         try:
-            with self.watching(self._current()) as watch:
-                await ctx.session.send_notification(acknowledged, related_request_id=ctx.request_id)
+            with self.watching(exchange) as watch, self._gateway.following.follower() as follower:
+                uris = await followed(follower, params.notifications.resource_subscriptions, exchange.view)
+                wanted = granted(params.notifications, uris)
+                told = SubscriptionsAcknowledgedNotificationParams(notifications=wanted, _meta=stamp)
+                await ctx.session.send_notification(
+                    SubscriptionsAcknowledgedNotification(params=told), related_request_id=ctx.request_id
+                )
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(cancel_when, self.ending, tasks.cancel_scope, name="ending")
-                    while wanted:
-                        await watch.changed()
-                        changed = event_to_notification(ToolsListChanged(), stamp)
-                        await ctx.session.send_notification(changed, related_request_id=ctx.request_id)
+                    tasks.start_soon(tell_updates, follower, name="updates")
+                    while True:
+                        for event in events_of(await watch.changed(), wanted):
+                            await tell(event)
         finally:
             self._listeners -= 1
         return SubscriptionsListenResult(_meta=stamp)
@@ -223,7 +245,20 @@ class McpServer:
         """
         if ctx.request is not None:
             return
-        with self.watching(self._current()) as watch:
+        exchange = self._current()
+        key = connection_of(ctx, exchange)
+        follower = self.library.followers.of(key)
+
+        async def tell_updates() -> None:
             while True:
-                await watch.changed()
-                await ctx.session.send_tool_list_changed()
+                await ctx.session.send_resource_updated(await follower.updated())
+
+        try:
+            with self.watching(exchange) as watch:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(tell_updates, name="updates")
+                    while True:
+                        for method in notifications_of(await watch.changed()):
+                            await send_bare(ctx.session, method)
+        finally:
+            self.library.followers.forget(key)

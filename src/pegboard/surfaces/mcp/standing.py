@@ -1,19 +1,33 @@
-"""The stream that a client of the handshake era opens to hear from its server: it is told there of its changed list."""
+"""The stream that a client of the handshake era opens to hear from its server: it is told there of changes."""
 
-from typing import TYPE_CHECKING, Final
+import json
+from typing import TYPE_CHECKING
 
 import anyio
 
+from pegboard.core.tool import JsonObject
+from pegboard.gateway.following import Follower
+
+from .news import RESOURCE_UPDATED, notifications_of
 from .watch import Watch, cancel_when
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-CHANGED: Final = b'event: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\r\n\r\n'
+
+def _event(method: str, params: JsonObject | None = None) -> bytes:
+    message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
+    return b"event: message\r\ndata: %b\r\n\r\n" % json.dumps(message, separators=(",", ":")).encode()
 
 
 async def standing_stream(
-    app: "ASGIApp", scope: "Scope", receive: "Receive", send: "Send", watch: Watch, ending: anyio.Event
+    app: "ASGIApp",
+    scope: "Scope",
+    receive: "Receive",
+    send: "Send",
+    watch: Watch,
+    follower: Follower,
+    ending: anyio.Event,
 ) -> None:
     """Serves the stream as the SDK does, and writes each change between its events.
 
@@ -34,14 +48,23 @@ async def standing_stream(
         if message["type"] == "http.response.start" and message["status"] == 200:
             opened.set()
 
-    async def tell() -> None:
+    async def tell(event: bytes) -> None:
+        await sending({"type": "http.response.body", "body": event, "more_body": True})
+
+    async def tell_changes() -> None:
         await opened.wait()
         while True:
-            await watch.changed()
-            await sending({"type": "http.response.body", "body": CHANGED, "more_body": True})
+            for method in notifications_of(await watch.changed()):
+                await tell(_event(method))
+
+    async def tell_updates() -> None:
+        await opened.wait()
+        while True:
+            await tell(_event(RESOURCE_UPDATED, {"uri": await follower.updated()}))
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(tell, name="changes")
+        tasks.start_soon(tell_changes, name="changes")
+        tasks.start_soon(tell_updates, name="updates")
         tasks.start_soon(cancel_when, ending, tasks.cancel_scope, name="ending")
         await app(scope, receive, sending)
         tasks.cancel_scope.cancel()

@@ -1,45 +1,49 @@
 """Waiting until what one caller is shown has changed: after every stroke of the board's bell it looks again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 
-from pegboard.core.view import View
 from pegboard.gateway.bell import Listener
 from pegboard.gateway.board import Board
-
-from .direct import Direct
 
 PAUSE: Final = 0.05
 """Seconds. Changes come in bursts (a server lists, an approval follows), and one word about them is enough."""
 
 
+Marks: TypeAlias = Mapping[str, bytes]
+"""Of each list that a caller may see, by the name of the list."""
+
+
 class Watch:
     """Remembers what its caller was last told of, and speaks up only when that is no longer what it would see."""
 
-    def __init__(self, bell: Listener, direct: Direct, view: View, told: bytes | None) -> None:
+    def __init__(self, bell: Listener, marks: Callable[[], Marks], told: Marks) -> None:
         self._bell = bell
-        self._direct = direct
-        self._view = view
-        self._told = self._mark() if told is None else told
+        self._marks = marks
+        self._told = {**marks(), **told}
 
-    async def changed(self) -> None:
-        while (mark := self._mark()) == self._told:
+    async def changed(self) -> frozenset[str]:
+        """Which of the lists differ now."""
+        while not (differ := self._differing()):
             await self._bell.wait()
             await anyio.sleep(PAUSE)
-        self._told = mark
+        return differ
 
-    def _mark(self) -> bytes:
-        return self._direct.shown(self._view).mark
+    def _differing(self) -> frozenset[str]:
+        marks = self._marks()
+        differ = frozenset(name for name, mark in marks.items() if mark != self._told[name])
+        self._told.update(marks)
+        return differ
 
 
 @contextmanager
-def watching(board: Board, direct: Direct, view: View, told: bytes | None = None) -> Iterator[Watch]:
-    """`told` is the mark of the list the caller last saw; without it, what it would see now."""
+def watching(board: Board, marks: Callable[[], Marks], told: Marks) -> Iterator[Watch]:
+    """`told` are the marks of the lists the caller last saw; for the others, what it would see now."""
     with board.changed.listen() as bell:
-        yield Watch(bell, direct, view, told)
+        yield Watch(bell, marks, told)
 
 
 async def cancel_when(event: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -1,0 +1,237 @@
+"""The requests about what servers offer beside tools: lists, reads, prompts, completions and subscriptions."""
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from typing import Any, Final, TypeAlias, assert_never
+
+import anyio
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    EmptyResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from pegboard.core.ask import Ask, Declined, Failed, Method, NotOffered, Told
+from pegboard.core.tool import Json, JsonObject
+from pegboard.core.view import View
+from pegboard.gateway.following import Follower
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.reading import Read
+from pegboard.ports import CannotAsk, Progress
+
+from .answered import ANSWER
+from .direct import BadCursor
+from .exchange import Exchange
+from .followers import Followers
+from .offering import Kind, Offering
+from .progress import progress_to
+from .watch import cancel_when
+from .wire import DEEPEST, is_deeper, sound_object, sound_text
+
+RESOURCE_NOT_FOUND: Final = -32002
+"""Of the handshake era. From 2026-07-28 on it is a bad parameter like any other."""
+_SHOWN: Final = 256
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+FOLLOW: Final = 5.0
+"""Seconds in which servers take the subscriptions of a stream: it is not acknowledged before, nor much later."""
+
+
+class _Declared:
+    """A client of the 2026-07-28 era: it says what it can be asked, and is asked by the result, never on the way."""
+
+    def __init__(self, can: Mapping[str, Json]) -> None:
+        self.can = can
+        self.who: Hashable = object()
+
+    def note(self, method: str, params: Mapping[str, Json]) -> None:
+        """Its answer is one message: there is no place for what is said on the way."""
+
+    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+        raise CannotAsk(METHOD_NOT_FOUND, "The client of this request cannot be asked while it waits.")
+
+
+class Library:
+    def __init__(
+        self,
+        gateway: Gateway,
+        current: Callable[[], Exchange],
+        listed: Callable[[Exchange, Kind], None],
+        ready: anyio.Event | None = None,
+    ) -> None:
+        """`listed` is told which list a client has just seen; until `ready`, every request waits."""
+        self.offering: Final = Offering(gateway.board)
+        self.followers: Final = Followers(gateway.following)
+        self._ready = ready
+        self._gateway = gateway
+        self._current = current
+        self._listed = listed
+
+    def serve(self, server: Server[Any]) -> None:
+        paged = PaginatedRequestParams
+        server.add_request_handler("prompts/list", paged, self._list_prompts)
+        server.add_request_handler("resources/list", paged, self._list_resources)
+        server.add_request_handler("resources/templates/list", paged, self._list_templates)
+        server.add_request_handler("resources/read", ReadResourceRequestParams, self._read)
+        server.add_request_handler("prompts/get", GetPromptRequestParams, self._get)
+        server.add_request_handler("completion/complete", CompleteRequestParams, self._complete)
+        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
+        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
+
+    async def _list_prompts(self, ctx: Context, params: PaginatedRequestParams) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[], next_cursor=await self._page(Kind.PROMPTS, params.cursor))
+
+    async def _list_resources(self, ctx: Context, params: PaginatedRequestParams) -> ListResourcesResult:
+        return ListResourcesResult(resources=[], next_cursor=await self._page(Kind.RESOURCES, params.cursor))
+
+    async def _list_templates(self, ctx: Context, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
+        following = await self._page(Kind.TEMPLATES, params.cursor)
+        return ListResourceTemplatesResult(resource_templates=[], next_cursor=following)
+
+    async def _page(self, kind: Kind, cursor: str | None) -> str | None:
+        await self._settled()
+        exchange = self._current()
+        page = self.offering.sheets(exchange.view)[kind].page(cursor)
+        if isinstance(page, BadCursor):
+            raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
+        self._listed(exchange, kind)
+        ANSWER.get().result = {kind.value: list(page.entries)}
+        return page.next
+
+    async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        result = await self._asked(ctx, Method.READ)
+        if is_modern(ctx) and result.get("resultType") != "input_required":
+            # Who may read it is decided here for each caller, so no cache may share it between them.
+            result = {"ttlMs": 0, **result, "cacheScope": "private"}
+        ANSWER.get().result = result
+        return ReadResourceResult(contents=[])
+
+    async def _get(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        ANSWER.get().result = await self._asked(ctx, Method.GET)
+        return GetPromptResult(messages=[])
+
+    async def _complete(self, ctx: Context, params: CompleteRequestParams) -> CompleteResult:
+        ANSWER.get().result = await self._asked(ctx, Method.COMPLETE)
+        return CompleteResult(completion=Completion(values=[]))
+
+    async def _subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
+        await self._settled()
+        exchange, key = self._current(), connection_of(ctx, self._current())
+        result_of(await self.followers.of(key).follow(params.uri, exchange.view), Method.READ, ctx)
+        # The SDK ends what it keeps for a connection, over every transport; nothing of ours outlives it.
+        connection = ctx.session._connection
+        if connection.state.setdefault("pegboard.followed", key) == key:
+            connection.exit_stack.callback(self.followers.forget, key)
+        return EmptyResult()
+
+    async def _unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        self.followers.of(connection_of(ctx, self._current())).unfollow(params.uri)
+        return EmptyResult()
+
+    async def _asked(self, ctx: Context, method: Method) -> JsonObject:
+        await self._settled()
+        exchange = self._current()
+        ask = Ask(method, dict(ctx.params or {}), exchange.headers)
+        peer = _Declared(_capabilities(ctx)) if is_modern(ctx) else None
+
+        async def carry(progress: Progress | None = None) -> Read:
+            return await self._gateway.reading.ask(ask, exchange.view, progress, peer)
+
+        if ctx.meta is None or "progress_token" not in ctx.meta:
+            return result_of(await _while_there(exchange, carry), method, ctx)
+        async with progress_to(ctx.session.report_progress) as progress:
+            read = await _while_there(exchange, lambda: carry(progress))
+        return result_of(read, method, ctx)
+
+    async def _settled(self) -> None:
+        if self._ready is not None:
+            await self._ready.wait()
+
+
+async def _while_there(exchange: Exchange, carry: Callable[[], Awaitable[Read]]) -> Read:
+    """A client that hung up has given up its question: no later request can ask for the answer."""
+    if exchange.gone is None:
+        return await carry()
+    read: Read = Failed("the client has gone")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(cancel_when, exchange.gone, tasks.cancel_scope, name="client")
+        read = await carry()
+        tasks.cancel_scope.cancel()
+    return read
+
+
+def result_of(read: Read, method: Method, ctx: Context) -> JsonObject:
+    """Raises the protocol's error for everything that is no result."""
+    match read:
+        case Told(result):
+            if result.get("resultType") == "input_required" and not is_modern(ctx):
+                why = "The server asks for further input before it answers, and this version of the protocol cannot."
+                raise MCPError(INTERNAL_ERROR, why)
+            if is_deeper(result, DEEPEST):
+                raise MCPError(INTERNAL_ERROR, f"The server's answer is nested more than {DEEPEST} levels deep.")
+            return sound_object(result)
+        case Declined(code, message, data):
+            raise MCPError(code, sound_text(message), data)
+        case Failed(why):
+            raise MCPError(INTERNAL_ERROR, sound_text(f"{method.value} failed: {why.rstrip('.')}."))
+        case NotOffered(key):
+            raise _not_offered(key, method, ctx)
+        case _:
+            assert_never(read)
+
+
+def _not_offered(key: str, method: Method, ctx: Context) -> MCPError:
+    shown = sound_text(key if len(key) <= _SHOWN else key[:_SHOWN] + "…")
+    if method is not Method.READ:
+        return MCPError(INVALID_PARAMS, f"There is nothing called {shown!r} here. List again to see what there is.")
+    code = INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND
+    told = f"There is no resource {shown!r} here. List the resources to see what there is."
+    return MCPError(code, told, {"uri": sound_text(key)})
+
+
+def connection_of(ctx: Context, exchange: Exchange) -> str:
+    """What tells one connection of the handshake era from another: over HTTP its session."""
+    return exchange.session or f"connection {id(ctx.session._connection)}"
+
+
+def is_modern(ctx: Context) -> bool:
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def _capabilities(ctx: Context) -> Mapping[str, Json]:
+    meta = (ctx.params or {}).get("_meta")
+    told = meta.get(CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None
+    return told if isinstance(told, dict) else {}
+
+
+async def followed(follower: Follower, uris: list[str] | None, view: View) -> list[str] | None:
+    """Those of the resources that are followed from now on. A server that does not answer in time is left out."""
+    taken: set[str] = set()
+
+    async def follow(uri: str) -> None:
+        if isinstance(await follower.follow(uri, view), Told):
+            taken.add(uri)
+
+    with anyio.move_on_after(FOLLOW):
+        async with anyio.create_task_group() as tasks:
+            for uri in dict.fromkeys(uris or ()):
+                tasks.start_soon(follow, uri, name="following")
+    return [uri for uri in dict.fromkeys(uris or ()) if uri in taken] or None
