@@ -336,7 +336,7 @@ def test_names_are_held_for_each_view_by_itself() -> None:
 
 
 def test_a_server_that_lists_other_names_each_time_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module, "RETIRED_NAMES", 100)
+    monkeypatch.setattr("pegboard.gateway.held.RETIRED_NAMES", 100)
     board = hung(up(GITHUB, "tool_0"))
     for n in range(1000):
         board.hang(up(GITHUB, f"tool_{n}"))

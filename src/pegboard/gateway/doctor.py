@@ -2,15 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import ServerKey, Source
+from pegboard.core.offer import NOTHING
+from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.server import DeclaredAt, InstalledBy
 from pegboard.core.status import Status
 from pegboard.core.vain import in_vain
 from pegboard.core.view import View
 
 from .board import Board
+
+MOST_DOUBLES: Final = 10
+"""Two servers that share everything would fill the page; the first ones tell enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +30,14 @@ class Finding:
 
 
 def diagnose(board: Board) -> tuple[Finding, ...]:
-    return (*_notices(board), *_servers(board), *_selection(board), *_limits(board), *_waiting(board))
+    return (
+        *_notices(board),
+        *_servers(board),
+        *_selection(board),
+        *_limits(board),
+        *_waiting(board),
+        *_offers(board),
+    )
 
 
 def _notices(board: Board) -> Iterator[Finding]:
@@ -98,3 +111,21 @@ def _waiting(board: Board) -> Iterator[Finding]:
             f"pegboard tools approve {first}",
             grave=False,
         )
+
+
+def _offers(board: Board) -> Iterator[Finding]:
+    for double in board.offered(View()).doubles[:MOST_DOUBLES]:
+        sources = " and ".join(map(str, double.sources))
+        yield Finding(
+            double.uri,
+            f"{sources} offer the resource {double.uri!r}; {double.sources[0]} answers for it.",
+            "Switch one of them off, or narrow a request to the one that is meant.",
+            grave=False,
+        )
+    for source, opening in openings(board.catalogue, board.policy, View()).items():
+        match opening:
+            case Withheld(Unreviewed()) if board.catalogue.listings[source].offers != NOTHING:
+                told = why_not(source, opening) or ""
+                yield Finding(str(source), told, f"Set trust: baseline for {source}, if you trust it.", grave=False)
+            case _:
+                pass

@@ -1,7 +1,7 @@
 """Resources that clients follow: one subscription at the source for each, however many clients follow it."""
 
 import logging
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
@@ -103,6 +103,11 @@ class Following:
         self._reading = reading
         self._followed: dict[Key, _Followed] = {}
         self._differ = Listener()
+
+    @property
+    def followed(self) -> Sequence[Key]:
+        """What is followed now, or was until a moment ago."""
+        return tuple(self._followed)
 
     @contextmanager
     def follower(self) -> Iterator[Follower]:

@@ -176,7 +176,10 @@ async def test_a_stream_of_changes_ends_in_order_when_the_server_goes_away() -> 
                 Client(gateway.server, mode=MODERN) as client,
                 client.listen(tools_list_changed=True, prompts_list_changed=True) as subscription,
             ):
-                assert subscription.honored.model_dump(exclude_none=True) == {"tools_list_changed": True}
+                assert subscription.honored.model_dump(exclude_none=True) == {
+                    "tools_list_changed": True,
+                    "prompts_list_changed": True,
+                }
                 gateway.ending.set()
                 assert [event async for event in subscription] == []
 

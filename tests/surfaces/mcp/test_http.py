@@ -364,6 +364,9 @@ async def test_what_the_gateway_says_of_itself_is_the_same_in_both_eras() -> Non
                     assert client.server_capabilities.model_dump(exclude_none=True) == {
                         "logging": {},
                         "tools": {"list_changed": True},
+                        "prompts": {"list_changed": True},
+                        "resources": {"list_changed": True, "subscribe": True},
+                        "completions": {},
                     }
                     assert "ask the user" in (client.instructions or "")
 

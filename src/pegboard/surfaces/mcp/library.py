@@ -1,6 +1,7 @@
 """The requests about what servers offer beside tools: lists, reads, prompts, completions and subscriptions."""
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
 
 import anyio
@@ -8,10 +9,8 @@ from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    METHOD_NOT_FOUND,
     CompleteRequestParams,
     CompleteResult,
     Completion,
@@ -30,19 +29,20 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard.core.ask import Ask, Declined, Failed, Method, NotOffered, Told
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.following import Follower
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.reading import Read
-from pegboard.ports import CannotAsk, Progress
 
 from .answered import ANSWER
 from .direct import BadCursor
 from .exchange import Exchange
 from .followers import Followers
+from .levels import NO_LOGS
 from .offering import Kind, Offering
-from .progress import progress_to
+from .progress import progress_by, words
+from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
 from .wire import DEEPEST, is_deeper, sound_object, sound_text
 
@@ -53,20 +53,6 @@ _SHOWN: Final = 256
 Context: TypeAlias = ServerRequestContext[Any, Any]
 FOLLOW: Final = 5.0
 """Seconds in which servers take the subscriptions of a stream: it is not acknowledged before, nor much later."""
-
-
-class _Declared:
-    """A client of the 2026-07-28 era: it says what it can be asked, and is asked by the result, never on the way."""
-
-    def __init__(self, can: Mapping[str, Json]) -> None:
-        self.can = can
-        self.who: Hashable = object()
-
-    def note(self, method: str, params: Mapping[str, Json]) -> None:
-        """Its answer is one message: there is no place for what is said on the way."""
-
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
-        raise CannotAsk(METHOD_NOT_FOUND, "The client of this request cannot be asked while it waits.")
 
 
 class Library:
@@ -150,16 +136,22 @@ class Library:
         await self._settled()
         exchange = self._current()
         ask = Ask(method, dict(ctx.params or {}), exchange.headers)
-        peer = _Declared(_capabilities(ctx)) if is_modern(ctx) else None
-
-        async def carry(progress: Progress | None = None) -> Read:
-            return await self._gateway.reading.ask(ask, exchange.view, progress, peer)
-
-        if ctx.meta is None or "progress_token" not in ctx.meta:
-            return result_of(await _while_there(exchange, carry), method, ctx)
-        async with progress_to(ctx.session.report_progress) as progress:
-            read = await _while_there(exchange, lambda: carry(progress))
+        modern = is_modern(ctx)
+        assert ctx.request_id is not None
+        async with words() as say:
+            peer = SessionPeer(
+                ctx.session, ctx.request_id, say, capabilities_of(ctx.session), self._who(exchange, modern), NO_LOGS
+            )
+            wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
+            progress = progress_by(say, ctx.session.report_progress) if wants_progress else None
+            read = await _while_there(exchange, partial(self._gateway.reading.ask, ask, exchange.view, progress, peer))
         return result_of(read, method, ctx)
+
+    def _who(self, exchange: Exchange, modern: bool) -> Hashable:
+        """A pipe has one client; over HTTP it has a session, or nothing tells two requests' clients apart."""
+        if exchange.gone is None:
+            return self
+        return object() if modern or exchange.session is None else exchange.session
 
     async def _settled(self) -> None:
         if self._ready is not None:
@@ -214,12 +206,6 @@ def connection_of(ctx: Context, exchange: Exchange) -> str:
 
 def is_modern(ctx: Context) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def _capabilities(ctx: Context) -> Mapping[str, Json]:
-    meta = (ctx.params or {}).get("_meta")
-    told = meta.get(CLIENT_CAPABILITIES_META_KEY) if isinstance(meta, Mapping) else None
-    return told if isinstance(told, dict) else {}
 
 
 async def followed(follower: Follower, uris: list[str] | None, view: View) -> list[str] | None:
