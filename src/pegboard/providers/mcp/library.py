@@ -21,7 +21,7 @@ from pegboard.core.server import Timeouts
 from pegboard.core.tool import JsonObject
 from pegboard.ports import Peer, Progress, Updated
 
-from .answers import erased, problem_with
+from .answers import Unsendable, encoded, erased
 from .beside import META, meta_of
 from .connection import Bell, Connection
 from .in_flight import Deadline
@@ -100,7 +100,9 @@ class ServerLibrary:
         connection = self._connection
         if connection is None or connection.loss.why is not None:
             return Failed(self._absence())
-        if (problem := problem_with(directed.params)) is not None:
+        try:
+            encoded(directed.params)  # what cannot be sent would cost the SDK the connection
+        except Unsendable as problem:
             return Failed(f"{self._source} was not asked: {problem}")
         method, params = directed.method.value, _params(directed.params, connection, peer)
         named = params.get(NAME_BEARING_METHODS.get(method, ""))
