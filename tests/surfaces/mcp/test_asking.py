@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp import MCPError
+from mcp import Client, MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 from tests.surfaces.mcp.inquiry import Person, complaint, inquiry, said
@@ -241,3 +241,23 @@ async def test_what_a_client_says_beside_a_call_reaches_the_server_but_not_what_
         told = said(await calls.call_tool("told", meta=meta))
         assert told["meta"] == {"example.org/trace": {"größe": [None]}}
         assert "pegboard" not in json.dumps(told["meta"])
+
+
+@pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
+@pytest.mark.parametrize("mode", MODES)
+async def test_over_http_two_clients_at_one_server_are_each_asked_for_their_own(mode: str) -> None:
+    async with inquiry("http", "http", LEGACY) as place:
+        one, other = Person(colour="teal", pause=0.2), Person(colour="ochre", pause=0.2)
+        answers: dict[str, Any] = {}
+
+        async def ask(person: Person, calls: Client) -> None:
+            answers[person.colour] = said(await calls.call_tool("ask_twice"))
+
+        clients = [(person, await place.client(mode, person)) for person in (one, other)]
+        async with anyio.create_task_group() as tasks:
+            for person, calls in clients:
+                tasks.start_soon(ask, person, calls)
+        assert answers == {
+            colour: [{"action": "accept", "content": {"colour": colour}}] * 2 for colour in ("teal", "ochre")
+        }
+        assert one.asked == other.asked == ["Which colour?", "And which size?"]
