@@ -42,6 +42,7 @@ pytestmark = [
 PATIENCE = 60
 CALLS = 10_000
 RESTARTS = 100
+ABANDONED = 100
 CLIENTS = 5
 """For each era and each server."""
 SLACK_OBJECTS = CALLS // 4
@@ -49,7 +50,7 @@ SLACK_OBJECTS = CALLS // 4
 SLACK_BYTES = 30_000_000
 MOST_THREADS = 64
 """The main one, the store's pool and the loop's pool of workers, both bounded."""
-SERVERS = {name: ServerKey(ToolsetId(name), ServerId(name)) for name in ("pipe", "web")}
+SERVERS = {name: ServerKey(ToolsetId(name), ServerId(name)) for name in ("pipe", "web", "hung")}
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,12 @@ def objects() -> int:
 async def listening(folder: Path, web: int) -> AsyncIterator[tuple[House, Endpoint]]:
     """The whole gateway in this process, in front of a server over stdio and one over HTTP."""
     executable, *arguments = command("crash_on_call")
+    _, hung = command("hung")
     config = folder / "pegboard.yaml"
     servers = {
         "pipe": {"command": executable, "args": arguments, "trust": "open"},
         "web": {"url": f"http://127.0.0.1:{web}/mcp", "transport": "http", "trust": "open"},
+        "hung": {"command": executable, "args": [hung, "--after-initialize"], "trust": "open"},
     }
     config.write_text(yaml.safe_dump({"servers": servers}))
     settings = load(config)
@@ -153,16 +156,34 @@ async def call(endpoint: Endpoint, times: int) -> None:
         await client.close()
 
 
+async def abandon(endpoint: Endpoint, times: int) -> None:
+    """Calls that no server answers, given up by hanging up; another call shows each time that the gateway goes on."""
+    for number in range(times):
+        era = list(Era)[number % 2]
+        waiting, other = Client(endpoint, era, 1, "wait"), Client(endpoint, era, 2, "pipe__echo")
+        for client in (waiting, other):
+            await client.open()
+            client.prepare(Operation.CALL, Listed((), ()), "")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(waiting.perform)
+            await other.perform()
+            tasks.cancel_scope.cancel()
+        await waiting.close()
+        await other.close()
+
+
 @pytest.mark.behaviour("supervision.nothing_left_behind", "supervision.nothing_piles_up")
-async def test_ten_thousand_calls_and_a_hundred_restarts_leave_nothing_behind(tmp_path: Path) -> None:
+async def test_ten_thousand_calls_some_given_up_and_a_hundred_restarts_leave_nothing_behind(tmp_path: Path) -> None:
     port = free_port()
     async with web_server(port), listening(tmp_path, port) as (house, endpoint):
         await until(house, lambda: all(up_since(house, key) is not None for key in SERVERS.values()))
         await call(endpoint, CALLS // 5)
+        await abandon(endpoint, ABANDONED // 10)
         await restart(house, RESTARTS // 10)
         before, kept, memory = held(), objects(), psutil.Process().memory_info().rss
 
         await call(endpoint, CALLS)
+        await abandon(endpoint, ABANDONED)
         await restart(house, RESTARTS)
 
         assert await settles(before) == before
