@@ -4,13 +4,18 @@ import anyio
 import httpx2
 import pytest
 from mcp import Client, MCPError
+from mcp.client.session import ClientRequestContext
 from mcp_types import (
     BlobResourceContents,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
     PromptReference,
     ResourceTemplateReference,
     TextContent,
     TextResourceContents,
 )
+from tests.servers.everything.offers import IN_CONTEXT
 from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served
 from tests.surfaces.mcp.raw import ACCEPT, handshake
@@ -308,3 +313,22 @@ async def test_a_server_that_dies_over_a_read_fails_it_and_leaves_the_others() -
                 await client.read_resource("shelf://die")
             assert failed.value.error.code == -32603
             assert await text_at(client, "test://static-text") == "This is the content of the static text resource."
+
+
+async def fill_in(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    assert isinstance(params, ElicitRequestFormParams)
+    return ElicitResult(action="accept", content=dict.fromkeys(params.requested_schema["properties"], "a saw"))
+
+
+@pytest.mark.behaviour("offers.prompts")
+async def test_a_prompt_that_needs_input_first_gets_it_from_a_client_of_its_era() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with shelved(everything(SHELF, "stateless")) as gateway:
+            server = McpServer(gateway).server
+            async with Client(server, mode=MODERN, elicitation_callback=fill_in) as client:
+                got = await client.get_prompt(IN_CONTEXT)
+                assert isinstance(got.messages[0].content, TextContent)
+                assert "a saw" in got.messages[0].content.text
+            async with Client(server, mode=LEGACY, elicitation_callback=fill_in) as client:
+                with pytest.raises(MCPError, match="asks for further input"):
+                    await client.get_prompt(IN_CONTEXT)
