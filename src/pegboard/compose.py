@@ -177,18 +177,18 @@ def _store_url(settings: "Settings | None", directory: Path) -> str:
 
 
 def _provider_for(settings: "Settings | None", starts: Starts, sign_ins: _LateDesk) -> "ProviderFor":
-    from pegboard.config.references import expander
+    from pegboard.config.references import expander_for_callers
     from pegboard.providers.resting import Resting
 
     folder = settings.folder if settings is not None else Path.cwd()
-    expand = expander(os.environ, folder)
+    expand_for = expander_for_callers(os.environ, folder)
 
     def provider(server: "Server") -> "Provider":
         if not starts(str(server.key), server.key.server):
             return Resting(server.key)
-        from pegboard.providers.mcp import McpServer
+        from pegboard.providers.mcp import mcp_provider
 
-        return McpServer(server, expand, now, desk=sign_ins.desk)
+        return mcp_provider(server, expand_for, now, sign_ins.desk)
 
     return provider
 

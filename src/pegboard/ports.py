@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from .core.ask import Answer, Directed
 from .core.call import Admitted, CallRecord, Outcome
@@ -106,6 +106,15 @@ class Provider(Protocol):
 
     def log(self) -> Sequence[str]:
         """The last lines the source wrote, oldest first."""
+        ...
+
+
+@runtime_checkable
+class Meets(Protocol):
+    """A provider that may know its tools only when a caller lends it a name."""
+
+    def meet(self, headers: Mapping[bytes, bytes]) -> bool:
+        """A caller with these headers is here. Whether that set something going that is worth waiting for."""
         ...
 
 
@@ -261,3 +270,6 @@ class Unresolved:
 
 Expand: TypeAlias = Callable[[str], str | Unresolved]
 """Replaces `${NAME}`, `${NAME:-default}` and `${file:path}` in a text, at the moment the value is needed."""
+
+ExpandFor: TypeAlias = Callable[[Mapping[bytes, bytes]], Expand]
+"""The same in the name of a caller with these headers, which are what `${request:Header}` stands for."""

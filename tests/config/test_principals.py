@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from tests.config.loading import problems, settings
@@ -126,4 +127,22 @@ def test_a_toolset_that_is_nearly_one_of_the_file_is_told() -> None:
     text = "servers: {files: {command: x}}\nprincipals: {alice: {token: '${ALICE_TOKEN}', toolsets: [fliles]}}"
     assert [str(problem) for problem in settings(text, ENVIRON).warnings] == [
         "pegboard.yaml:2: principals.alice.toolsets[0]: this file has no toolset 'fliles'. Did you mean 'files'?"
+    ]
+
+
+@pytest.mark.behaviour("principals.the_token_stays_here")
+def test_with_callers_of_their_own_tokens_no_server_may_be_sent_their_authorization() -> None:
+    servers = """\
+        servers:
+          github:
+            url: http://h
+            headers:
+              Authorization: ${request:authorization}
+        """
+    assert settings(servers).warnings == ()
+    guarded = dedent(servers) + "principals: {alice: {token: '${ALICE_TOKEN}'}}"
+    assert problems(guarded, ENVIRON) == [
+        "pegboard.yaml:5: servers.github.headers.Authorization: with principals, the caller's Authorization is its "
+        "token for this gateway and is passed on to no server. Let callers send another header, such as "
+        "${request:X-Token}."
     ]

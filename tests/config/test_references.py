@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 
 from pegboard.config.references import (
     FORM,
+    FORM_OF_CALLERS,
     MAX_FILE_BYTES,
     FileText,
     Literal,
     Malformed,
+    OfRequest,
     Variable,
+    asked_of_callers,
     expander,
+    expander_for_callers,
     has_reference,
     is_only_references,
     literal,
@@ -174,3 +178,46 @@ def test_what_is_not_referred_to_is_taken_over_as_it_is(text: str) -> None:
 )
 def test_only_references_are_no_secret(text: str, is_only: bool) -> None:
     assert is_only_references(text) is is_only
+
+
+HEADERS = {b"x-token": b"${NAME}", b"x-empty": b"", b"x-lines": b"a\r\nb: c", b"x-umlaut": "ä".encode(), b"a": b"1"}
+MISSING = "it needs a header of your own: send {} with your request."
+BAD = "your header {} holds what cannot be passed on. Send one line of printable ASCII characters."
+
+
+@pytest.mark.behaviour("per_caller.missing_header_is_told")
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Bearer ${request:X-Token}", "Bearer ${NAME}"),
+        ("${request:x-TOKEN}-${NAME}", "${NAME}-value"),
+        ("${request:A}${request:a}", "11"),
+        ("${request:X-Empty:-guest}", "guest"),
+        ("${request:None:-guest}", "guest"),
+        ("${request:A:-guest}", "1"),
+        ("$${request:A}", "${request:A}"),
+        ("${request:X-Empty}", Unresolved(MISSING.format("X-Empty"))),
+        ("${request:X-None:-}", Unresolved(MISSING.format("X-None"))),
+        ("${request:X-Lines}", Unresolved(BAD.format("X-Lines"))),
+        ("${request:X-Umlaut}", Unresolved(BAD.format("X-Umlaut"))),
+        ("${request:No}${request:X-Lines}", Unresolved(f"{MISSING.format('No')} {BAD.format('X-Lines')}")),
+    ],
+)
+def test_a_text_is_expanded_in_the_name_of_a_caller(text: str, value: object) -> None:
+    assert expander_for_callers(ENVIRON, Path("/"))(HEADERS)(text) == value
+
+
+def test_what_callers_are_asked_for_is_known_and_shown_without_a_default() -> None:
+    text = "a ${request:X-Token} b ${request:Y:-secret} ${NAME}"
+    asked = asked_of_callers(text)
+    assert asked == (OfRequest("X-Token"), OfRequest("Y", "secret"))
+    assert [str(part) for part in asked] == ["${request:X-Token}", "${request:Y}"]
+    assert "".join(part.text if isinstance(part, Literal) else part.written for part in parts(text)) == text  # type: ignore[union-attr]
+    assert is_only_references("${request:X-Token}")
+    assert not is_only_references("${request:Y:-secret}")
+    assert asked_of_callers("${request:}") == ()
+
+
+@given(st.text(st.sampled_from("${}request:-X a_"), max_size=30))
+def test_what_the_schema_takes_of_callers_is_what_can_be_read(text: str) -> None:
+    assert (re.fullmatch(FORM_OF_CALLERS, text) is not None) == (not isinstance(parts(text), Malformed))

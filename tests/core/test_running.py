@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, board, key, server, tool, toolset
 
-from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.commands import TakeBaseline
 from pegboard.core.ids import Source, ToolId, ToolsetId
-from pegboard.core.resolve import Locked, Open
-from pegboard.core.running import first_sight, wanted
+from pegboard.core.resolve import Locked, Open, resolve
+from pegboard.core.running import first_sight, reach, wanted
 from pegboard.core.selection import Selection
-from pegboard.core.server import Trust
+from pegboard.core.server import OnDemand, Trust
 from pegboard.core.status import SwitchedOff
 from pegboard.core.view import View
 from pegboard.core.whatif import Shift, WhatIf, what_if
@@ -51,6 +51,26 @@ def test_a_server_of_another_trust_has_no_first_sight(trust: Trust) -> None:
 @pytest.mark.parametrize("health", [Starting(1, NOW), Down(NOW, "gone"), NeedsSignIn(NOW, "https://a.test"), Off()])
 def test_a_server_that_is_not_up_has_not_been_seen(health: Health) -> None:
     assert first_sight(listing(GITHUB, health), BOARD.policy) is None
+
+
+@pytest.mark.behaviour("on_demand.tools_stay_open")
+def test_a_server_that_fell_asleep_before_anybody_looked_has_been_seen_and_one_without_tools_has_not() -> None:
+    assert first_sight(listing(GITHUB, Asleep(NOW)), BOARD.policy) == first_sight(listing(), BOARD.policy)
+    assert first_sight(Listing(GITHUB, Asleep(NOW)), BOARD.policy) is None
+
+
+@pytest.mark.behaviour("on_demand.tools_stay_open")
+def test_the_tools_of_a_server_that_sleeps_are_open() -> None:
+    asleep = BOARD.with_health(GITHUB, Asleep(NOW))
+    before, after = (resolve(wall.catalogue, wall.policy, View(ME)) for wall in (BOARD, asleep))
+    assert after.verdicts[READ.id] == Open(READ)
+    assert after == before
+
+
+def test_a_server_is_made_anew_when_it_is_to_start_otherwise_and_not_for_another_trust() -> None:
+    one = server(GITHUB)
+    assert reach(one) == reach(server(GITHUB, trust=Trust.OPEN))
+    assert reach(one) != reach(server(GITHUB, starts=OnDemand()))
 
 
 def test_nothing_else_has_a_first_sight() -> None:

@@ -11,7 +11,7 @@ from tests.rest.desk import ABOUT, GITHUB, NOTES, TOOLS, Desk, at_desk, problem
 from tests.support.doubles import SINCE, STARTING, MemoryStore
 from tests.support.house import PATIENCE, declared, declaring
 
-from pegboard.core.catalogue import Down, Flaw, NeedsSignIn, Starting
+from pegboard.core.catalogue import Asleep, Down, Flaw, NeedsSignIn, Starting
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, InstalledBy, OnlyTools, Stdio, Timeouts, Trust
@@ -59,6 +59,7 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
                 "lastLines": ["first", "last"],
             },
         ),
+        (Asleep(SINCE), {"state": "asleep", "since": SINCE.isoformat(), "sentence": "asleep; a call wakes it"}),
         (
             NeedsSignIn(SINCE, "https://sign.example"),
             {

@@ -11,12 +11,14 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Switch, Switchable
 from pegboard.core.server import (
     AllButTools,
+    Always,
     DeclaredAt,
     EveryTool,
     Http,
     InstalledBy,
     NoOAuth,
     OAuth,
+    OnDemand,
     OnlyTools,
     Origin,
     Server,
@@ -83,6 +85,7 @@ servers = st.builds(
     limits,
     timeouts,
     st.booleans(),
+    st.just(Always()) | st.builds(OnDemand, seconds),
 )
 switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
 switches = st.builds(Switch, st.booleans(), principals, times, texts)

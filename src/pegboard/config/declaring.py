@@ -16,14 +16,17 @@ from pegboard.core.running import wanted
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
 from pegboard.core.server import (
     AllButTools,
+    Always,
     Connection,
     DeclaredAt,
     EveryTool,
     Http,
     NoOAuth,
     OAuth,
+    OnDemand,
     OnlyTools,
     Server,
+    Starts,
     Stdio,
     Timeouts,
     ToolLimit,
@@ -98,6 +101,7 @@ def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Serve
         trust=values.value(keys.TRUST, Trust.BASELINE),
         limit=_limit(values, key, tell),
         timeouts=_timeouts(values.get(keys.TIMEOUTS)),
+        starts=_starts(values, tell),
     )
 
 
@@ -186,6 +190,17 @@ def _timeouts(said: Placed[Values] | None) -> Timeouts:
         call=said.value.value(keys.CALL, usual.call),
         stop=said.value.value(keys.STOP, usual.stop),
     )
+
+
+def _starts(values: Values, tell: Telling) -> Starts:
+    usual: Starts = Always()
+    said, idle = values.value(keys.STARTS, usual), values.get(keys.IDLE_STOP)
+    if idle is None:
+        return said
+    if isinstance(said, OnDemand):
+        return OnDemand(idle.value)
+    tell.wrong(idle.line, idle.at, "this goes only with start: on_demand. Write that too, or remove this.")
+    return said
 
 
 def _plain(values: Values, key: Key[Mapping[str, Placed[str]]]) -> Mapping[str, str]:

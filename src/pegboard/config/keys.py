@@ -1,9 +1,10 @@
 """Every key of pegboard.yaml: its shape and its meaning. The loader, the JSON Schema and the docs' test read this."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pegboard.core.ids import ID_RULE, RESERVED
-from pegboard.core.server import Timeouts, Transport, Trust
+from pegboard.core.server import Always, OnDemand, Starts, Timeouts, Transport, Trust
 
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
@@ -51,6 +52,7 @@ _ORIGIN: Final = Form(
     "write an origin without a path, as a browser sends it: https://example.org, or http://localhost:*",
 )
 
+_STARTS: Final[Mapping[str, Starts]] = {"always": Always(), "on_demand": OnDemand()}
 _TOOL_NAMES: Final = ListOf(Text(_FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
 _TOOLS: Final = ListOf(Text(_TOOL, as_written=True), or_commas=True, nothing_is_empty=False)
 _TOOLSETS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
@@ -96,8 +98,9 @@ TRANSPORT: Final = Key(
 )
 HEADERS: Final = Key(
     "headers",
-    MapOf(_HEADER, Text(_HEADER_VALUE, holds_references=True, as_written=True, is_secret=True)),
-    "HTTP headers for every request to the server. Keep secrets out of the file by references: Bearer ${NAME}.",
+    MapOf(_HEADER, Text(_HEADER_VALUE, holds_references=True, of_caller=True, as_written=True, is_secret=True)),
+    "HTTP headers for every request to the server. Keep secrets out of the file by references: Bearer ${NAME}. "
+    "${request:X-Token} stands for the header X-Token of each caller's own request.",
 )
 _SCOPES: Final = ListOf(Text(Form(r"[!#-\[\]-~]+", "a scope is one word")), or_commas=True)
 _CLIENT_URL: Final = Form(
@@ -152,6 +155,19 @@ TRUST: Final = Key(
     Trust.BASELINE.value,
 )
 
+STARTS: Final = Key[Starts](
+    "start",
+    Choice(_STARTS),
+    "When the server is started: always (with the gateway) or on_demand (once to learn its tools, and then by a call).",
+    "always",
+)
+IDLE_STOP: Final = Key(
+    "idle_stop",
+    Seconds(),
+    "With start: on_demand, how long nobody must have called before the server is stopped: seconds, or a text such as "
+    "90s or 10m.",
+    OnDemand().idle,
+)
 START: Final = Key("start", Seconds(), "Until the server has started and listed its tools.", Timeouts().start)
 CALL: Final = Key("call", Seconds(), "Until one call is answered.", Timeouts().call)
 STOP: Final = Key("stop", Seconds(), "Until a program that was asked to stop is killed.", Timeouts().stop)
@@ -167,6 +183,7 @@ SERVER: Final = Section(
         *(COMMAND, ARGS, ENV, CWD),
         *(URL, TRANSPORT, HEADERS, OAUTH),
         *(TOOLSET, ENABLED, ENABLED_TOOLS, DISABLED_TOOLS, TRUST, TIMEOUTS),
+        *(STARTS, IDLE_STOP),
     ),
     exactly_one=("command", "url"),
     at_most_one=("enabled_tools", "disabled_tools"),

@@ -14,7 +14,7 @@ from pegboard.ports import Unresolved
 from . import keys
 from .declaring import Place
 from .problem import Problem
-from .references import expander
+from .references import asked_of_callers, expander
 from .section import Values
 from .shape import Placed, Telling
 
@@ -32,6 +32,8 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
     said = values.value(keys.PRINCIPALS, {})
     principals = {PrincipalId(name): _principal(name, one, place) for name, one in said.items()}
     _check_apart(principals, said, tell)
+    if principals:
+        _check_tokens_stay(values, tell)
     return replace(board, principals=principals, grants={**board.grants, **_grants(values, said, tell)})
 
 
@@ -73,6 +75,18 @@ def _check_apart(
             if (owner := owners.setdefault(digest, id)) != id:
                 told = f"this is the token of {owner!r} too, so that nobody could tell them apart. Give each its own."
                 tell.wrong(said[id].line, said[id].at, told)
+
+
+def _check_tokens_stay(values: Values, tell: Telling) -> None:
+    """What a caller sends to come in is for the gateway alone: a server that got it could call in the caller's name."""
+    for server in values.value(keys.SERVERS, {}).values():
+        for text in server.value.value(keys.HEADERS, {}).values():
+            if any(asked.header.lower() == "authorization" for asked in asked_of_callers(text.value)):
+                told = (
+                    "with principals, the caller's Authorization is its token for this gateway and is passed on to no "
+                    "server. Let callers send another header, such as ${request:X-Token}."
+                )
+                tell.wrong(text.line, text.at, told)
 
 
 def _grants(

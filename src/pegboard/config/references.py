@@ -1,5 +1,7 @@
 """References in texts: `${NAME}`, `${NAME:-default}` and `${file:path}`; `$${` stands for a plain `${`.
 
+Where callers have a say, `${request:Header}` stands for a header of their own.
+
 A value keeps its references as they were written, wherever it goes, until the moment it is used.
 """
 
@@ -8,22 +10,33 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
-from pegboard.ports import Expand, Unresolved
+from pegboard.ports import Expand, ExpandFor, Unresolved
 
 MAX_FILE_BYTES: Final = 65_536
+_NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
+_SENDABLE: Final = re.compile(rb"[\x20-\x7e]{1,8192}")
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE: Final = re.compile(rf"({_NAME})(?::-(.*))?", re.DOTALL)
 
-FORM: Final = (
-    r"(?:\$\$\{"
-    rf"|\$\{{(?:{_NAME}(?::-(?:(?!\$\{{)[^}}])*)?|file:\s*[^}}\s][^}}]*)\}}"
-    r"|\$(?!\$?\{)"
-    r"|[^$])*"
-)
+_HEADER: Final = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+_OF_REQUEST: Final = re.compile(rf"request:({_HEADER})(?::-(.*))?", re.DOTALL)
+_DEFAULT: Final = r"(?::-(?:(?!\$\{)[^}])*)?"
+
+
+def _form(*kinds: str) -> str:
+    return rf"(?:\$\$\{{|\$\{{(?:{'|'.join(kinds)})\}}|\$(?!\$?\{{)|[^$])*"
+
+
+_KINDS: Final = (rf"{_NAME}{_DEFAULT}", r"file:\s*[^}\s][^}]*")
+FORM: Final = _form(*_KINDS)
 """Every text whose references are well formed, as a regular expression that editors understand too."""
+
+FORM_OF_CALLERS: Final = _form(*_KINDS, rf"request:{_HEADER}{_DEFAULT}")
+"""The same where a reference may stand for what a caller sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,22 @@ class FileText:
         return str(self)
 
 
-Part: TypeAlias = Literal | Variable | FileText
+@dataclass(frozen=True, slots=True)
+class OfRequest:
+    """A header of the caller's own request: every caller has its own."""
+
+    header: str
+    default: str | None = None
+
+    def __str__(self) -> str:
+        return f"${{request:{self.header}}}"
+
+    @property
+    def written(self) -> str:
+        return str(self) if self.default is None else f"${{request:{self.header}:-{self.default}}}"
+
+
+Part: TypeAlias = Literal | Variable | FileText | OfRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +115,9 @@ def parts(text: str) -> tuple[Part, ...] | Malformed:
     return tuple(found)
 
 
-def _reference(inside: str) -> Variable | FileText | None:
+def _reference(inside: str) -> Variable | FileText | OfRequest | None:
+    if (asked := _OF_REQUEST.fullmatch(inside)) is not None and "${" not in inside:
+        return OfRequest(asked.group(1), asked.group(2))
     if inside.startswith("file:"):
         path = inside.removeprefix("file:").strip()
         return FileText(path) if path else None
@@ -106,7 +136,20 @@ def is_only_references(text: str) -> bool:
     """Nothing of it is written out, so that showing it shows no secret. A default is written out."""
     split = parts(text)
     return isinstance(split, tuple) and all(
-        (isinstance(part, Variable) and not part.default) or isinstance(part, FileText) for part in split
+        (isinstance(part, Variable | OfRequest) and not part.default) or isinstance(part, FileText) for part in split
+    )
+
+
+def asked_of_callers(text: str) -> tuple[OfRequest, ...]:
+    """What of a text each caller must send itself."""
+    split = parts(text)
+    return tuple(part for part in split if isinstance(part, OfRequest)) if isinstance(split, tuple) else ()
+
+
+def not_here(asked: OfRequest) -> str:
+    return (
+        f"{asked} stands for a header of each caller's own request, and this is shared by all callers. "
+        "Use it under headers of a server with a url, or write ${NAME} for one value for all."
     )
 
 
@@ -115,29 +158,54 @@ def literal(text: str) -> str:
     return text.replace("${", "$${")
 
 
-def expander(environ: Mapping[str, str], folder: Path) -> Expand:
-    """Paths are taken from `folder`, the one of the file that holds the references."""
+def expander(environ: Mapping[str, str], folder: Path, headers: Mapping[bytes, bytes] = _NO_HEADERS) -> Expand:
+    """Paths are taken from `folder`, the one of the file that holds the references; `headers` are a caller's own."""
 
     def expand(text: str) -> str | Unresolved:
         split = parts(text)
         if isinstance(split, Malformed):
             return Unresolved(split.why)
-        values = [_resolved(part, environ, folder) for part in split]
+        values = [
+            _sent(part, headers) if isinstance(part, OfRequest) else _resolved(part, environ, folder) for part in split
+        ]
         missing = [value.why for value in values if isinstance(value, Unresolved)]
         return Unresolved(" ".join(missing)) if missing else "".join(str(value) for value in values)
 
     return expand
 
 
+def expander_for_callers(environ: Mapping[str, str], folder: Path) -> ExpandFor:
+    """The same in the name of a caller, by the headers that it sends."""
+
+    def expand_for(headers: Mapping[bytes, bytes]) -> Expand:
+        return expander(environ, folder, headers)
+
+    return expand_for
+
+
+def _sent(part: OfRequest, headers: Mapping[bytes, bytes]) -> str | Unresolved:
+    """Never empty: a server would take an empty credential for none, and may let in whoever has none."""
+    value = headers.get(part.header.lower().encode(), b"")
+    if not value:
+        if part.default:
+            return part.default
+        return Unresolved(f"it needs a header of your own: send {part.header} with your request.")
+    if _SENDABLE.fullmatch(value) is None:
+        return Unresolved(
+            f"your header {part.header} holds what cannot be passed on. Send one line of printable ASCII characters."
+        )
+    return value.decode("ascii")
+
+
 def unresolved(text: str, environ: Mapping[str, str], folder: Path) -> Iterator[Unresolved]:
-    """Each reference of a well formed text that stands for nothing now."""
+    """Each reference of a well formed text that stands for nothing now. What callers send is known when they do."""
     split = parts(text)
     for part in () if isinstance(split, Malformed) else split:
-        if isinstance(value := _resolved(part, environ, folder), Unresolved):
+        if not isinstance(part, OfRequest) and isinstance(value := _resolved(part, environ, folder), Unresolved):
             yield value
 
 
-def _resolved(part: Part, environ: Mapping[str, str], folder: Path) -> str | Unresolved:
+def _resolved(part: Literal | Variable | FileText, environ: Mapping[str, str], folder: Path) -> str | Unresolved:
     match part:
         case Literal(text):
             return text
@@ -206,6 +274,8 @@ def _why_not(text: str) -> str:
         return f"a default cannot hold another reference. {_FORMS}"
     if colon and scheme == "env" and re.fullmatch(_NAME, name):
         return f"${{env:{name}}} is how some editors write it. Write ${{{name}}}."
+    if colon and scheme == "request":
+        return "a header of the caller's request is written ${request:X-Name}, with letters, digits, '-' and '_'."
     if colon and scheme == "input":
         return f"there is nobody here to ask for an input. Set a variable and refer to it. {_FORMS}"
     named = re.match(_NAME, inside)

@@ -90,6 +90,8 @@ class Text:
 
     form: Form = ANY_TEXT
     holds_references: bool = False
+    of_caller: bool = False
+    """Whether a reference may stand for a header of the caller's own request."""
     as_written: bool = False
     is_secret: bool = False
 
@@ -102,6 +104,8 @@ class Text:
             return tell.wrong(node.line, at, "this text holds a NUL character or half a character. Remove it.")
         if self.holds_references and isinstance(split := references.parts(node.text), references.Malformed):
             return tell.wrong(node.line, at, split.why)
+        if self.holds_references and not self.of_caller and (asked := references.asked_of_callers(node.text)):
+            return tell.wrong(node.line, at, references.not_here(asked[0]))
         if (misfit := self.form.misfit(node.text)) is not None:
             named = "" if self.is_secret else f"{_short(node.text)} does not fit: "
             return tell.wrong(node.line, at, f"{named}{misfit}.")
@@ -111,7 +115,8 @@ class Text:
         types: JsonObject = {"type": ["string", "number", "boolean"] if self.as_written else "string"}
         rules = [] if self.form is ANY_TEXT else [self.form.schema()]
         if self.holds_references:
-            rules.append({"pattern": f"^{references.FORM}$"})
+            form = references.FORM_OF_CALLERS if self.of_caller else references.FORM
+            rules.append({"pattern": f"^{form}$"})
         return {**types, **rules[0]} if len(rules) == 1 else {**types, "allOf": [*rules]} if rules else types
 
 

@@ -41,11 +41,20 @@ class NeedsSignIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Asleep:
+    """Not connected, because nobody needs it now: its tools stay open, and a call wakes it."""
+
+    since: datetime
+    why: str = "a call wakes it"
+    """What it waits for: for operators."""
+
+
+@dataclass(frozen=True, slots=True)
 class Off:
     """Not started, because it is switched off."""
 
 
-Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Off
+Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Asleep | Off
 
 
 @dataclass(frozen=True, slots=True)

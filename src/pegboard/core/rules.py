@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeAlias, assert_never
 
-from .catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from .catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
 from .ids import ServerKey, Source, ToolId, ToolsetKey
 from .pattern import Pattern, fits, pattern
 from .policy import Policy
@@ -100,7 +100,7 @@ def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | N
 
 def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
     match health:
-        case Up():
+        case Up() | Asleep():
             return None
         case Starting() | Down() | NeedsSignIn() | Off():
             return Unavailable(tool.id.source, health)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from .catalogue import Listing, Up
+from .catalogue import Asleep, Listing, Up
 from .commands import TakeBaseline
 from .ids import ServerKey
 from .policy import Policy
 from .rules import owner_off
 from .scan import is_poisoned, scan, strangers
-from .server import Server, Trust
+from .server import Connection, Server, Starts, Timeouts, Trust
 from .tool import Tool
 
 
@@ -21,15 +21,25 @@ def wanted(policy: Policy) -> Mapping[ServerKey, Server]:
     }
 
 
+def reach(server: Server) -> tuple[Connection, Timeouts, Starts]:
+    """All that a provider is made from: another trust, or a line further down in the file, restarts nothing."""
+    return server.connection, server.timeouts, server.starts
+
+
 def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
     """Whether this is the first answer of a server whose trust is baseline."""
     key = listing.source
-    if not isinstance(key, ServerKey) or not isinstance(listing.health, Up):
+    if not isinstance(key, ServerKey) or not _has_answered(listing):
         return False
     server = policy.servers.get(key)
     if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
         return False
     return key not in policy.decided.baselined
+
+
+def _has_answered(listing: Listing) -> bool:
+    """A server may have fallen asleep before anybody looked; without tools it may never have been asked."""
+    return isinstance(listing.health, Up) or (isinstance(listing.health, Asleep) and bool(listing.tools))
 
 
 def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:

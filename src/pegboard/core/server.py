@@ -93,6 +93,21 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
+class Always:
+    """Started with the gateway and kept running."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemand:
+    """Started by whoever calls it, and stopped when nobody has for so many seconds."""
+
+    idle: float = 600.0
+
+
+Starts: TypeAlias = Always | OnDemand
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredAt:
     """Written by an operator, in a file: read-only to everything else."""
 
@@ -137,3 +152,4 @@ class Server:
     limit: ToolLimit = field(default_factory=EveryTool)
     timeouts: Timeouts = field(default_factory=Timeouts)
     quarantined: bool = False
+    starts: Starts = field(default_factory=Always)

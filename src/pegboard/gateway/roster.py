@@ -9,12 +9,12 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.policy import Policy
-from pegboard.core.running import wanted
-from pegboard.core.server import Connection, Server, Timeouts
-from pegboard.ports import Clock, Provider, ProviderFor, Ring
+from pegboard.core.running import reach, wanted
+from pegboard.core.server import Server
+from pegboard.ports import Clock, Meets, Provider, ProviderFor, Ring
 
 from .board import Board
 from .cancellation import contained
@@ -51,6 +51,7 @@ class Roster:
         self._heard = heard
         self._clock = clock
         self._running: dict[Source, _Running] = {}
+        self._meeting: dict[Source, Meets] = {}
         self._stopping: dict[ServerKey, Health] = {}
         """What to say of a server that should run, while its former process is not gone yet."""
         self._logs: dict[Source, Sequence[str]] = {}
@@ -82,12 +83,23 @@ class Roster:
         running.provider.restart()
         return True
 
+    def meet(self, headers: Mapping[bytes, bytes]) -> bool:
+        """A caller is here: what knows its tools only by a caller's own rights may go and list them now.
+
+        Whether anything does. It is on the board at once that it starts, so that a caller can wait for it.
+        """
+        going = [source for source, provider in self._meeting.items() if provider.meet(headers)]
+        for source in going:
+            if (word := self.word(source)) is not None:
+                self._board.hang(word)
+        return bool(going)
+
     def follow(self, policy: Policy) -> None:
         """Bring what runs in line with what should run."""
         should = wanted(policy)
         for source, running in tuple(self._running.items()):
             server = should.get(running.server.key)
-            if server is None or _reach(server) != _reach(running.server):
+            if server is None or reach(server) != reach(running.server):
                 self._stop(source, running)
         for key, server in should.items():
             if key not in self._running and key not in self._stopping:
@@ -117,9 +129,11 @@ class Roster:
             self._board.hang(self._keeping_tools(Listing(key, down)))
             return
         running = self._running[key] = _Running(server, provider)
+        if isinstance(provider, Meets):
+            self._meeting[key] = provider
         word = self._said(running)
         # Its tools wait until first sight is recorded, even those of a provider that is up at once.
-        early = Listing(key, starting) if isinstance(word.health, Up) else word
+        early = Listing(key, starting) if isinstance(word.health, Up | Asleep) else word
         self._board.hang(self._keeping_tools(early))
         self._tasks.start_soon(self._run, running, name=f"provider {key}")
         self._heard()
@@ -154,6 +168,7 @@ class Roster:
 
     def _stop(self, source: Source, running: _Running) -> None:
         del self._running[source]
+        self._meeting.pop(source, None)
         self._logs[source] = tuple(running.provider.log())
         running.scope.cancel()
         self._stopping[running.server.key] = Starting(1, self._clock())
@@ -188,14 +203,9 @@ class Roster:
 
     def _keeping_tools(self, word: Listing) -> Listing:
         former = self._board.catalogue.listings.get(word.source)
-        if former is None or word.tools or isinstance(word.health, Up):
+        if former is None or word.tools or isinstance(word.health, Up | Asleep):
             return word
         return Listing(word.source, word.health, former.tools, former.flaws, former.offers)
-
-
-def _reach(server: Server) -> tuple[Connection, Timeouts]:
-    """All that a provider is made from: another trust, or a line further down in the file, restarts nothing."""
-    return server.connection, server.timeouts
 
 
 def _broke(error: Exception) -> str:

@@ -2,11 +2,12 @@
 
 import json
 from datetime import datetime
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import (
     AllButTools,
+    Always,
     Connection,
     DeclaredAt,
     EveryTool,
@@ -14,9 +15,11 @@ from pegboard.core.server import (
     InstalledBy,
     NoOAuth,
     OAuth,
+    OnDemand,
     OnlyTools,
     Origin,
     Server,
+    Starts,
     Stdio,
     Timeouts,
     ToolLimit,
@@ -26,6 +29,8 @@ from pegboard.core.server import (
 from pegboard.core.toolset import Toolset
 
 from .text import Row, document
+
+_IDLE: Final = "idle"
 
 
 def server_row(key: ServerKey, server: Server) -> Row:
@@ -37,7 +42,9 @@ def server_row(key: ServerKey, server: Server) -> Row:
         "enabled": server.enabled,
         "trust": server.trust.value,
         "tool_limit": _limit_row(server.limit),
-        "timeouts": document({"start": timeouts.start, "call": timeouts.call, "stop": timeouts.stop}),
+        "timeouts": document(
+            {"start": timeouts.start, "call": timeouts.call, "stop": timeouts.stop, **_starts_row(server.starts)}
+        ),
         "quarantined": server.quarantined,
         "origin": _origin_row(server.origin),
     }
@@ -45,6 +52,8 @@ def server_row(key: ServerKey, server: Server) -> Row:
 
 def server_of(row: Row) -> tuple[ServerKey, Server]:
     key = ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+    times: dict[str, float] = json.loads(row["timeouts"])
+    idle = times.pop(_IDLE, None)
     return key, Server(
         key,
         _connection(row["connection"]),
@@ -52,9 +61,21 @@ def server_of(row: Row) -> tuple[ServerKey, Server]:
         row["enabled"],
         Trust(row["trust"]),
         _limit(row["tool_limit"]),
-        Timeouts(**json.loads(row["timeouts"])),
+        Timeouts(**times),
         row["quarantined"],
+        Always() if idle is None else OnDemand(idle),
     )
+
+
+def _starts_row(starts: Starts) -> dict[str, float]:
+    """Beside the other times: a server that is always up has no time after which it is stopped."""
+    match starts:
+        case Always():
+            return {}
+        case OnDemand(idle):
+            return {_IDLE: idle}
+        case _:
+            assert_never(starts)
 
 
 def toolset_row(id: ToolsetId, toolset: Toolset) -> Row:

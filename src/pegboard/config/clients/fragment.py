@@ -9,7 +9,7 @@ from typing import Final, assert_never
 import yaml
 
 from pegboard.config.masking import Span, is_secret_key, secrets_in, secrets_in_args
-from pegboard.config.references import FileText, Literal, Malformed, Part, Variable, has_reference, parts
+from pegboard.config.references import FileText, Literal, Malformed, OfRequest, Part, Variable, has_reference, parts
 from pegboard.config.tree import Kind, kind_of
 from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, Transport
 from pegboard.core.tool import Json, JsonObject
@@ -116,7 +116,7 @@ class _Vault:
             case Variable(variable, default) if default is not None and not _is_harmless(default):
                 self.secrets.append(Secret(variable, id, name, at))
                 return str(part)
-            case Variable() | FileText():
+            case Variable() | FileText() | OfRequest():
                 return part.written
             case _:
                 assert_never(part)

@@ -4,20 +4,22 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 import anyio
 from mcp import MCPError
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ServerKey
-from pegboard.core.server import Http, Server, Stdio
+from pegboard.core.server import Always, Connection, Http, OnDemand, Server, Stdio
 from pegboard.core.status import Unavailable, sentence
-from pegboard.ports import Clock, Expand, Peer, Progress, Ring, Unresolved
+from pegboard.core.tool import Tool
+from pegboard.ports import Clock, Expand, Library, Peer, Progress, Ring, Unresolved
 
 from . import backoff
 from .answers import Unsendable, failure, resumes
+from .demand import Demand, Waking
 from .expansion import Eraser, expanded
 from .http_client import SHORT, UNAUTHORIZED
 from .library import ServerLibrary
@@ -28,6 +30,8 @@ from .oauth import Desk, SignInWanted
 from .trouble import LONGEST_WHY, closed, seconds
 
 _LAST_LINES: Final = 10
+_GRACE: Final = 5.0
+"""Seconds that a call waits for a server to wake, beyond what stopping and starting it may take."""
 
 
 class McpServer:
@@ -41,7 +45,9 @@ class McpServer:
         chance: backoff.Chance = random.random,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         desk: Desk | None = None,
+        patient: bool = False,
     ) -> None:
+        """`patient` lets a call wait for the start, as it does for a server that is started on demand."""
         self._server = server
         self._expand = expand
         self._clock = clock
@@ -59,9 +65,14 @@ class McpServer:
         self._probe = True
         self._listing = Listing(server.key, Starting(1, clock()))
         self._flaws: tuple[Flaw, ...] = ()
-        self.library = ServerLibrary(
+        self._library = ServerLibrary(
             server.key, server.timeouts, absence=self._absence, showed=self._show_offers, erase=self._erase
         )
+        self._turn = anyio.Event()
+        """Set, and replaced, at each new word."""
+        self._patient = patient or isinstance(server.starts, OnDemand)
+        self._demand = Demand()
+        self.library: Library = Waking(self._library, self._demand, self.settled) if self._patient else self._library
 
     @property
     def source(self) -> ServerKey:
@@ -88,10 +99,16 @@ class McpServer:
             while True:
                 attempt += 1
                 with anyio.CancelScope() as self._round:
-                    self._become(Starting(attempt, self._clock()))
+                    if isinstance(self._listing.health, Asleep):
+                        # It stays so until it is up, and whoever else calls meanwhile is let in and waits too.
+                        await self._demand.wanted()
+                    else:
+                        self._become(Starting(attempt, self._clock()))
                     why = await self._live()
                     if isinstance(why, SignInWanted):
                         await self._await_sign_in(why)
+                        why = None
+                    if why is None:
                         attempt = failures = 0
                         continue
                     ended = self._clock()
@@ -108,6 +125,33 @@ class McpServer:
             self._become(Off())
 
     async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+        if not self._patient:
+            return await self._called(admitted, progress, peer)
+        with self._demand.used():
+            await self.settled()
+            if (unlike := self._unlike(admitted.tool)) is not None:
+                return ProviderFailed(unlike, may_have_run=False)
+            return await self._called(admitted, progress, peer)
+
+    async def settled(self) -> None:
+        """Until it is up or has failed to start, no longer than that may take; for all who wait it is started once."""
+        timeouts = self._server.timeouts
+        with anyio.move_on_after(timeouts.stop + timeouts.start + _GRACE):
+            while isinstance(self._listing.health, Starting | Asleep):
+                await self._turn.wait()
+
+    def _unlike(self, tool: Tool) -> str | None:
+        """Why what it lists now is not what was let in: it may have changed while nobody was connected to it."""
+        if not isinstance(self._listing.health, Up):
+            return None
+        now = self._listing.by_id.get(tool.id)
+        if now is None:
+            return f"{self.source} does not list {tool.id.name!r} now. List the tools again"
+        if now.spec.fingerprint != tool.spec.fingerprint:
+            return f"{tool.id} has changed, and what was approved is not what would run. List the tools again"
+        return None
+
+    async def _called(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
         life = self._life
         if life is None or (connection := life.connection) is None:
             return ProviderFailed(self._absence(), may_have_run=False)
@@ -124,8 +168,8 @@ class McpServer:
             within = seconds(self._server.timeouts.call)
             return ProviderFailed(f"{self.source} did not answer within {within}", may_have_run=True)
 
-    async def _live(self) -> str | SignInWanted:
-        """One connection, from its opening to its end; why it ended."""
+    async def _live(self) -> str | SignInWanted | None:
+        """One connection, from its opening to its end; why it ended. `None` when nobody needed it any more."""
         self._up_since, self._mark = None, self._lines.written
         ready = expanded(self._server.connection, self._expand)
         if isinstance(ready, Unresolved):
@@ -140,12 +184,12 @@ class McpServer:
             hang=self._hang,
             lost=self._lose,
             erase=self._erase,
-            library=self.library,
+            library=self._library,
             authorization=self._account,
         )
         self._life = life
         try:
-            why = await life.run(ready.connection, probe=self._probe)
+            why = await self._lived(life, ready.connection)
             if self._account is None or why not in (UNAUTHORIZED, SHORT):
                 return why
             return await self._account.wanted() or why
@@ -174,10 +218,33 @@ class McpServer:
         erased = self._erase_settings(text)
         return erased if self._account is None else self._account.erase(erased)
 
+    async def _lived(self, life: Life, reached: Connection) -> str | None:
+        match self._server.starts:
+            case OnDemand(idle):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._rest, life, idle, name=f"rest of {self.source}")
+                    why = await life.run(reached, probe=self._probe)
+                    tasks.cancel_scope.cancel()
+                return None if isinstance(self._listing.health, Asleep) and self._up_since else why
+            case Always():
+                return await life.run(reached, probe=self._probe)
+            case _:
+                assert_never(self._server.starts)
+
+    async def _rest(self, life: Life, idle: float) -> None:
+        """To the board it sleeps before it has stopped: a call that comes now waits for the next start."""
+        while self._up_since is None:
+            await self._turn.wait()
+        await self._demand.idle(idle)
+        self._become(Asleep(self._clock()))
+        life.end("fell asleep")
+
     def _hear(self, chunk: bytes) -> None:
         self._lines.feed(chunk, self._erase)
 
     def _hang(self, found: Listed) -> None:
+        if self._life is not None and self._life.ending is not None:
+            return  # the last list of a connection that is over
         if self._up_since is None:
             self._up_since = self._clock()
         self._flaws = found.flaws
@@ -185,13 +252,13 @@ class McpServer:
         self._show_offers()
 
     def _show_offers(self) -> None:
-        shown = self.library.shown
-        self._listing = replace(self._listing, flaws=(*self._flaws, *shown.flaws), offers=shown.offers)
-        self._ring()
+        shown = self._library.shown
+        self._say(replace(self._listing, flaws=(*self._flaws, *shown.flaws), offers=shown.offers))
 
     def _lose(self, why: str) -> None:
-        if self._round is not None and not self._round.cancel_called:
-            self._go_down(why)
+        if self._round is None or self._round.cancel_called or isinstance(self._listing.health, Asleep):
+            return
+        self._go_down(why)
 
     def _go_down(self, why: str, retry_at: datetime | None = None) -> None:
         lines = self._lines.since(self._mark, _LAST_LINES)
@@ -199,13 +266,20 @@ class McpServer:
 
     def _become(self, health: Health) -> None:
         """The last tools stay, so that they can be shown as locked instead of missing."""
-        self._listing = replace(self._listing, health=health)
+        self._say(replace(self._listing, health=health))
+
+    def _say(self, word: Listing) -> None:
+        self._listing = word
+        self._turn.set()
+        self._turn = anyio.Event()
         self._ring()
 
     def _absence(self) -> str:
         match self._listing.health:
             case Up():
                 return f"{self.source} has just lost its connection"
+            case Asleep():
+                return f"{self.source} did not wake in time"
             case health:
                 return sentence(Unavailable(self.source, health)).rstrip(".")
 

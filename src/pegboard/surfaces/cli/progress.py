@@ -4,7 +4,7 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.catalogue import Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import Source
 from pegboard.gateway.gateway import Gateway
 
@@ -55,5 +55,7 @@ def _line(source: str, health: Health, tools: int) -> str:
             return f"○ {source} failed, and is started for the {attempt}. time"
         case NeedsSignIn(_, url):
             return f"○ {source} needs sign-in: {url or f'pegboard servers sign-in {source}'}"
+        case Asleep(_, why):
+            return f"● {source}: {tools} tool{'' if tools == 1 else 's'}, asleep; {why}"
         case Off():
             return ""

@@ -124,7 +124,7 @@ async def _switched(api: Api, server: str, on: bool, note: str) -> dict[str, Any
 def _trouble(server: dict[str, Any]) -> str:
     health = server["health"]
     match health["state"]:
-        case "down":
+        case "down" | "asleep":
             return str(health["sentence"])
         case "needs_sign_in":
             return str(health["url"] or f"pegboard servers sign-in {server['id']}")

@@ -107,11 +107,14 @@ class McpHttp:
             return None
         if isinstance(body, Refused):
             return await _refuse(send, body)
+        own = self._entrance.own_headers(headers)
+        if method == "POST" and self._gateway.roster.meet(own):
+            await self._gateway.settled(self._door.settle)
         if (why := await self._unknown(view)) is not None:
             return await _refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         version = known[VERSION].decode("latin-1") if VERSION in known else None
-        exchange = Exchange(view, gone, session, self._entrance.own_headers(headers))
+        exchange = Exchange(view, gone, session, own)
         scope = {**scope, "headers": headers, "user": user_of(view.principal)}
         token = CURRENT.set(exchange)
         try:

@@ -49,6 +49,8 @@ class ServerBody(_Body):
     enabled_tools: list[str] | None = None
     disabled_tools: list[str] | None = None
     timeouts: TimeoutsBody | None = None
+    start: Literal["always", "on_demand"] | None = None
+    idle_stop: float | str | None = None
 
     def written(self) -> dict[str, Any]:
         """As it would stand in the file: what was not said is left out."""

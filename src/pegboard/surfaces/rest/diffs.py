@@ -10,7 +10,7 @@ from pegboard.config.settings import Broken, load_text
 from pegboard.core.ids import PrincipalId, ServerKey
 from pegboard.core.policy import Policy, clashes
 from pegboard.core.resolve import Absent, Locked, Verdict, resolve
-from pegboard.core.running import wanted
+from pegboard.core.running import reach, wanted
 from pegboard.core.view import View
 from pegboard.core.whatif import Shift, what_if
 from pegboard.gateway.gateway import Gateway
@@ -78,8 +78,4 @@ def _started(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[Serve
 def _changed(before: Policy, after: Policy) -> list[str]:
     """Reached in another way than before. What only moved to another line is the same."""
     now, then = wanted(before), wanted(after)
-    return [
-        str(key)
-        for key, server in then.items()
-        if key in now and (now[key].connection, now[key].timeouts) != (server.connection, server.timeouts)
-    ]
+    return [str(key) for key, server in then.items() if key in now and reach(now[key]) != reach(server)]

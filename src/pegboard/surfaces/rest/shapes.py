@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from pegboard.config.masking import masked
-from pegboard.core.catalogue import Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.counts import counts
 from pegboard.core.explain import Trail, selection_text
 from pegboard.core.ids import ServerKey, ToolId
@@ -53,6 +53,8 @@ def health_shape(health: Health | None) -> Shape:
         case NeedsSignIn(since, url, why):
             told = f"needs sign-in: {why}" if why else "needs sign-in"
             return {"state": "needs_sign_in", "since": moment(since), "sentence": told, "url": url}
+        case Asleep(since, why):
+            return {"state": "asleep", "since": moment(since), "sentence": f"asleep; {why}"}
         case Off():
             return {"state": "off", "sentence": "not running"}
         case _:

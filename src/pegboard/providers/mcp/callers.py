@@ -1,0 +1,65 @@
+"""What a server asks of each caller: headers of the caller's own request, and the key that keeps callers apart."""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pegboard.config.references import asked_of_callers
+from pegboard.core.server import Connection, Http
+from pegboard.ports import ExpandFor, Unresolved
+
+_SALT: Final = secrets.token_bytes(32)
+"""Of this process alone, so that a key says nothing of the credential it was made from."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """Of one caller: the headers it lends us, and nothing else of its request."""
+
+    key: bytes
+    headers: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one server's connection asks of its callers."""
+
+    connection: Http
+    names: tuple[bytes, ...]
+    """In lower case, as requests have them."""
+
+    def of(self, headers: Mapping[bytes, bytes], expand_for: ExpandFor) -> Lent | Unresolved:
+        """A caller's credentials, or what it should send instead."""
+        own = {name: headers[name] for name in self.names if name in headers}
+        expand = expand_for(own)
+        for text in self.connection.headers.values():
+            if asked_of_callers(text) and isinstance(missing := expand(text), Unresolved):
+                return missing
+        return Lent(self._key(own), own)
+
+    def without_caller(self) -> Http:
+        """The connection as nobody in particular makes it: what only a caller can say is left out."""
+        kept = {
+            name: text
+            for name, text in self.connection.headers.items()
+            if all(part.default for part in asked_of_callers(text))
+        }
+        return replace(self.connection, headers=kept)
+
+    def _key(self, own: Mapping[bytes, bytes]) -> bytes:
+        digest = hashlib.blake2b(key=_SALT, digest_size=32)
+        for name in self.names:
+            value = own.get(name)
+            # With its length before it, no value can be taken for parts of two.
+            digest.update(b"-" if value is None else b"%d:%b" % (len(value), value))
+        return digest.digest()
+
+
+def asked(connection: Connection) -> Asked | None:
+    """`None` for a server that is the same to every caller."""
+    if not isinstance(connection, Http):
+        return None
+    names = {part.header.lower().encode() for text in connection.headers.values() for part in asked_of_callers(text)}
+    return Asked(connection, tuple(sorted(names))) if names else None

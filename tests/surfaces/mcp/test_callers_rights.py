@@ -1,0 +1,86 @@
+"""Two people at one endpoint, each with a credential of their own for the server behind it, both eras at once."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from tests.providers.running import KEY
+from tests.providers.test_per_caller import OWN, owners
+from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
+from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
+from tests.surfaces.mcp.raw import ask
+from tests.surfaces.mcp.workshop import HERE, Workshop
+
+from pegboard.config.references import expander_for_callers
+from pegboard.core.catalogue import Asleep
+from pegboard.core.policy import Declared
+from pegboard.core.server import Http, Server, Trust
+from pegboard.core.toolset import Toolset
+from pegboard.gateway.gateway import open_gateway
+from pegboard.providers.mcp import mcp_provider
+
+pytestmark = pytest.mark.anyio
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@asynccontextmanager
+async def shared(url: str) -> AsyncIterator[Workshop]:
+    """A gateway before that server alone, when it has been told that it lists nothing for nobody."""
+    expand_for = expander_for_callers({}, Path())
+    declared = Declared(
+        {KEY: Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)},
+        {KEY.toolset: Toolset(KEY.toolset, HERE)},
+    )
+    audit = MemoryAudit()
+    async with open_gateway(
+        declared, MemoryStore(), audit, lambda server: mcp_provider(server, expand_for, now), now
+    ) as gateway:
+        with gateway.board.changed.listen() as bell:
+            while not isinstance(gateway.board.catalogue.health(KEY), Asleep):
+                await bell.wait()
+        yield Workshop(gateway, audit)
+
+
+@pytest.mark.behaviour("per_caller.never_crossed", "per_caller.listed_by_the_first_caller")
+async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in_both_eras() -> None:
+    heard: dict[str, list[str]] = {"alice": [], "bob": []}
+
+    async def work(url: str, name: str, mode: str) -> None:
+        async with http_client(url, {"X-Owner-Token": f"token-of-{name}"}, mode=mode) as client:
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            assert sorted(tools) == ["blurt", "crossings", "whose"]
+            for turn in range(25):
+                answer = await client.call_tool("whose", {"pause": 0.001 * (turn % 3)})
+                heard[name].append(json.loads(answer.model_dump_json())["content"][0]["text"])
+
+    with anyio.fail_after(DEADLINE):
+        async with owners() as upstream, shared(upstream) as workshop, served(workshop) as url:
+            async with httpx2.AsyncClient() as http:
+                without = await ask(http, url, "tools/list")
+                assert without.json()["result"]["tools"] == []
+                first = await ask(http, url, "tools/list", {"x-owner-token": "token-of-alice"})
+                assert len(first.json()["result"]["tools"]) == 3, "whoever comes first is shown what it brought about"
+            async with anyio.create_task_group() as tasks:
+                for name in heard:
+                    for mode in (*MODES, *MODES):
+                        tasks.start_soon(work, url, name, mode)
+            async with httpx2.AsyncClient() as http:
+                refused = await ask(http, url, "tools/call", name="whose", arguments={})
+                told = await ask(
+                    http, url, "tools/call", {"x-owner-token": "token-of-bob"}, name="crossings", arguments={}
+                )
+    assert heard == {"alice": ["alice"] * 100, "bob": ["bob"] * 100}
+    assert json.loads(told.json()["result"]["content"][0]["text"])["crossed"] == 0
+    assert refused.json()["result"]["content"][0]["text"] == (
+        f"The call of 'whose' failed: {KEY} was not asked: it needs a header of your own: send X-Owner-Token with your "
+        "request. It did not run, so you can call it again."
+    )
+    assert "token-of" not in repr(workshop.audit.records)
