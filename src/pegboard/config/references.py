@@ -185,7 +185,7 @@ def expander_for_callers(environ: Mapping[str, str], folder: Path) -> ExpandFor:
 
 def _sent(part: OfRequest, headers: Mapping[bytes, bytes]) -> str | Unresolved:
     """Never empty: a server would take an empty credential for none, and may let in whoever has none."""
-    value = headers.get(part.header.lower().encode(), b"")
+    value = headers.get(part.header.lower().encode(), b"").strip(b" \t")
     if not value:
         if part.default:
             return part.default

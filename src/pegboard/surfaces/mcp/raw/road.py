@@ -45,10 +45,12 @@ class Way(Enum):
 
 class Road:
     def __init__(self, gateway: Gateway, mcp: McpServer, sessions: Sessions, door: Door, read_view: ReadView) -> None:
+        self._gateway = gateway
         self._board = gateway.board
         self._mcp = mcp
         self._sessions = sessions
         self._largest = door.largest_body
+        self._settle = door.settle
         self._profiles = Profiles(gateway.board, read_view)
         self._envelope = Envelope(mcp.stamp)
         self._metas = Metas()
@@ -113,6 +115,8 @@ class Road:
                 await self._call(ready, id, asked, ticket)
                 return Way.SERVED
         elif message.method == "tools/list":
+            if self._gateway.roster.meet(asked.headers):
+                await self._gateway.settled(self._settle)
             page = self._page(message, asked)
             if page is not None:
                 await self._write(page, id, ticket)
