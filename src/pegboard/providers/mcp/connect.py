@@ -85,7 +85,7 @@ def _transport(
 ) -> AbstractAsyncContextManager[Wire]:
     match reached:
         case Stdio():
-            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, hears=tickets.in_flight.hears)
+            return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, tickets=tickets)
         case Http() if reached.transport is Transport.SSE:
             hears = tickets.in_flight.hears
             return sse(reached, doubt=changed.ring, loss=loss, hears=hears, authorization=authorization)

@@ -145,6 +145,17 @@ def begins_with_method(line: bytes) -> bool:
     return _METHOD.match(line[:_HEAD]) is not None
 
 
+def id_in(line: bytes) -> int | str | None:
+    """The id of an answer by its first members, or None."""
+    found = _ID.match(line[:_HEAD])
+    return None if found is None or begins_with_method(line) else _id(found)
+
+
+def _id(found: re.Match[bytes]) -> int | str:
+    id: int | str = json.loads(found.group(1).decode("utf-8", "replace"))
+    return id
+
+
 def message_of(line: Line) -> SessionMessage | None:
     """The message on a line, or None for what is none."""
     if isinstance(line, TooLong):
@@ -183,7 +194,7 @@ def _unusable(head: bytes, why: str) -> SessionMessage | None:
     # The id of a server's own request is none of ours, even if they look alike.
     if found is None or _METHOD.match(head):
         return None
-    return _failed(json.loads(found.group(1).decode("utf-8", "replace")), why)
+    return _failed(_id(found), why)
 
 
 def _failed(id: int | str, why: str) -> SessionMessage:

@@ -4,6 +4,7 @@ Not the SDK's own, because a gateway must survive what a server may write: lines
 noise faster than anyone can read.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
@@ -18,6 +19,9 @@ from pegboard.core.server import Stdio
 
 from . import processes
 from .messages import Line, Lines, Reader
+from .raw.pipe import PipeCalls, Taking, closed
+from .raw.request import Requests
+from .raw.tickets import Tickets
 from .transport import Wire
 from .trouble import Loss
 
@@ -34,7 +38,7 @@ _GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndO
 
 @asynccontextmanager
 async def stdio(
-    program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, hears: Callable[[], bool]
+    program: Stdio, *, stop: float, hear: Callable[[bytes], None], loss: Loss, tickets: Tickets
 ) -> AsyncIterator[Wire]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
     process = await processes.start(program)
@@ -47,7 +51,7 @@ async def stdio(
     async def pump() -> None:
         with pipes:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, process, arriving, leaving, loss, hears)
+                tasks.start_soon(_read, process, arriving, leaving, loss, tickets)
                 tasks.start_soon(_listen, process, hear)
                 tasks.start_soon(_write, process, leaving, loss)
                 tasks.start_soon(_watch, process, loss)
@@ -56,7 +60,7 @@ async def stdio(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pump)
             try:
-                yield Wire(read, write)
+                yield Wire(read, write, lambda version: PipeCalls(_pipe(process), Requests(version), tickets))
             finally:
                 with anyio.CancelScope(shield=True):
                     loss.settle()
@@ -78,21 +82,24 @@ async def _read(
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
     loss: Loss,
-    hears: Callable[[], bool],
+    tickets: Tickets,
 ) -> None:
     assert process.stdout is not None
-    lines, reader = Lines(), Reader(f"The server process {process.pid}", hears)
+    lines, taking = Lines(), Taking(tickets)
+    reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears)
     async with arriving:
         with suppress(*_GONE):
             async for chunk in process.stdout:
-                if await _deliver(lines.feed(chunk), reader, arriving, leaving) > _FEW:
+                if await _deliver(lines.feed(chunk), taking, reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
         loss.happen(await _ending(process))
+        tickets.break_off(closed)
 
 
 async def _deliver(
     lines: Iterator[Line],
+    taking: Taking,
     reader: Reader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
@@ -101,7 +108,16 @@ async def _deliver(
     unasked = 0
     answered = False
     for line in lines:
+        if taking.answer(line):
+            answered = True
+            continue
+        if taking.word(line):
+            unasked += 1
+            continue
         session_message = await reader.message(line)
+        if session_message is not None and taking.unusual(session_message, line):
+            answered = True
+            continue
         message = None if session_message is None else session_message.message
         answered |= isinstance(message, JSONRPCResponse | JSONRPCError)
         unasked += not isinstance(message, JSONRPCResponse | JSONRPCError)
@@ -113,6 +129,12 @@ async def _deliver(
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await arriving.send(session_message)
     return 0 if answered else unasked
+
+
+def _pipe(process: Process) -> asyncio.StreamWriter:
+    """Beneath what anyio shows of it: there one must wait for every write, and calls do not wait for each other."""
+    stream: asyncio.StreamWriter = process.stdin._stream  # type: ignore[union-attr]
+    return stream
 
 
 async def _ending(process: Process) -> str:

@@ -24,6 +24,7 @@ from pegboard.providers.mcp.trouble import BROKEN_OFF, STATUS
 from .exchange import EVENTS, Exchange, Reply
 from .heads import Heads
 from .listening import Ended, Forward, Listening
+from .pipe import closed
 from .pool import Pool
 from .questions import Questions
 from .reply import read
@@ -92,7 +93,7 @@ class HttpCalls:
 
     def close(self) -> None:
         self._closed = True
-        self._tickets.break_off(_closed)
+        self._tickets.break_off(closed)
         self._pool.close()
 
     def _pieces(self, name: str, params: Mapping[str, str], body: list[bytes], size: int) -> list[bytes]:
@@ -199,10 +200,6 @@ class HttpCalls:
         finally:
             if exchange is not None and not ticket.settled:
                 exchange.abandon(ticket)
-
-
-def _closed() -> MCPError:
-    return MCPError(CONNECTION_CLOSED, "Connection closed")
 
 
 def _error_in(body: bytes) -> MCPError | None:

@@ -1,0 +1,126 @@
+"""Calls to a server over stdio: written straight to its input, and answers taken from its output line by line."""
+
+import asyncio
+from typing import Final
+
+import msgspec
+from mcp import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import CONNECTION_CLOSED, JSONRPCError, JSONRPCResponse
+
+from pegboard.core.call import Admitted, Outcome
+from pegboard.ports import Peer, Progress
+from pegboard.providers.mcp.messages import LARGE, Line, id_in
+from pegboard.providers.mcp.transport import HeaderMap
+from pegboard.providers.mcp.trouble import UNSENT
+
+from .listening import told
+from .reply import Message, meaning, message_in, read
+from .request import Requests
+from .tickets import Ticket, Tickets
+
+_CROWDED: Final = 4 * 1024 * 1024
+"""Bytes that a server has not read yet. With more of them a call waits before it is written."""
+
+
+class PipeCalls:
+    def __init__(self, pipe: asyncio.StreamWriter, requests: Requests, tickets: Tickets) -> None:
+        self._pipe = pipe
+        self._requests = requests
+        self._tickets = tickets
+        self._loop = asyncio.get_running_loop()
+
+    async def call(
+        self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
+    ) -> Outcome:
+        ticket = self._tickets.begin(progress, peer)
+        try:
+            line = b"".join((*self._requests.body(admitted.tool.id.name, admitted.call, ticket), b"\n"))
+            if self._pipe.transport.get_write_buffer_size() > _CROWDED:
+                await self._room(ticket)
+            if self._pipe.is_closing():
+                raise closed()
+            waiting: asyncio.Future[tuple[Message | None, bytes]] = ticket.wait(self._loop)
+            ticket.sent = True
+            self._pipe.write(line)
+            message, answer = await waiting
+            server = str(admitted.tool.id.source)
+            if message is None:
+                return await read(answer, ticket.id, server)
+            return meaning(message, answer, ticket.id, server)
+        except (asyncio.CancelledError, TimeoutError):
+            self._give_up(ticket)
+            raise
+        finally:
+            self._tickets.end(ticket)
+
+    def close(self) -> None:
+        self._tickets.break_off(closed)
+
+    async def _room(self, ticket: Ticket) -> None:
+        """Wait until the server has read most of what it was sent."""
+        try:
+            async with asyncio.timeout_at(ticket.deadline):
+                await self._pipe.drain()
+        except TimeoutError:
+            raise MCPError(UNSENT, "does not read what it is sent, so the call was not sent in time") from None
+        except ConnectionError:
+            raise closed() from None
+
+    def _give_up(self, ticket: Ticket) -> None:
+        if ticket.sent and not self._pipe.is_closing():
+            said = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ticket.id}}
+            self._pipe.write(msgspec.json.encode(said) + b"\n")
+
+
+class Taking:
+    """Takes what belongs to our calls off a server's output, before anything is built from it."""
+
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+
+    def answer(self, line: Line) -> bool:
+        """Whether this was the answer to a call, which has it now."""
+        if not isinstance(line, bytes):
+            return False
+        if len(line) > LARGE:
+            # Read beside the event loop by whoever waits for it.
+            ticket = self._tickets.get(id_in(line))
+            if ticket is not None:
+                ticket.settle((None, line))
+            return ticket is not None
+        message = message_in(line) if len(self._tickets) else None
+        if message is None or message.method:
+            return False
+        ticket = self._tickets.get(message.id)
+        if ticket is not None:
+            ticket.settle((message, line))
+        return ticket is not None
+
+    def word(self, line: Line) -> bool:
+        """Whether this was progress of a call, which is told now."""
+        if not isinstance(line, bytes) or len(line) > LARGE or _PROGRESS not in line or not len(self._tickets):
+            return False
+        message = message_in(line)
+        return message is not None and message.id is None and told(message, self._tickets)
+
+    def unusual(self, found: SessionMessage, line: Line) -> bool:
+        """Whether this was an answer that only a lenient reader could read, or what is left of one."""
+        message = found.message
+        if not isinstance(message, JSONRPCResponse | JSONRPCError):
+            return False
+        ticket = self._tickets.get(message.id)
+        if ticket is None:
+            return False
+        if isinstance(message, JSONRPCError):
+            ticket.fail(MCPError(message.error.code, message.error.message, message.error.data))
+        elif isinstance(line, bytes):
+            ticket.settle((None, line))
+        return True
+
+
+_PROGRESS: Final = b'"notifications/progress"'
+
+
+def closed() -> MCPError:
+    return MCPError(CONNECTION_CLOSED, "Connection closed")
