@@ -51,6 +51,10 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
         body = await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
         link = body["servers"][0]["health"]["url"]
         assert link.startswith(f"{gateway.endpoint.removesuffix('/mcp')}/sign-in/")
+        words = [*PEGBOARD, "servers", "list", "--data-dir", str(gateway.data_dir)]
+        listed = (await anyio.run_process(words, env=environment(gateway.data_dir))).stdout.decode()
+        (line,) = [line for line in listed.splitlines() if line.startswith("issues~issues")]
+        assert (line.split()[1], line.split()[-1]) == ("needs_sign_in", link)
         _, doctor = await gateway.pegboard("doctor")
         (finding,) = [each for each in doctor["findings"] if each["subject"] == "issues~issues"]
         assert finding["mend"] == f"Open {link}   or run: pegboard servers sign-in issues~issues"

@@ -199,3 +199,16 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postg
     with pytest.raises(StoreError, match=r"stores text as LATIN1.*createdb --encoding=UTF8"):
         async with open_store(postgres.url, clock=now):
             pytest.fail("it was opened")
+
+
+@pytest.mark.behaviour("store.migrations", "store.secrets")
+async def test_a_database_without_the_table_of_secrets_gets_it_and_keeps_the_rest(engine: Engine) -> None:
+    async with open_store(engine.url, clock=now) as store:
+        await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
+    await engine.run("DROP TABLE secrets")
+    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '0001'")
+    async with open_store(engine.url, clock=now, key=lambda _: bytes(32)) as store:
+        assert await store.policy.load() == version(1)
+        await store.secrets.write("a", b"kept")
+        assert await store.secrets.read("a") == b"kept"
+    assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]
