@@ -176,6 +176,16 @@ def test_the_name_that_a_client_sees_finds_that_tool(made: Board) -> None:
         assert id in _tools(find(reference(name), there, Kind.TOOL))
 
 
+def test_a_name_that_one_tool_has_and_another_is_seen_by_means_both() -> None:
+    made = board([tool(GITHUB, "read"), tool(GITHUB, "dev__read"), tool(DOCS_FILES, "read")])
+    names = resolve(made.catalogue, made.policy, View()).names
+    assert names[ToolId(GITHUB, "read")] == "dev__read"
+    assert found("dev__read", directory(made.catalogue, made.policy)) == (
+        ToolId(GITHUB, "dev__read"),
+        ToolId(GITHUB, "read"),
+    )
+
+
 def _tools(found: tuple[ToolId, ...] | Unknown) -> tuple[ToolId, ...]:
     assert not isinstance(found, Unknown), str(found)
     return found

@@ -132,8 +132,9 @@ class Directory:
         return _grouped((hashed_name(id), id) for id in self.ids)
 
     def named(self, name: str) -> tuple[ToolId, ...]:
-        """By its own name, else by a longer one."""
-        found = self.by_name.get(name) or self.by_long_name.get(name)
+        """By its own name or by a longer one: a client may see one tool's own name on another, and either is meant."""
+        own, long = self.by_name.get(name, ()), self.by_long_name.get(name, ())
+        found = (*own, *(id for id in long if id not in own)) if own and long else own or long
         return found or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
 
     @cached_property
