@@ -1,4 +1,5 @@
-"""Runs the conformance suite: against our everything-server alone, and through a gateway in front of it.
+"""Runs the conformance suite: against our everything-server alone, and through a gateway in front of it; and, the suite
+being the server, against a client of ours alone, and through a gateway.
 
 Ends with 1 when a check falls short that `known.yaml` does not name, or when one that it names does not any more.
 """
@@ -24,11 +25,9 @@ def main() -> int:
     parser.add_argument("--version", action="append", choices=VERSIONS, help="only this version of the protocol")
     parser.add_argument("--required", action="store_true", help="also what 2026-07-28 required when it was released")
     parser.add_argument("--json", action="store_true", help="the record as JSON instead of tables")
-    parser.add_argument("--record", action="store_true", help="write the record, and the page of the reference")
+    parser.add_argument("--record", action="store_true", help="write what was run into the record, and the page")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what the suite writes, in a new folder")
     chosen = parser.parse_args()
-    if chosen.record and (chosen.way or chosen.version):
-        parser.error("--record takes every way and every version: leave --way and --version out")
     ways = [way for way in WAYS if not chosen.way or way.name in chosen.way]
     versions = [version for version in VERSIONS if not chosen.version or version in chosen.version]
     command()
@@ -38,11 +37,14 @@ def main() -> int:
     if chosen.json:
         print(record.as_json(found), end="")
     else:
-        for version in versions:
-            print(f"\n{version}\n{tables.table(tables.scenarios(found, version, found.ways))}")
+        for clients in (False, True):
+            shown = [way.name for way in WAYS if way.clients is clients and way.name in found.ways]
+            for version in versions if shown else ():
+                print(f"\n{version}\n{tables.table(tables.scenarios(found, version, shown))}")
     if chosen.record:
-        record.FILE.write_text(record.as_json(found), "utf-8")
-        (ROOT / tables.PAGE_PATH).write_text(tables.page(found, known()), "utf-8")
+        whole = record.renewed(record.loaded(), found)
+        record.FILE.write_text(record.as_json(whole), "utf-8")
+        (ROOT / tables.PAGE_PATH).write_text(tables.page(whole, known()), "utf-8")
     unlike = [each for run in found.runs for each in surprises(run.way, run.version, run.short, known())]
     for surprise in unlike:
         say(surprise.told)

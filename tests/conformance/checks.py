@@ -12,7 +12,9 @@ Verdict: TypeAlias = Literal["passed", "failed", "warned"]
 VERDICTS: Final[Mapping[str, Verdict]] = {"SUCCESS": "passed", "FAILURE": "failed", "WARNING": "warned"}
 """What the suite leaves out or only mentions (`SKIPPED`, `INFO`) is no verdict."""
 
-_FOLDER: Final = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z")
+_FOLDER: Final = re.compile(r"(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z")
+_PREFIX: Final = "server-"
+"""Before the name of a scenario for servers; the names of those for clients stand as they are."""
 
 
 @dataclass(frozen=True, order=True)
@@ -47,16 +49,21 @@ class Score:
         return f"{self.passed}/{self.failed}" + (f" +{self.warned}w" if self.warned else "")
 
 
-def read(folder: Path) -> dict[CheckId, Check]:
-    """The results that the suite wrote into a folder, in the order it ran."""
+def read(folder: Path) -> dict[CheckId, Check] | None:
+    """The results that the suite wrote into a folder, in the order it ran; None if it wrote none."""
+    files = sorted(folder.glob("*/checks.json"), key=lambda file: file.stat().st_mtime_ns)
+    if not files:
+        return None
     checks: dict[CheckId, Check] = {}
-    for file in sorted(folder.glob("server-*/checks.json"), key=lambda file: file.stat().st_mtime_ns):
+    for file in files:
         named = _FOLDER.fullmatch(file.parent.name)
         assert named is not None, f"{file.parent} is not a folder of the suite's results"
         seen: Counter[tuple[str, str]] = Counter()
         for told in json.loads(file.read_bytes()):
             seen[told["id"], told["name"]] += 1
-            id = CheckId(named["scenario"], told["id"], told["name"], seen[told["id"], told["name"]])
+            id = CheckId(
+                named["scenario"].removeprefix(_PREFIX), told["id"], told["name"], seen[told["id"], told["name"]]
+            )
             verdict = VERDICTS.get(told["status"])
             if verdict is not None:
                 checks[id] = Check(verdict, "" if verdict == "passed" else told.get("errorMessage") or "")

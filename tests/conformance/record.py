@@ -91,5 +91,11 @@ def _run(told: Mapping[str, Any]) -> Run:
     )
 
 
+def renewed(old: Record, new: Record) -> Record:
+    """What the new one shows, in the place of what the old one showed of the same; the order is the old one's."""
+    found = {(run.way, run.version): run for run in (*old.runs, *new.runs)}
+    return Record(new.release, tuple(found.values()))
+
+
 def record_of(runs: tuple[Run, ...]) -> Record:
     return Record(RELEASE, runs)

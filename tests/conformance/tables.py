@@ -1,9 +1,10 @@
 """A record as text: a table for the terminal, and the reference page."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from textwrap import fill
 from typing import Final
 
-from tests.conformance.checks import Score
 from tests.conformance.known import Known
 from tests.conformance.record import Record
 from tests.conformance.suite import PACKAGE, VERSIONS, Version
@@ -13,18 +14,23 @@ PAGE_PATH: Final = "docs/reference/conformance.md"
 _HEAD: Final = f"""\
 # Conformance
 
-The protocol's own suite, npm `{PACKAGE}`, against Pegboard in front of a server that has every fixture the suite asks
-for (`tests/servers/everything`). The same server alone is the measure: what passes there must pass through the gateway.
+The protocol's own suite, npm `{PACKAGE}`, against Pegboard in front of a
+server that has every fixture the suite asks for (`tests/servers/everything`). The same server alone is the measure:
+what passes there must pass through the gateway.
 
 ```sh
-make conformance                     # every way below, both versions; about a minute and a half
+make conformance                     # every way below, both versions; a few minutes
 make conformance ARGS="--way http"   # one way
 make conformance ARGS=--record       # write what it shows into this page
 ```
 
 It needs nothing but the development requirements: the suite is installed by npm into `.cache` on the first run. It ends
 with an error when a check falls short that is not in `tests/conformance/known.yaml`, and when one in there does not
-any more.
+any more. A scenario that surprises is run again, twice at most, because some checks give an answer no more than half a
+second. `make test` runs the ways `alone`, `http` and `stdio`.
+
+A gateway is a client too. On the way `client` the suite plays the server behind the gateway; its scenarios about
+signing in are left out.
 
 ## Scores
 
@@ -37,7 +43,8 @@ _ALL_PASS: Final = "\nNothing does.\n"
 _SCENARIOS: Final = """
 ## Scenarios
 
-{version}: the server alone, and through the gateway to the same server over HTTP and over stdio.
+For servers: the server alone, and through the gateway to the same server over HTTP and over stdio. For clients: the
+client of the SDK alone, and the same client calling through the gateway, which is what the suite sees.
 """
 
 
@@ -58,28 +65,31 @@ def scenarios(record: Record, version: Version, ways: Sequence[str]) -> list[lis
     """One row for each scenario that any of these ways ran, and one for the sum."""
     runs = [record.run(way, version) for way in ways]
     names = dict.fromkeys(name for run in runs for name in run.scenarios)
-    rows = [[name, *(str(run.scenarios.get(name, Score())) for run in runs)] for name in names]
+    rows = [[name, *(str(run.scenarios.get(name, "")) for run in runs)] for name in names]
     return [["scenario", *ways], *rows, ["total", *(str(run.score) for run in runs)]]
 
 
 def scores(record: Record) -> list[list[str]]:
     rows = [
-        [way.about, *(str(record.run(way.name, version).score) for version in VERSIONS)]
+        [f"`{way.name}`", way.about, *(str(record.run(way.name, version).score) for version in VERSIONS)]
         for way in WAYS
         if way.name in record.ways
     ]
-    return [["", *VERSIONS], *rows]
+    return [["way", "", *VERSIONS], *rows]
 
 
 def page(record: Record, known: Iterable[Known]) -> str:
-    reasons = [
-        [f"`{entry.check}`", entry.short, ", ".join(entry.versions), ", ".join(entry.ways), entry.reason]
-        for entry in known
-    ]
-    told = _markdown([["check", "how", "version", "way", "why"], *reasons]) if reasons else ""
-    shown = [way for way in ("alone", "http", "stdio") if way in record.ways]
-    parts = [_HEAD, "\n", _markdown(scores(record)), _TOLD, "\n" + told if told else _ALL_PASS]
-    for number, version in enumerate(VERSIONS):
-        intro = _SCENARIOS.format(version=version) if number == 0 else f"\n{version}:\n"
-        parts += [intro, "\n", _markdown(scenarios(record, version, shown))]
+    told = "".join(_reason(list(entries)) for _, entries in groupby(known, key=lambda entry: entry.reason))
+    parts = [_HEAD, "\n", _markdown(scores(record)), _TOLD, told or _ALL_PASS, _SCENARIOS]
+    for shown in (("alone", "http", "stdio"), ("client-alone", "client")):
+        for version in VERSIONS:
+            parts += [f"\n{version}:\n\n", _markdown(scenarios(record, version, shown))]
     return "".join(parts)
+
+
+def _reason(entries: Sequence[Known]) -> str:
+    """One reason, where it holds, and the checks that it is for."""
+    first = entries[0]
+    ways = ", ".join(f"`{way}`" for way in first.ways)
+    lines = [f"- {entry.short}: `{entry.check}`" for entry in entries]
+    return "\n" + fill(f"{first.reason} ({', '.join(first.versions)}; {ways})", 118) + "\n\n" + "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 from inline_snapshot import snapshot
 from tests.conformance.checks import Check, CheckId, Score, by_scenario, missing, read, score
 from tests.conformance.known import Known, Shortfall, Surprise, known, shortfalls, surprises
-from tests.conformance.record import Record, as_json, loaded, record_of, run_of
+from tests.conformance.record import Record, as_json, loaded, record_of, renewed, run_of
 from tests.conformance.suite import VERSIONS
 from tests.conformance.tables import scenarios, table
 from tests.conformance.ways import WAYS
@@ -79,6 +79,12 @@ def test_a_record_reads_as_it_was_written(tmp_path: Path) -> None:
     assert loaded(file) == Record("0.2.0-alpha.12", runs)
 
 
+def test_a_new_run_takes_the_place_of_the_old_one_of_the_same_way_and_version() -> None:
+    old = [run_of(way, "2026-07-28", {PING: Check("failed")}, MODEL) for way in ("alone", "http")]
+    new = run_of("alone", "2026-07-28", MODEL, MODEL)
+    assert renewed(record_of(tuple(old)), record_of((new,))) == record_of((new, old[1]))
+
+
 def test_scenarios_are_told_side_by_side() -> None:
     alone = run_of("alone", "2026-07-28", MODEL, MODEL)
     through = run_of("http", "2026-07-28", {PING: Check("warned")}, MODEL)
@@ -87,7 +93,7 @@ def test_scenarios_are_told_side_by_side() -> None:
 scenario  alone  http
 --------  -----  -------
 ping      1/0    0/0 +1w
-lists     2/0    0/0
+lists     2/0
 total     3/0    0/0 +1w\
 """)
 

@@ -1,4 +1,4 @@
-"""The ways from the suite to the everything-server: straight, or through a gateway that reaches it somehow."""
+"""The ways the suite goes: straight, or through a gateway; to our everything-server, or from a client of ours to it."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -19,14 +19,17 @@ DEADLINE: Final = 60
 class Way:
     name: str
     about: str
-    upstream: Literal["http", "stdio"]
+    upstream: Literal["http", "stdio"] = "http"
     era: Literal["both", "handshake", "stateless"] = "both"
     gateway: bool = True
+    clients: bool = False
+    """The suite plays the server and judges the client, which is the gateway in its other part."""
 
 
 ALONE: Final = Way("alone", "the server alone, over HTTP", "http", gateway=False)
 HTTP: Final = Way("http", "through the gateway, to HTTP", "http")
 STDIO: Final = Way("stdio", "through the gateway, to stdio", "stdio")
+CLIENT_ALONE: Final = Way("client-alone", "the client of the SDK, for comparison", gateway=False, clients=True)
 WAYS: Final[tuple[Way, ...]] = (
     ALONE,
     HTTP,
@@ -35,7 +38,11 @@ WAYS: Final[tuple[Way, ...]] = (
     Way("http-stateless", "through the gateway, to HTTP of 2026-07-28 only", "http", "stateless"),
     Way("stdio-handshake", "through the gateway, to stdio with sessions only", "stdio", "handshake"),
     Way("stdio-stateless", "through the gateway, to stdio of 2026-07-28 only", "stdio", "stateless"),
+    CLIENT_ALONE,
+    Way("client", "the gateway as a client of servers", clients=True),
 )
+MODELS: Final = {False: ALONE, True: CLIENT_ALONE}
+"""What the other ways are held against, for servers and for clients."""
 
 
 @asynccontextmanager
@@ -63,9 +70,9 @@ async def _gateway(server: dict[str, Any], folder: Path) -> AsyncIterator[str]:
     """The only server of the board, so that names stay as they are; trusted, because the suite adds tools to it."""
     async with served(folder, {"servers": {PROGRAM: {**server, "trust": "open"}}}) as gateway:
         with anyio.fail_after(DEADLINE):
-            await gateway.until("servers", "list", holds=_is_up)
+            await gateway.until("servers", "list", holds=is_up)
         yield gateway.endpoint
 
 
-def _is_up(body: Any) -> bool:
+def is_up(body: Any) -> bool:
     return bool(body["servers"]) and all(server["health"]["state"] == "up" for server in body["servers"])
