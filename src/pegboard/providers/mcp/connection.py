@@ -4,7 +4,7 @@ Requests go through the SDK's dispatcher and not through its models: those drop 
 tool would cost the whole list. Calls go by a shorter way where the transport has one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, Literal
 
@@ -14,7 +14,7 @@ from mcp.client.subscriptions import Subscription, SubscriptionLost, listen
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import METHOD_NOT_FOUND
+from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard.core.call import Admitted, Outcome
@@ -31,6 +31,9 @@ _SET_LEVEL: Final = 5.0
 """Seconds that a call waits for the server to take a level: then it goes on without."""
 
 _LISTS: Final = ("tools", "prompts", "resources")
+
+
+_LOG_LEVEL: Final = LOG_LEVEL_META_KEY.encode()
 
 
 class Connection:
@@ -91,11 +94,25 @@ class Connection:
     async def list_page(self, cursor: str | None) -> JsonObject:
         return await self._ask("tools/list", {} if cursor is None else {"cursor": cursor})
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
+    def call(
+        self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None
+    ) -> Coroutine[Any, Any, Outcome]:
         """Raises `MCPError`, `TimeoutError` and `Unsendable`. Cancelled, it tells the server to stop."""
-        if not self.modern and (said := admitted.call.beside.get(META)):
-            await self._speak_up(said)
-        return await self._calls.call(admitted, progress, peer, self.header_maps.get(admitted.tool.id.name))
+        wanted = self.header_maps.get(admitted.tool.id.name)
+        if not self.modern and _LOG_LEVEL in (said := admitted.call.beside.get(META, b"")):
+            return self._call_aloud(said, admitted, progress, peer, wanted)
+        return self._calls.call(admitted, progress, peer, wanted)
+
+    async def _call_aloud(
+        self,
+        said: bytes,
+        admitted: Admitted,
+        progress: Progress | None,
+        peer: Peer | None,
+        wanted: HeaderMap | None,
+    ) -> Outcome:
+        await self._speak_up(said)
+        return await self._calls.call(admitted, progress, peer, wanted)
 
     def close(self) -> None:
         """Those who wait for an answer are told that there will be none."""

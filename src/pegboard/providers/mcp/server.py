@@ -1,10 +1,10 @@
 """An MCP server as a source of tools: kept alive, and called."""
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 import anyio
 from mcp import MCPError
@@ -124,9 +124,12 @@ class McpServer:
             self._round = None
             self._become(Off())
 
-    async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
-        if not self._patient:
-            return await self._called(admitted, progress, peer)
+    def call(
+        self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None
+    ) -> Coroutine[Any, Any, Outcome]:
+        return (self._called_when_up if self._patient else self._called)(admitted, progress, peer)
+
+    async def _called_when_up(self, admitted: Admitted, progress: Progress | None, peer: Peer | None) -> Outcome:
         with self._demand.used():
             await self.settled()
             if (unlike := self._unlike(admitted.tool)) is not None:
