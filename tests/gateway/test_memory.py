@@ -1,0 +1,64 @@
+"""What reading many tools takes for a moment is given back, and only then."""
+
+import anyio
+import anyio.lowlevel
+import pytest
+from tests.core.boards import NOW, key
+from tests.support.doubles import named
+
+from pegboard.core.catalogue import Down, Listing, Up
+from pegboard.gateway import memory
+from pegboard.gateway.board import Board
+from pegboard.gateway.memory import MANY, keep_small
+
+pytestmark = pytest.mark.anyio
+
+FILES = key("dev~files")
+
+
+async def test_memory_is_given_back_after_many_tools_came_or_went_and_not_for_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+    looked = anyio.Event()
+    board = Board()
+
+    def give_back() -> None:
+        sizes.append(len(board.catalogue.tools))
+
+    async def settle(_: float) -> None:
+        nonlocal looked
+        looked.set()
+        looked = anyio.Event()
+        await anyio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(memory, "trim", lambda: give_back)
+    monkeypatch.setattr("pegboard.gateway.memory.anyio.sleep", settle)
+    many = named(FILES, *(f"tool_{number}" for number in range(MANY)))
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_small, board)
+            await anyio.lowlevel.checkpoint()
+            for listing in (
+                Listing(FILES, Up(NOW), many[:1]),
+                Listing(FILES, Up(NOW), many),
+                Listing(FILES, Down(NOW, "it fell"), many),
+                Listing(FILES, Up(NOW), ()),
+            ):
+                waiting = looked
+                board.hang(listing)
+                await waiting.wait()
+                for _ in range(50):
+                    await anyio.lowlevel.checkpoint()
+            while len(sizes) < 2:
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+    assert sizes == [MANY, 0]
+
+
+def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: object) -> object:
+        return object()
+
+    monkeypatch.setattr("pegboard.gateway.memory.ctypes.CDLL", missing)
+    assert memory.trim() is None
