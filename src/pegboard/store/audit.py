@@ -15,7 +15,7 @@ import anyio
 from pegboard.core.call import CallRecord
 from pegboard.ports import AuditQuery, AuditRow, Clock
 
-from .calls import Recorded, asked, insertion, is_kept, recorded
+from .calls import Recorded, asked, inserted, insertion, is_kept, recorded
 from .database import Database
 from .errors import StoreError
 from .retention import prune
@@ -163,7 +163,7 @@ class AuditLog:
             # all, so its last row tells; and a batch in doubt is tried again as it was.
             if again and await is_kept(connection, batch[-1]):
                 return
-            await connection.exec_driver_sql(self._insertion, list(batch))
+            await inserted(connection, batch, self._insertion)
 
     def _forget(self, count: int) -> None:
         for _ in range(count):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, TypeAlias, assert_never
 
 from sqlalchemy import ColumnElement, Dialect, Row, Select, insert, select, tuple_
@@ -35,6 +36,7 @@ Recorded: TypeAlias = tuple[int, str, str | None, str, str, str, str | None, str
 
 COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
 SAID_AT_MOST: Final = 2000
+BLOCK: Final = 100
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -119,6 +121,20 @@ def indexed(text: str) -> str:
 def insertion(dialect: Dialect) -> str:
     """As text for the driver: binding each value by its type would cost more than the insertion itself."""
     return str(insert(calls).compile(dialect=dialect, column_keys=list(COLUMNS)))
+
+
+async def inserted(connection: AsyncConnection, rows: Sequence[Recorded], one: str) -> None:
+    """`one` is the statement for one row. SQLite gets a hundred at a time: between two of its statements it gives way
+    to the event loop, which has to be interrupted again for each next one."""
+    whole = len(rows) - len(rows) % BLOCK if connection.dialect.name == "sqlite" else 0
+    if whole:
+        row = f"({', '.join('?' * len(COLUMNS))})"
+        block = f"INSERT INTO {calls.name} ({', '.join(COLUMNS)}) VALUES {', '.join([row] * BLOCK)}"  # noqa: S608 - our own names
+        for start in range(0, whole, BLOCK):
+            values = tuple(chain.from_iterable(rows[start : start + BLOCK]))
+            await connection.exec_driver_sql(block, values)
+    if whole < len(rows):
+        await connection.exec_driver_sql(one, list(rows[whole:]))
 
 
 async def is_kept(connection: AsyncConnection, row: Recorded) -> bool:
