@@ -146,3 +146,10 @@ def test_with_callers_of_their_own_tokens_no_server_may_be_sent_their_authorizat
         "token for this gateway and is passed on to no server. Let callers send another header, such as "
         "${request:X-Token}."
     ]
+
+
+@pytest.mark.behaviour("config.principals")
+@pytest.mark.parametrize("nobody", ["", " {}"])
+def test_a_list_of_callers_that_names_nobody_is_refused(nobody: str) -> None:
+    (problem,) = problems(f"principals:{nobody}\n")
+    assert "names nobody, and then whoever reaches the gateway is let in" in str(problem)

@@ -350,15 +350,11 @@ def test_each_status_has_one_remedy_for_the_one_who_can_mend_it() -> None:
 
 
 @pytest.mark.behaviour("mcp.in.sign_in")
-@pytest.mark.parametrize(
-    ("link", "told"),
-    [
-        ("http://127.0.0.1:8460/sign-in/x", "Ask the user to sign in: http://127.0.0.1:8460/sign-in/x"),
-        (None, "Ask the user to sign in: pegboard servers sign-in dev~github"),
-    ],
-)
-def test_the_remedy_of_a_missing_sign_in_is_its_link_or_the_command_for_one(link: str | None, told: str) -> None:
-    assert remedy(Unavailable(GITHUB, NeedsSignIn(NOW, link))) == told
+@pytest.mark.parametrize("link", ["http://127.0.0.1:8460/sign-in/x", None])
+def test_the_remedy_of_a_missing_sign_in_is_the_command_and_never_its_link(link: str | None) -> None:
+    reason = Unavailable(GITHUB, NeedsSignIn(NOW, link))
+    assert remedy(reason) == "Ask the user to sign in: pegboard servers sign-in dev~github"
+    assert "/sign-in/x" not in sentence(reason)
 
 
 @pytest.mark.behaviour("locked.call_is_refused_with_the_same_words")

@@ -206,8 +206,10 @@ async def answer(ctx: Context, params: CallToolRequestParams) -> CallToolResult 
                 await gate.changed.wait()
             return text(gate.given_up)
         case "ask_in_vain":
-            with anyio.move_on_after(1.0):
-                await put(ctx, "elicitation/create", FORM)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(put, ctx, "elicitation/create", FORM)
+                await gate.open.wait()
+                tasks.cancel_scope.cancel()
             return text("taken back")
         case "ask_at_once" if ctx.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return text(await together(ctx))

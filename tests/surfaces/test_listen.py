@@ -90,3 +90,45 @@ async def test_an_answer_whose_length_is_told_wrong_is_no_answer(caplog: pytest.
             said = await said_to(port, b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert said.startswith(b"HTTP/1.1 500 ")
     assert "Content-Length" in caplog.text
+
+
+async def headers_told(scope: Scope, receive: Receive, send: Send) -> None:
+    while (await receive()).get("more_body"):
+        pass
+    body = b",".join(sorted(name for name, _ in scope["headers"]))
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_what_comes_after_a_body_is_no_header() -> None:
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with Listening(headers_told, listener, lambda: None):
+            said = await said_to(port, CHUNKED + b"2\r\nhi\r\n0\r\nAuthorization: Bearer x\r\n\r\n")
+            assert said.endswith(b"host,transfer-encoding")
+
+
+async def test_trailers_without_end_are_not_taken() -> None:
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with Listening(headers_told, listener, lambda: None), await anyio.connect_tcp("127.0.0.1", port) as one:
+            large = b"1000\r\n" + b"x" * 4096 + b"\r\n"
+            await one.send(CHUNKED + large * 64 + b"0\r\nX: ")
+            try:
+                for _ in range(1000):
+                    await one.send(b"a" * 16_384)
+            except (anyio.BrokenResourceError, anyio.EndOfStream):
+                return
+            pytest.fail("it listened on")
+
+
+async def test_who_asks_before_sending_a_body_and_is_refused_is_not_listened_to_any_more() -> None:
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        head = b"POST /no HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+        async with Listening(whole, listener, lambda: None):
+            said = await said_to(port, head)
+            assert (b"connection: close\r\n" in said, b"100 Continue" in said) == (True, False)

@@ -30,6 +30,9 @@ class _Unusable:
 def with_principals(board: Declared, values: Values, place: Place, tell: Telling) -> Declared:
     """The board with its callers. Each name stands once, and each token for one name alone."""
     said = values.value(keys.PRINCIPALS, {})
+    if (placed := values.get(keys.PRINCIPALS)) is not None and not said:
+        told = "names nobody, and then whoever reaches the gateway is let in. Name a caller, or take this key out."
+        tell.wrong(placed.line, placed.at, told)
     principals = {PrincipalId(name): _principal(name, one, place) for name, one in said.items()}
     _check_apart(principals, said, tell)
     if principals:

@@ -175,10 +175,9 @@ REMEDIES: Final = {
 
 
 def remedy(reason: Reason) -> str:
-    """A sign-in is the one remedy that has an address of its own."""
+    """Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent hears
+    this. Operators find the link with the server's health."""
     match reason:
-        case Unavailable(_, NeedsSignIn(_, str(link))):
-            return f"Ask the user to sign in: {link}"
         case Unavailable(source, NeedsSignIn()):
             return f"Ask the user to sign in: pegboard servers sign-in {source}"
         case _:

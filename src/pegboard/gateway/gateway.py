@@ -9,7 +9,7 @@ import anyio
 
 from pegboard.core.catalogue import Starting
 from pegboard.core.policy import Declared, Policy
-from pegboard.core.running import first_sight
+from pegboard.core.running import awaits_first_sight
 from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
 
 from .bell import Listener
@@ -94,7 +94,8 @@ async def _show_words(heard: Listener, unseen: Listener, board: Board, roster: R
             word = roster.word(source)
             if word is None:
                 continue
-            if first_sight(word, board.policy) is None:
+            # Only whether it is one: what there is to see takes seconds to look through, and is looked at elsewhere.
+            if not awaits_first_sight(word, board.policy):
                 board.hang(word)
             else:
                 unseen.ring()

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 from tests.surfaces.mcp.bench import Bench, returned, tool
@@ -13,11 +14,12 @@ from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ACCEPT, MODERN_META, events_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, Workshop, open_workshop
 
-from pegboard.core.call import Arguments, Cancelled, Demanded, NeedsInput, Outcome
+from pegboard.core.call import Arguments, Cancelled, Demanded, NeedsInput, Outcome, Returned
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import CannotAsk, Progress
 from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.raw.envelope import nests_deep
+from pegboard.surfaces.mcp.raw.reply import WAITING, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +45,12 @@ async def inquire(bench: Bench, arguments: Arguments, progress: Progress | None)
     return returned(json.dumps(told))
 
 
+async def pretty(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
+    assert progress is not None
+    progress(1, None, "writing")
+    return Returned(json.dumps({"content": [{"type": "text", "text": "two\nlines"}]}, indent=2).encode())
+
+
 CURIOUS = {
     **SHELVES,
     BENCH: {
@@ -50,6 +58,7 @@ CURIOUS = {
         "need": (tool(BENCH, ToolSpec("need")), need),
         "demand": (tool(BENCH, ToolSpec("demand")), demand),
         "inquire": (tool(BENCH, ToolSpec("inquire")), inquire),
+        "pretty": (tool(BENCH, ToolSpec("pretty")), pretty),
     },
 }
 
@@ -152,6 +161,39 @@ async def test_of_a_member_given_twice_the_judged_one_is_passed_on(roads: Roads)
     admitted = roads.workshop.bench.admitted
     assert admitted is not None
     assert admitted.call.raw == b'{"text":"second"}'
+
+
+@ERAS
+async def test_an_answer_over_many_lines_is_one_event(roads: Roads, era: str) -> None:
+    token: dict[str, Any] = {"progressToken": "p"}
+    told: dict[str, Any] = {"meta": token} if era == "modern" else {"_meta": token}
+    _, kind, events = await roads.by("short", era, "tools/call", name="pretty", arguments={}, **told)
+    assert (kind, [event.get("method") for event in events]) == (
+        "text/event-stream",
+        ["notifications/progress", None],
+    )
+    assert events[1]["result"]["content"] == [{"type": "text", "text": "two\nlines"}]
+
+
+async def test_what_waits_for_a_slow_client_is_bounded_whatever_stands_first() -> None:
+    sent: list[bytes] = []
+    reads = anyio.Event()
+
+    async def send(message: Any) -> None:
+        await reads.wait()
+        sent.append(message.get("body", b""))
+
+    reply = Reply(send)
+    reply.tell(b'"question"', must=True)
+    await anyio.lowlevel.checkpoint()
+    for number in range(10 * WAITING):
+        reply.tell(b"%d" % number)
+    reply.tell(b'"another"', must=True)
+    reads.set()
+    await reply.finish(b'"answer"')
+    said = [event.split(b"data: ")[1].strip() for event in sent if b"data: " in event]
+    newest = [b"%d" % number for number in range(9 * WAITING, 10 * WAITING)]
+    assert said == [b'"question"', *newest, b'"another"', b'"answer"']
 
 
 @pytest.mark.behaviour("mcp.in.sampling_and_elicitation")

@@ -24,23 +24,35 @@ class Connection(uvicorn.HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._in_head = True
         self._fed = 0
+        """Bytes since the last of a body: of a head, or of what stands around and behind chunks."""
         self._since = monotonic()
 
     def data_received(self, data: bytes) -> None:
-        if self._in_head:
-            if self._fed == 0:
-                self._since = monotonic()
-            self._fed += len(data)
+        if self._in_head and self._fed == 0:
+            self._since = monotonic()
+        self._fed += len(data)
         super().data_received(data)
-        # The parser keeps what it has of an unfinished header to itself, however much that is.
-        if self._in_head and self._fed > LARGEST_HEAD and not self.transport.is_closing():
+        # The parser keeps what it has of an unfinished header or trailer to itself, however much that is.
+        if self._fed > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
 
     def overdue(self, now: float) -> bool:
         """Whether its client lets us wait for a request that it has begun, or never begins."""
-        if not self._in_head or (self._fed == 0 and self.cycle is not None):
+        if not self._in_head:
+            # Answered already, and the rest of the request does not come.
+            return self.cycle is not None and self.cycle.response_complete and now - self._since > HEAD_WITHIN
+        if self._fed == 0 and self.cycle is not None:
             return False  # between two requests, uvicorn's own timer runs
         return now - self._since > (HEAD_WITHIN if self._fed else FIRST_WITHIN)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:
+            super().on_header(name, value)
+        # What comes after a body is no header: whoever stands in between has not seen it.
+
+    def on_body(self, body: bytes) -> None:
+        self._fed = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         if self._fed > LARGEST_HEAD and self._size() > LARGEST_HEAD:
@@ -50,7 +62,7 @@ class Connection(uvicorn.HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._in_head = True
+        self._in_head, self._fed = True, 0
 
     def _size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -68,8 +80,15 @@ class Cycle(uvicorn.RequestResponseCycle):
 
     held: "HTTPResponseStartEvent | None" = None
 
+    def _refuse_body(self) -> None:
+        """An answer to whoever asked first and was not told to go on: what comes next may be the body all the same, or
+        another request, and nothing tells which."""
+        if self.waiting_for_100_continue:
+            self.keep_alive = False
+
     async def send(self, message: "ASGISendEvent") -> None:
         if message["type"] == "http.response.start":
+            self._refuse_body()
             # An answer of unknown length may begin long before it goes on.
             if any(name == b"content-length" for name, _ in message.get("headers", ())):
                 self.held = message
@@ -88,6 +107,7 @@ class Cycle(uvicorn.RequestResponseCycle):
 
     def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
         """A whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
+        self._refuse_body()
         if self.response_started or not self.keep_alive or self.disconnected or self.flow.write_paused:
             return False
         parts = [uvicorn.STATUS_LINE[status]]

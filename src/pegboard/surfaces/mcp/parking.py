@@ -29,7 +29,7 @@ from .wire import sound_object
 
 MOST: Final = 1_000
 """Calls parked at once, and how many of them may be of one principal."""
-MOST_OF_ONE: Final = 100
+MOST_OF_ONE: Final = 20
 PATIENCE: Final = 600.0
 """Seconds that a call stays parked: it is a person who answers."""
 

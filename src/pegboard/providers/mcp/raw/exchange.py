@@ -84,6 +84,7 @@ class Exchange(asyncio.Protocol):
         self._chunked = False
         self._in_head = True
         self._head_size = 0
+        """Bytes since the last of a body: of a head, or of what stands around and behind chunks."""
         self._parts: list[bytes] = []
         self._size = 0
         self._answered = False
@@ -143,6 +144,7 @@ class Exchange(asyncio.Protocol):
         if self._ticket is None:
             self._transport.abort()  # bytes that nobody asked for
             return
+        self._head_size += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -150,10 +152,8 @@ class Exchange(asyncio.Protocol):
             return
         if self._complete:
             self._rest()
-        elif self._in_head:
-            self._head_size += len(data)
-            if self._head_size > _LONGEST_HEAD:
-                self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
+        elif self._head_size > _LONGEST_HEAD:
+            self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
         elif self._answered and self._linger is None and self._ticket is not None:
             self._linger = asyncio.get_running_loop().call_later(LINGER, self.abort)
 
@@ -186,7 +186,7 @@ class Exchange(asyncio.Protocol):
         status = self._parser.get_status_code()
         if status < 200:
             return
-        self._status, self._in_head = status, False
+        self._status, self._in_head, self._head_size = status, False, 0
         if self._coded:
             self._refuse("the answer is compressed, although nobody asked for that")
         elif self._length > LONGEST:
@@ -197,6 +197,7 @@ class Exchange(asyncio.Protocol):
             self._listener = self._listen(self._ticket)
 
     def on_body(self, body: bytes) -> None:
+        self._head_size = 0
         if self._answered or self._ticket is None:
             return
         if self._listener is not None:

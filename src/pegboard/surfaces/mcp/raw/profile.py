@@ -74,8 +74,12 @@ class Profiles:
         if modern and version not in MODERN_PROTOCOL_VERSIONS:
             return None
         profile = Profile(view, modern, version)
-        if sum(len(part) for part in key if isinstance(part, bytes)) <= LONGEST:
+        if sum(map(_size, key)) <= LONGEST:
             if len(self._known) >= MOST:
                 del self._known[next(iter(self._known))]
             self._known[key] = profile
         return profile
+
+
+def _size(part: object) -> int:
+    return len(part) if isinstance(part, bytes) else sum(map(_size, part)) if isinstance(part, tuple) else 0

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import msgspec
+
 if TYPE_CHECKING:
     from starlette.types import Send
 
@@ -26,7 +28,7 @@ Whole: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
 
 
 class Reply:
-    __slots__ = ("_headers", "_more", "_over", "_pump", "_send", "_waiting", "_whole", "stuck")
+    __slots__ = ("_headers", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_whole", "stuck")
 
     def __init__(self, send: "Send", headers: tuple[Header, ...] = (), whole: Whole | None = None) -> None:
         """`whole` sends an answer in one go, where the server can."""
@@ -34,6 +36,8 @@ class Reply:
         self._whole = whole
         self._headers = headers
         self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._passing = 0
+        """How many of them may be dropped."""
         self._more: asyncio.Event | None = None
         self._pump: asyncio.Task[None] | None = None
         self._over = False
@@ -42,7 +46,7 @@ class Reply:
 
     def tell(self, message: bytes, *, must: bool = False) -> None:
         """Say this before the answer, without waiting. What must not be lost is kept however slow the client is."""
-        self._put(b"event: message\r\ndata: %b\r\n\r\n" % message, must=must)
+        self._put(_event(message), must=must)
 
     def ping(self) -> None:
         """A sign of life, for whatever stands between us and the client and closes silent connections."""
@@ -51,9 +55,12 @@ class Reply:
     def _put(self, event: bytes, *, must: bool) -> None:
         if self._over:
             return
-        if len(self._waiting) >= WAITING and not self._waiting[0][1]:
-            self._waiting.popleft()
+        if not must and self._passing >= WAITING:
+            oldest = next(place for place, (_, kept) in enumerate(self._waiting) if not kept)
+            del self._waiting[oldest]
+            self._passing -= 1
         self._waiting.append((event, must))
+        self._passing += not must
         if self._more is None:
             self._more = asyncio.Event()
             self._pump = asyncio.get_running_loop().create_task(self._deliver(self._more), name="events")
@@ -79,7 +86,7 @@ class Reply:
             await self._pump
         finally:
             self._pump.cancel()
-        await self._send({"type": "http.response.body", "body": b"event: message\r\ndata: %b\r\n\r\n" % message})
+        await self._send({"type": "http.response.body", "body": _event(message)})
 
     async def finish_in_parts(self, *parts: bytes) -> None:
         """A long answer that is not put together only to be sent."""
@@ -97,6 +104,8 @@ class Reply:
     def drop(self) -> None:
         """Nobody reads the answer any more."""
         self._over = True
+        self._waiting.clear()
+        self._passing = 0
         if self._pump is not None:
             self._pump.cancel()
 
@@ -105,7 +114,8 @@ class Reply:
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
             while self._waiting:
-                event, _ = self._waiting.popleft()
+                event, kept = self._waiting.popleft()
+                self._passing -= not kept
                 self.stuck = perf_counter()
                 await self._send({"type": "http.response.body", "body": event, "more_body": True})
             self.stuck = None
@@ -113,3 +123,10 @@ class Reply:
                 return
             more.clear()
             await more.wait()
+
+
+def _event(message: bytes) -> bytes:
+    """A server may write its JSON over many lines, and a line ends what an event says."""
+    if b"\n" in message or b"\r" in message:
+        message = msgspec.json.format(message, indent=-1)
+    return b"event: message\r\ndata: %b\r\n\r\n" % message
