@@ -216,3 +216,30 @@ def test_offers_are_the_same_when_their_texts_are(one: object, other: object) ->
         return Offers((Prompt("p", {"x": value}),))  # type: ignore[dict-item]  # JSON of the test
 
     assert same_offers(holding(one), holding(other)) == (repr(one) == repr(other))
+
+
+@pytest.mark.behaviour("offers.same_policy")
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///secret/k",
+        "file:///pub/../secret/k",
+        "file:///./secret//k",
+        "file:///%73ecret/k",
+        "file:///%2573ecret/k",
+        "file:///secret%2fk",
+        "file:///pub/%2e%2e/secret/k",
+        "FILE:///secret/k",
+        "file:///pub\\..\\secret\\k",
+    ],
+)
+def test_no_way_of_writing_a_uri_leads_past_a_denial(uri: str) -> None:
+    made = open_board()
+    listing = replace(made.catalogue.listings[GITHUB], offers=Offers((), (), (Template("file:///{+path}"),)))
+    made = replace(made, catalogue=Catalogue({GITHUB: listing}))
+    given = offered(made.catalogue, made.policy, View())
+    secret = (Denial(Pattern("github", "file:///secret/*"), FILE),)
+    denying = replace(made.policy, declared=replace(made.policy.declared, denials=secret))
+    assert source_of(uri, given, made.policy, lambda *_: True) == GITHUB
+    assert source_of(uri, given, denying, lambda *_: True) is None
+    assert source_of("file:///pub/k", given, denying, lambda *_: True) == GITHUB

@@ -6,7 +6,8 @@ What a view is not given does not exist for it: both are told by the same value.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
+from urllib.parse import unquote
 
 from .ids import Source, WireName
 from .offers import Offered, denied
@@ -15,6 +16,10 @@ from .tool import Json, JsonObject
 
 Fits: TypeAlias = Callable[[str, str], bool]
 """Whether a URI template has the form of a URI: template, URI. Never raises."""
+
+
+_MOST_ESCAPES: Final = 8
+"""How often a text may be escaped again. What is left then is no address that any server reads."""
 
 
 class Method(Enum):
@@ -100,9 +105,27 @@ def source_of(uri: str, offered: Offered, policy: Policy, fits: Fits) -> Source 
     if (listed := offered.resources.get(uri)) is not None:
         return listed[0]
     for pattern, (source, _) in offered.templates.items():
-        if fits(pattern, uri) and not denied(source, uri, policy):
+        if fits(pattern, uri) and not any(denied(source, spelling, policy) for spelling in (uri, plain(uri))):
             return source
     return None
+
+
+def plain(uri: str) -> str:
+    """As a server may understand it: without escapes, steps back and doubled slashes. A caller chooses how it writes a
+    URI, and no way of writing may lead past a denial."""
+    for _ in range(_MOST_ESCAPES):
+        if (read := unquote(uri)) == uri:
+            break
+        uri = read
+    scheme, mark, rest = uri.replace("\\", "/").partition("://")
+    host, slash, path = rest.partition("/")
+    steps: list[str] = []
+    for step in path.split("/"):
+        if step == "..":
+            del steps[-1:]
+        elif step not in ("", "."):
+            steps.append(step)
+    return f"{scheme.lower()}{mark}{host.lower()}{slash}{'/'.join(steps)}" if mark else uri
 
 
 def _completion(ask: Ask, offered: Offered, policy: Policy, fits: Fits) -> Directed | NotOffered:
