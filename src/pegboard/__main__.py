@@ -10,9 +10,11 @@ if TYPE_CHECKING:
 def main() -> None:
     try:
         # Imported here, so that Ctrl-C while they load ends as quietly as any other.
+        from pegboard.surfaces.cli.late_packages import open_late
         from pegboard.surfaces.cli.program import run
         from pegboard.surfaces.cli.tree import command_tree
 
+        open_late()
         sys.exit(run(command_tree(_launcher), sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)

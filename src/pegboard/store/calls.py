@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias, assert_never
 
 from sqlalchemy import ColumnElement, Dialect, Row, Select, insert, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.call import (
     BadArguments,

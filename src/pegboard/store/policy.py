@@ -8,7 +8,7 @@ from datetime import datetime
 import anyio.to_thread
 from sqlalchemy import bindparam, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided

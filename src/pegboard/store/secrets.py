@@ -1,12 +1,8 @@
 """Secrets in the database, each encrypted with a key that is not in it."""
 
-import secrets
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import delete, insert, select
 
 from pegboard.ports import SecretsAway, Unreadable
@@ -16,9 +12,6 @@ from .errors import StoreError
 from .schema import secrets as table
 
 KEY_BYTES: Final = 32
-_NONCE_BYTES: Final = 12
-_FORM: Final = b"\x01"
-"""What the bytes before the nonce say of how the rest was encrypted."""
 
 
 class NoKeyError(Exception):
@@ -30,7 +23,7 @@ KeyFor: TypeAlias = Callable[[bool], bytes]
 
 
 class StoredSecrets:
-    """AES-256-GCM with a nonce a row; the name is authenticated, so one row cannot stand for another."""
+    """Each sealed together with its name, so one row cannot stand for another."""
 
     def __init__(self, database: Database, key: KeyFor) -> None:
         self._database = database
@@ -45,23 +38,27 @@ class StoredSecrets:
             raise SecretsAway(str(error)) from error
         if sealed is None:
             return None
+        from .sealing import opened
+
         try:
-            return _opened(str(sealed), name, self._key(False))
+            return opened(str(sealed), name, self._key(False))
         except NoKeyError as error:
             return Unreadable(str(error))
-        except (InvalidTag, ValueError):
+        except ValueError:
             return Unreadable(
                 f"{name} is kept encrypted in {self._database.where} with another key than this gateway's. Give it the "
                 f"key that it was written with, or sign in again."
             )
 
     async def write(self, name: str, value: bytes) -> None:
+        from .sealing import sealed
+
         try:
-            sealed = _sealed(value, name, self._key(True))
+            text = sealed(value, name, self._key(True))
             async with self._database.writing() as connection:
                 await self._database.alone(connection)
                 await connection.execute(delete(table).where(table.c.name == name))
-                await connection.execute(insert(table), {"name": name, "sealed": sealed})
+                await connection.execute(insert(table), {"name": name, "sealed": text})
         except (NoKeyError, StoreError) as error:
             raise SecretsAway(str(error)) from error
 
@@ -71,19 +68,6 @@ class StoredSecrets:
                 await connection.execute(delete(table).where(table.c.name == name))
         except StoreError as error:
             raise SecretsAway(str(error)) from error
-
-
-def _sealed(value: bytes, name: str, key: bytes) -> str:
-    nonce = secrets.token_bytes(_NONCE_BYTES)
-    return b64encode(_FORM + nonce + AESGCM(key).encrypt(nonce, value, name.encode())).decode()
-
-
-def _opened(sealed: str, name: str, key: bytes) -> bytes:
-    raw = b64decode(sealed, validate=True)
-    if raw[:1] != _FORM:
-        raise ValueError("A newer Pegboard wrote this.")
-    nonce = raw[1 : 1 + _NONCE_BYTES]
-    return AESGCM(key).decrypt(nonce, raw[1 + _NONCE_BYTES :], name.encode())
 
 
 def key_missing(_: bool) -> bytes:

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 from sqlalchemy import URL, Connection, event, func, select
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio.engine import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from .errors import StoreError, sqlite_trouble, told

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_PARAMS,

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final, assert_never
 
 import anyio
-from mcp import ClientSession, MCPError
-from mcp.client import IncomingMessage
+from mcp.client.session import ClientSession, IncomingMessage
+from mcp.shared.exceptions import MCPError
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
 from pydantic import ValidationError
 

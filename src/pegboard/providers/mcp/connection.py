@@ -9,9 +9,10 @@ from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Final, Literal
 
 import anyio
-from mcp import ClientSession, MCPError
+from mcp.client.session import ClientSession
 from mcp.client.subscriptions import Subscription, SubscriptionLost, listen
 from mcp.shared.dispatcher import CallOptions, ProgressFnT
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND

@@ -5,8 +5,8 @@ from typing import Final
 
 import anyio
 import msgspec
-from mcp import MCPError
-from mcp.client import IncomingMessage
+from mcp.client.session import IncomingMessage
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, NAME_BEARING_METHODS, encode_header_value
 from mcp_types import (
     PromptListChangedNotification,

@@ -8,7 +8,7 @@ from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
 from pegboard.core.ids import ServerKey

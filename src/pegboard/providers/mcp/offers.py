@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 import anyio
 import msgspec
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import Prompt as PromptModel
 from mcp_types import Resource as ResourceModel
 from mcp_types import ResourceTemplate as TemplateModel

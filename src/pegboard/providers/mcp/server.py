@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, assert_never
 
 import anyio
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
-from mcp import MCPError
 from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from pegboard.core.ask import Answer, Declined, Told

@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 import httpx2
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 NONSENSE: Final = -310_001

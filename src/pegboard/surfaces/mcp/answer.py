@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, TypeAlias, assert_never
 
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, SERVER_INFO_META_KEY, ErrorData
 
 from pegboard.core.call import (

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
 
 import anyio
-from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

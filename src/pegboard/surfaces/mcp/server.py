@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, Final
 
 import anyio
-from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY, ResourceUpdated, ServerEvent, event_to_notification
 from mcp_types import (
     INTERNAL_ERROR,

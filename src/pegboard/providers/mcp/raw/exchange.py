@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, cast
 
 import httptools
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 
 from pegboard.providers.mcp.messages import LONGEST
 from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import httpx2
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER, encode_header_value
 
 from pegboard import __version__

@@ -10,7 +10,7 @@ from typing import Final
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import mcp_param_headers
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
 

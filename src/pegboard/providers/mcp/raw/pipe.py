@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 import msgspec
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types import CONNECTION_CLOSED, JSONRPCError, JSONRPCResponse
 

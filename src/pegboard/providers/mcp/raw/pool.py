@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 import httpx2
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 
 from pegboard.providers.mcp.http_client import tls
 from pegboard.providers.mcp.trouble import UNSENT

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import anyio.to_thread
 import msgspec
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from pegboard.core.call import Outcome, Returned, ToolFailed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 
 from pegboard.ports import Peer, Progress
 from pegboard.providers.mcp.in_flight import Flight, InFlight

@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from mcp import MCPError
+from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import SERVER_INFO_META_KEY
 
