@@ -17,10 +17,10 @@ from mcp_types import SamplingCapability, SamplingContextCapability, SamplingToo
 from pegboard.core.question import ELICITATION, ROOTS, SAMPLING
 from pegboard.ports import CannotAsk
 
-from .in_flight import InFlight
+from .in_flight import MESSAGE, InFlight
 
 QUESTIONS: Final = frozenset({ELICITATION, SAMPLING, ROOTS})
-NOTES: Final = frozenset({"notifications/message", "notifications/elicitation/complete"})
+NOTES: Final = frozenset({MESSAGE, "notifications/elicitation/complete"})
 
 
 class AskingDispatcher(JSONRPCDispatcher[TransportContext]):
@@ -56,7 +56,8 @@ class AskingDispatcher(JSONRPCDispatcher[TransportContext]):
         def noted(method: str, params: Mapping[str, Any] | None) -> bool:
             # Here and not in a task of its own: what is said before a call's end must be told before its end.
             if method in NOTES:
-                self._calls.note(method, params or {})
+                if self._calls.has_time_for(method):
+                    self._calls.note(method, params or {})
                 return True
             return on_notify_intercept is not None and on_notify_intercept(method, params)
 

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
 from pydantic import ValidationError
 
+from pegboard.core.ids import ServerKey
 from pegboard.core.server import Connection as Reached
 from pegboard.core.server import Http, Stdio, Timeouts, Transport
 
@@ -32,6 +33,7 @@ _FINAL: Final = frozenset({UNSENT, BROKEN_OFF, STATUS - 401, STATUS - 403})
 
 @asynccontextmanager
 async def connected(
+    key: ServerKey,
     reached: Reached,
     timeouts: Timeouts,
     *,
@@ -53,7 +55,7 @@ async def connected(
             changed.ring()
         told(message)
 
-    tickets = Tickets(InFlight(), timeouts.call)
+    tickets = Tickets(InFlight(str(key)), timeouts.call)
     async with _transport(reached, timeouts, changed, loss, hear, tickets, authorization) as wire:
         dispatcher = AskingDispatcher(wire.read, wire.write, tickets.in_flight)
         async with ClientSession(

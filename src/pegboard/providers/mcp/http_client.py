@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from http import HTTPStatus
+from time import perf_counter
 from typing import Any, Final
 
 import anyio
@@ -20,11 +21,13 @@ from pegboard import __version__
 
 from .authorization import Authorization
 from .messages import LONGEST
+from .pace import Turns, slices
 from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
 
 _CONNECT: Final = 15.0
 _NOTICE: Final = 5.0
 _MOST_ERROR_TEXT: Final = 65_536
+_WORK: Final = 0.001
 _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method":"notifications/'
 UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NEVER_LEFT: Final = (
@@ -148,12 +151,22 @@ class _Watched(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
+        turns, began = Turns(), perf_counter()
         try:
             async for chunk in self._stream:
                 size += len(chunk)
-                if size > LONGEST and not self._events:
-                    raise _Unreadable(f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
-                yield chunk
+                if not self._events:
+                    if size > LONGEST:
+                        raise _Unreadable(f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
+                    yield chunk
+                    continue
+                # Longer than this it waited for the server, and did not work.
+                turns.spend(min(perf_counter() - began, _WORK))
+                for part in slices(chunk):
+                    began = perf_counter()
+                    yield part
+                    await turns.take(perf_counter() - began)
+                began = perf_counter()
         except httpx2.TransportError as error:
             if self._events:
                 raise

@@ -5,6 +5,7 @@ over stdio and SSE nothing tells which call it is. Then it goes to a client only
 client: whom to ask is never guessed.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Final, Protocol
 
@@ -15,6 +16,11 @@ from pegboard.core.question import unaskable
 from pegboard.core.tool import Json
 from pegboard.ports import CannotAsk, Peer
 
+from .pace import MESSAGES_A_SECOND, MESSAGES_AT_ONCE, Pace
+
+log: Final = logging.getLogger(__name__)
+
+MESSAGE: Final = "notifications/message"
 PATIENCE: Final = 600.0
 """Seconds a client has for one question: it is a person who reads it."""
 
@@ -48,12 +54,14 @@ class Deadline:
 class Flight:
     """One call under way: who made it, and which questions are open that may be its own."""
 
-    __slots__ = ("peer", "questions", "timer")
+    __slots__ = ("pace", "peer", "questions", "timer")
 
     def __init__(self, peer: Peer | None, timer: Timer | None) -> None:
         self.peer = peer
         self.timer = timer
         self.questions: set[_Question] = set()
+        self.pace: Pace | None = None
+        """Of the log messages on the stream of this call."""
 
 
 class _Question:
@@ -65,9 +73,14 @@ class _Question:
 
 
 class InFlight:
-    def __init__(self, patience: float = PATIENCE, most: int = MOST_QUESTIONS) -> None:
+    """`whose` calls these are, as a sentence begins."""
+
+    def __init__(self, whose: str = "A server", patience: float = PATIENCE, most: int = MOST_QUESTIONS) -> None:
+        self._whose = whose
         self._patience = patience
         self._most = most
+        self._pace = Pace(MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
+        self._dropped = False
         self._flights: dict[Flight, None] = {}
         self._open = 0
 
@@ -118,6 +131,25 @@ class InFlight:
     def hears(self) -> bool:
         """Whether there is anyone at all to tell something to."""
         return any(flight.peer is not None for flight in self._flights)
+
+    def has_time_for(self, method: str, flight: Flight | None = None) -> bool:
+        """Whether nobody is flooded by one more of these; asked before anything is made of it."""
+        if method != MESSAGE:
+            return True
+        if flight is None:
+            pace = self._pace
+        else:
+            pace = flight.pace = flight.pace or Pace(MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
+        if pace.lets_pass():
+            return True
+        if not self._dropped:
+            self._dropped = True
+            log.warning(
+                "%s sends more log messages than the %g a second that a client is told. Further ones are dropped.",
+                self._whose,
+                MESSAGES_A_SECOND,
+            )
+        return False
 
     def note(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> None:
         """Tell the client, if it can be told which one that is."""

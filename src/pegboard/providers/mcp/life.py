@@ -92,6 +92,7 @@ class Life:
             # The deadline covers the opening alone: it is lifted once the tools are listed.
             with anyio.CancelScope(deadline=anyio.current_time() + start) as opening:
                 async with connected(
+                    self._source,
                     reached,
                     self._timeouts,
                     changed=self._changed,

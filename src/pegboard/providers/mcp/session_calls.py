@@ -15,7 +15,7 @@ from pegboard.ports import Peer, Progress
 from .answers import encoded, outcome
 from .beside import beside
 from .in_flight import Deadline
-from .raw.tickets import Tickets
+from .raw.tickets import Steps, Tickets
 from .transport import HeaderMap
 
 Ask = Callable[[str, dict[str, Any], Mapping[str, str], Progress | None], Awaitable[JsonObject]]
@@ -38,13 +38,16 @@ class SessionCalls:
             headers |= mcp_param_headers(wanted, arguments) if wanted else {}
         said = beside(admitted.call.beside, self._version, None if peer is None else peer.can)
         deadline = Deadline(self._tickets.within)
+        steps = None if progress is None else Steps(progress)
         flight = self._tickets.in_flight.begin(peer, deadline)
         try:
             with deadline.scope:
                 params = {"name": name, "arguments": arguments, **said}
-                result = await self._ask("tools/call", params, headers, progress)
+                result = await self._ask("tools/call", params, headers, None if steps is None else steps.take)
                 return outcome(result, str(admitted.tool.id.source))
         finally:
+            if steps is not None:
+                steps.catch_up()
             self._tickets.in_flight.end(flight)
         raise TimeoutError
 

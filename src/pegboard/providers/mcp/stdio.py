@@ -7,6 +7,7 @@ noise faster than anyone can read.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from time import perf_counter
 from typing import Final
 
 import anyio
@@ -19,6 +20,7 @@ from pegboard.core.server import Stdio
 
 from . import processes
 from .messages import Line, Lines, Reader
+from .pace import Turns
 from .raw.pipe import PipeCalls, Taking, closed
 from .raw.request import Requests
 from .raw.tickets import Tickets
@@ -85,12 +87,12 @@ async def _read(
     tickets: Tickets,
 ) -> None:
     assert process.stdout is not None
-    lines, taking = Lines(), Taking(tickets)
+    lines, taking, turns = Lines(), Taking(tickets), Turns()
     reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears)
     async with arriving:
         with suppress(*_GONE):
             async for chunk in process.stdout:
-                if await _deliver(lines.feed(chunk), taking, reader, arriving, leaving) > _FEW:
+                if await _deliver(lines.feed(chunk), taking, turns, reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
         loss.happen(await _ending(process))
@@ -100,6 +102,7 @@ async def _read(
 async def _deliver(
     lines: Iterator[Line],
     taking: Taking,
+    turns: Turns,
     reader: Reader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
@@ -107,10 +110,15 @@ async def _deliver(
     """Pass the messages on. How many lines came that nobody had asked for, or 0 when there was an answer among them."""
     unasked = 0
     answered = False
+    began = 0.0
     for line in lines:
+        if began:
+            await turns.take(perf_counter() - began)
+            began = 0.0
         if taking.answer(line):
             answered = True
             continue
+        began = perf_counter()
         if taking.word(line):
             unasked += 1
             continue
@@ -128,6 +136,7 @@ async def _deliver(
             # A session that is gone takes nothing any more, and the rest of the output is only drained.
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                 await arriving.send(session_message)
+    turns.catch_up()
     return 0 if answered else unasked
 
 

@@ -5,14 +5,17 @@ the connection, so that no call ever gets another's answer.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Final, Protocol, TypeAlias, cast
 
 import httptools
 from mcp.shared.exceptions import MCPError
 
 from pegboard.providers.mcp.messages import LONGEST
+from pegboard.providers.mcp.pace import SLICE, Turns
 from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE
 
 from .events import TooLarge
@@ -72,6 +75,9 @@ class Exchange(asyncio.Protocol):
         self._listen: Listen | None = None
         self._listener: Listener | None = None
         self._linger: asyncio.TimerHandle | None = None
+        self._unread: deque[memoryview] = deque()
+        self._turns = Turns()
+        self._resting: asyncio.TimerHandle | None = None
         self.idle_since = 0.0
         self._begin()
 
@@ -109,8 +115,7 @@ class Exchange(asyncio.Protocol):
     def abort(self) -> None:
         """Drop the connection. In the era without sessions this is how a call is cancelled."""
         self._ticket = self._listener = None
-        if self._linger is not None:
-            self._linger.cancel()
+        self._let_go()
         self._transport.abort()
 
     def abandon(self, ticket: Ticket) -> None:
@@ -124,8 +129,7 @@ class Exchange(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's transports inherit from none of asyncio's
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._linger is not None:
-            self._linger.cancel()
+        self._let_go()
         self._home.forget(self)
         if self._ticket is None or self._answered:
             return
@@ -143,7 +147,33 @@ class Exchange(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ticket is None:
             self._transport.abort()  # bytes that nobody asked for
-            return
+        elif len(data) > SLICE or self._unread:
+            self._unread.append(memoryview(data))
+            if self._resting is None:
+                self._take_turn()
+        else:
+            self._take(data)
+
+    def _take_turn(self) -> None:
+        """Some of what is there. The rest of a flood waits for later turns, and its server until then."""
+        rested, self._resting = self._resting is not None, None
+        while self._unread:
+            began = perf_counter()
+            data = self._unread.popleft()
+            if len(data) > SLICE:
+                self._unread.appendleft(data[SLICE:])
+            self._take(data[:SLICE])
+            if self._turns.spend(perf_counter() - began) and self._unread:
+                if not rested:
+                    self._transport.pause_reading()
+                self._resting = asyncio.get_running_loop().call_later(self._turns.rest(), self._take_turn)
+                return
+        if not rested:
+            self._turns.catch_up()
+        elif not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _take(self, data: bytes | memoryview) -> None:
         self._head_size += len(data)
         try:
             self._parser.feed_data(data)
@@ -151,6 +181,7 @@ class Exchange(asyncio.Protocol):
             self._refuse(f"the answer is not HTTP as we know it ({error})")
             return
         if self._complete:
+            self._spoiled |= bool(self._unread)
             self._rest()
         elif self._head_size > _LONGEST_HEAD:
             self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
@@ -244,7 +275,14 @@ class Exchange(asyncio.Protocol):
         if self._keep and not self._spoiled and not self._transport.is_closing():
             self._home.release(self)
         else:
-            self._transport.abort()
+            self.abort()
+
+    def _let_go(self) -> None:
+        """What is unread, and what was to be done later."""
+        self._unread.clear()
+        for timer in (self._linger, self._resting):
+            if timer is not None:
+                timer.cancel()
 
     def _refuse(self, why: str) -> None:
         ticket, answered = self._ticket, self._answered

@@ -105,7 +105,8 @@ class Listening:
         """Whether this was said to the caller: what is said on the stream of its call is meant for it."""
         with suppress(*UNREAD):
             if message.method in NOTES:
-                self._tickets.in_flight.note(message.method, _read_params(message.params), self._ticket)  # type: ignore[arg-type]
+                if self._tickets.in_flight.has_time_for(message.method, self._ticket):
+                    self._tickets.in_flight.note(message.method, _read_params(message.params), self._ticket)  # type: ignore[arg-type]
                 return True
             if message.method == "notifications/cancelled":
                 self._asks.withdraw(self._ticket, _read_withdrawn(message.params).id)
@@ -124,7 +125,5 @@ def told(message: Message, tickets: Tickets) -> bool:
     ticket = tickets.get(step.token)
     if ticket is None:
         return False
-    tickets.advance(ticket)
-    if ticket.progress is not None:
-        ticket.progress(step.progress, step.total, step.message)
+    tickets.step(ticket, step.progress, step.total, step.message)
     return True

@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from pegboard.ports import Peer, Progress
 from pegboard.providers.mcp.in_flight import Flight, InFlight
+from pegboard.providers.mcp.pace import STEPS_A_SECOND, STEPS_AT_ONCE, Pace
 from pegboard.providers.mcp.trouble import UNSENT
 
 if TYPE_CHECKING:
@@ -28,12 +29,16 @@ _TICK: Final = 0.05
 class Ticket(Flight):
     """One call: its id, and the future that it waits on now. It is its own timer, which stands still on a question."""
 
-    __slots__ = ("_left", "_tickets", "deadline", "exchange", "id", "last", "listening", "progress", "sent", "waiting")
+    __slots__ = (
+        *("_left", "_tickets", "deadline", "exchange", "id", "last", "listening"),
+        *("progress", "sent", "steps", "waiting"),
+    )
 
     def __init__(self, id: str, progress: Progress | None, peer: Peer | None, tickets: "Tickets | None") -> None:
         super().__init__(peer, self)
         self.id = id
         self.progress = progress
+        self.steps: Steps | None = None
         self.deadline = self.last = math.inf
         self.waiting: asyncio.Future[Any] | None = None
         self.sent = False
@@ -69,6 +74,36 @@ class Ticket(Flight):
             self._tickets.look_at(self.deadline)
 
 
+class Steps:
+    """The progress of one call. Of steps that come faster than anyone can look, the client is told the last."""
+
+    __slots__ = ("_held", "_pace", "_tell", "_timer")
+
+    def __init__(self, tell: Progress) -> None:
+        self._tell = tell
+        self._pace = Pace(STEPS_AT_ONCE, STEPS_A_SECOND)
+        self._held: tuple[float, float | None, str | None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, done: float, total: float | None, words: str | None) -> None:
+        if self._timer is None and self._pace.lets_pass():
+            self._tell(done, total, words)
+            return
+        self._held = done, total, words
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(1 / STEPS_A_SECOND, self.catch_up)
+
+    def catch_up(self) -> None:
+        """Tell what was held back."""
+        held, self._held = self._held, None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if held is not None:
+            self._pace.lets_pass()
+            self._tell(*held)
+
+
 class Tickets:
     """The calls of one connection that wait. What they wait for comes from a transport, by their ids."""
 
@@ -101,6 +136,8 @@ class Tickets:
         return ticket
 
     def end(self, ticket: Ticket) -> None:
+        if ticket.steps is not None:
+            ticket.steps.catch_up()
         self._tickets.pop(ticket.id, None)
         self.in_flight.end(ticket)
 
@@ -108,6 +145,13 @@ class Tickets:
         """The server told of progress: its time counts from now."""
         if ticket.deadline < math.inf:
             ticket.deadline = min(asyncio.get_running_loop().time() + self.within, ticket.last)
+
+    def step(self, ticket: Ticket, done: float, total: float | None, words: str | None) -> None:
+        self.advance(ticket)
+        if ticket.progress is not None:
+            if ticket.steps is None:
+                ticket.steps = Steps(ticket.progress)
+            ticket.steps.take(done, total, words)
 
     def break_off(self, why: Callable[[], Exception]) -> None:
         """Nobody gets an answer any more."""

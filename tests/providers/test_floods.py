@@ -1,0 +1,201 @@
+"""Servers that talk as fast as they can: what they cost everybody else, and what of it a client is told."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from mcp.shared.message import SessionMessage
+from tests.providers.running import KEY, nothing_left
+from tests.providers.test_raw_http import text, until
+from tests.providers.test_raw_streams import CHANGED, LOG, progress
+from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Heard, calling, chunk, event
+from tests.support.asking import AskedClient
+
+from pegboard.providers.mcp import pace, stdio
+from pegboard.providers.mcp.http_client import HttpClient
+from pegboard.providers.mcp.in_flight import InFlight
+from pegboard.providers.mcp.messages import Lines, Reader
+from pegboard.providers.mcp.pace import SLICE, STEPS_AT_ONCE, Turns
+from pegboard.providers.mcp.raw.pipe import Taking
+from pegboard.providers.mcp.raw.tickets import Tickets
+
+pytestmark = pytest.mark.anyio
+
+COMPLETE = {
+    "jsonrpc": "2.0",
+    "method": "notifications/elicitation/complete",
+    "params": {"elicitationId": "e-1"},
+}
+
+
+@pytest.fixture
+def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every slice took as long as a whole turn may take: then a turn is exactly one slice."""
+    monkeypatch.setattr(pace, "TURN", -1.0)
+    monkeypatch.setattr(pace, "REST", 0.0)
+
+
+@asynccontextmanager
+async def most_in_a_turn(count: Callable[[], int]) -> AsyncIterator[list[int]]:
+    """How much the count grew between two turns of the event loop, at most; known when the block is over."""
+    found = [0]
+
+    async def look() -> None:
+        before = count()
+        while True:
+            await asyncio.sleep(0)
+            now = count()
+            found[0] = max(found[0], now - before)
+            before = now
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look)
+        yield found
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("version", [MODERN, SESSIONS])
+@pytest.mark.usefixtures("slow_clock")
+@pytest.mark.behaviour("mcp.in.floods_hold_up_nobody")
+async def test_a_flood_on_the_stream_of_a_call_is_read_a_slice_in_a_turn(version: str) -> None:
+    said = event(CHANGED)
+
+    async def flood(request: Heard) -> None:
+        request.write(EVENTS_HEAD)
+        for _ in range(20):
+            request.write(said * 500)
+            await request.writer.drain()
+        request.write(event(request.result().decode()) + LAST_CHUNK)
+
+    async with calling(flood, version=version) as calls:
+        async with most_in_a_turn(lambda: len(calls.forwarded)) as most:
+            assert text(await calls.call()) == "done"
+        assert len(calls.forwarded) == 10_000
+        assert 0 < most[0] <= SLICE // len(said) + 1
+        assert text(await calls.call()) == "done"
+        assert calls.connections == [1, 1]
+
+
+@pytest.mark.usefixtures("slow_clock")
+async def test_an_answer_in_a_million_pieces_is_read_a_slice_in_a_turn_and_whole() -> None:
+    async def crumble(request: Heard) -> None:
+        body = request.result("crumbs " * 20_000)
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        request.write(head + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + LAST_CHUNK)
+
+    async with calling(crumble) as calls:
+        assert text(await calls.call()) == "crumbs " * 20_000
+        assert text(await calls.call()) == "crumbs " * 20_000
+        assert calls.connections == [1, 1]
+
+
+@pytest.mark.usefixtures("slow_clock")
+async def test_what_comes_slices_after_an_answer_still_costs_the_connection() -> None:
+    async def go_on(request: Heard) -> None:
+        request.write(EVENTS_HEAD + chunk(b": hello\n\n") * 1_000 + event(request.result().decode()) + LAST_CHUNK)
+        request.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsomething" * 1_000)
+
+    async with calling(go_on) as calls:
+        assert text(await calls.call()) == "done"
+        assert text(await calls.call()) == "done"
+        assert calls.connections == [1, 2]
+
+
+@pytest.mark.usefixtures("slow_clock")
+async def test_a_call_that_is_given_up_amid_a_flood_leaves_nothing_behind() -> None:
+    begun = anyio.Event()
+
+    async def flood(request: Heard) -> None:
+        request.write(EVENTS_HEAD)
+        begun.set()
+        while True:
+            request.write(chunk(b": noise\n\n") * 1_000)
+            await request.writer.drain()
+
+    async with calling(flood) as calls:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calls.call)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+        await until(lambda: calls.pool.size == 0)
+
+
+@pytest.mark.behaviour("mcp.in.floods_hold_up_nobody")
+async def test_of_steps_faster_than_anyone_can_look_the_client_is_told_the_last() -> None:
+    async def hurry(request: Heard) -> None:
+        token = request.message["params"]["_meta"]["progressToken"]
+        steps = b"".join(event(progress(token, step)) for step in range(1, 5_001))
+        request.write(EVENTS_HEAD + steps + event(request.result().decode()) + LAST_CHUNK)
+
+    told: list[float] = []
+    async with calling(hurry) as calls:
+        assert text(await calls.call(progress=lambda done, *_: told.append(done))) == "done"
+    assert told[:STEPS_AT_ONCE] == list(range(1, STEPS_AT_ONCE + 1))
+    assert told[-1] == 5_000
+    assert told == sorted(set(told))
+    assert len(told) < 2_500
+
+
+@pytest.mark.behaviour("mcp.in.floods_hold_up_nobody")
+async def test_log_messages_beyond_a_pace_are_dropped_and_the_log_says_so_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_AT_ONCE", 3)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_A_SECOND", 0.001)
+
+    async def babble(request: Heard) -> None:
+        request.write(EVENTS_HEAD + event(LOG) * 1_000 + event(COMPLETE))
+        request.write(event(request.result().decode()) + LAST_CHUNK)
+
+    client = AskedClient()
+    async with calling(babble) as calls:
+        for _ in range(2):
+            assert text(await calls.call(peer=client)) == "done"
+    log = ("notifications/message", LOG["params"])
+    assert client.noted == [log, log, log, (COMPLETE["method"], COMPLETE["params"])] * 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "A server sends more log messages than the 0.001 a second that a client is told. Further ones are dropped."
+    ]
+
+
+@pytest.mark.usefixtures("slow_clock")
+@pytest.mark.behaviour("mcp.in.floods_hold_up_nobody")
+async def test_a_flood_on_standard_output_is_read_a_line_in_a_turn() -> None:
+    lines: list[bytes] = []
+
+    class Counting(Reader):
+        async def message(self, line: object) -> SessionMessage | None:
+            lines.append(b"")
+            return None
+
+    arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    with arriving, read, write, leaving:
+        async with most_in_a_turn(lambda: len(lines)) as most:
+            noise, taking = Lines().feed(b"noise\n" * 1_000), Taking(Tickets(InFlight(str(KEY))))
+            counting = Counting("A server", lambda: False)
+            assert await stdio._deliver(noise, taking, Turns(), counting, arriving, leaving) == 1_000
+    assert most == [1]
+
+
+@pytest.mark.usefixtures("slow_clock")
+@pytest.mark.behaviour("mcp.in.floods_hold_up_nobody")
+async def test_a_flood_on_any_other_event_stream_is_read_a_slice_in_a_turn() -> None:
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(EVENTS_HEAD + chunk(b": noise\n\n" * 10_000) * 4 + LAST_CHUNK)
+        await writer.drain()
+        writer.close()
+
+    size = 0
+    async with nothing_left():
+        listener = await asyncio.start_server(flood, "127.0.0.1", 0)
+        async with listener, HttpClient({}, lambda: None) as client, most_in_a_turn(lambda: size) as most:
+            url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/"
+            async with client.stream("GET", url) as response:
+                async for part in response.aiter_raw():
+                    size += len(part)
+    assert size == 360_000
+    assert 0 < most[0] <= SLICE
