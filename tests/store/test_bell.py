@@ -1,10 +1,16 @@
 """Whoever shares a store hears that the policy changed, and hears it again after an outage."""
 
+import asyncio
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 
 import anyio
 import pytest
+from sqlalchemy import event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 from tests.store.calls import record
 from tests.store.engines import Engine, Postgres, now
 from tests.store.saver import version
@@ -15,6 +21,7 @@ from pegboard.ports import AuditQuery, Saved
 from pegboard.store import Store, StoredPolicy, open_store
 from pegboard.store.database import Database
 from pegboard.store.postgres import PostgresDatabase
+from pegboard.store.sqlite import SqliteDatabase
 
 pytestmark = pytest.mark.anyio
 
@@ -130,3 +137,38 @@ async def test_a_listener_that_is_cancelled_leaves_nothing_running(store: Store)
             await heard.wait()
             tasks.cancel_scope.cancel()
     assert await store.policy.load() == Decided()
+
+
+async def test_a_listener_that_is_cancelled_in_the_middle_of_a_statement_waits_for_its_end(tmp_path: Path) -> None:
+    """A statement that is cut off has its connection closed by a task that nobody owns, and that may never end."""
+    loop = asyncio.get_running_loop()
+    asking, answer = anyio.Event(), threading.Event()
+
+    def hold(statement: str) -> None:
+        """In the thread of the connection."""
+        if "data_version" in statement:
+            loop.call_soon_threadsafe(asking.set)
+            answer.wait(30)
+
+    def watched(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.driver_connection._conn.set_trace_callback(hold)
+
+    async def listen() -> None:
+        with scope:
+            async for _ in database.rings():
+                pass
+
+    database = SqliteDatabase(tmp_path / "pegboard.db")
+    await database.prepare()
+    event.listen(database.engine.sync_engine, "connect", watched)
+    before, scope = asyncio.all_tasks(), anyio.CancelScope()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen)
+            await asking.wait()
+            scope.cancel()
+            await anyio.wait_all_tasks_blocked()
+            answer.set()
+        await database.engine.dispose()
+    assert scope.cancelled_caught
+    assert asyncio.all_tasks() == before

@@ -5,8 +5,8 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -85,9 +85,7 @@ class SqliteDatabase:
 
     @asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncIterator[AsyncConnection]:
-        # A statement is short and ends within our patience. Cutting it off would leave the connection in a state
-        # that nobody knows, so whoever is cancelled here waits that long.
-        with told(self.explain), anyio.CancelScope(shield=True):
+        with self._uncut():
             async with self.engine.connect() as connection:
                 connection = await connection.execution_options(**{_BEGIN: begin})
                 async with connection.begin():
@@ -114,13 +112,14 @@ class SqliteDatabase:
             await anyio.sleep(self._poll)
 
     async def _seen_changes(self) -> AsyncGenerator[None, None]:
-        with told(self.explain):
+        with self._uncut():
             connection = await self.engine.connect()
         try:
-            connection = await connection.execution_options(**{_BEGIN: None})
+            with self._uncut():
+                connection = await connection.execution_options(**{_BEGIN: None})
             commits = decisions = -1
             while True:
-                with told(self.explain):
+                with self._uncut():
                     commits, version = await _seen(connection, commits, decisions)
                 if version != decisions:
                     decisions = version
@@ -129,6 +128,14 @@ class SqliteDatabase:
         finally:
             with anyio.CancelScope(shield=True):
                 await connection.close()
+
+    @contextmanager
+    def _uncut(self) -> Iterator[None]:
+        """A statement is short and ends within our patience. Cutting it off would leave the connection in a state that
+        nobody knows, and the task that closes such a connection may wait for ever for a thread that is gone. So
+        whoever is cancelled here waits that long."""
+        with told(self.explain), anyio.CancelScope(shield=True):
+            yield
 
 
 async def _seen(connection: AsyncConnection, commits: int, decisions: int) -> tuple[int, int]:
