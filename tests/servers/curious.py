@@ -6,6 +6,7 @@ python tests/servers/curious.py --sse 0 [--handshake-only]    the older SSE tran
 """
 
 import argparse
+import asyncio
 import json
 import warnings
 from collections.abc import AsyncIterator
@@ -87,7 +88,7 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "roots": [("roots/list", {})],
 }
-OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up", "ask_in_vain")
+OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up", "ask_in_vain", "ask_and_leave")
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}
 
 
@@ -100,6 +101,7 @@ class Gate:
         self.given_up = 0
         self.changed = anyio.Event()
         self.level = ""
+        self.questions: set[asyncio.Task[Any]] = set()
 
     def give_up(self) -> None:
         self.given_up += 1
@@ -211,6 +213,11 @@ async def answer(ctx: Context, params: CallToolRequestParams) -> CallToolResult 
                 await gate.open.wait()
                 tasks.cancel_scope.cancel()
             return text("taken back")
+        case "ask_and_leave":
+            # Answered by an error at the latest when the client hears that this call is over.
+            gate.questions.add(asyncio.create_task(put(ctx, "elicitation/create", FORM)))
+            await gate.open.wait()
+            return text("left open")
         case "ask_at_once" if ctx.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return text(await together(ctx))
     if ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS:

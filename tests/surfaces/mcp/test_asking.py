@@ -131,21 +131,29 @@ async def test_a_client_that_goes_away_while_it_is_asked_leaves_no_call_behind()
         assert said(await other.call_tool("given_up", {"count": 1})) == 1
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-async def test_a_question_that_the_server_takes_back_is_taken_back_from_the_client(surface: str) -> None:
-    async with inquiry(surface, "stdio", LEGACY) as place:
+@pytest.mark.behaviour("mcp.in.questions_end_with_their_call")
+@pytest.mark.parametrize(("tool", "answer"), [("ask_in_vain", "taken back"), ("ask_and_leave", "left open")])
+@pytest.mark.parametrize(
+    ("surface", "transport"), [("memory", "stdio"), ("http", "stdio"), ("http", "http"), ("http", "sse")]
+)
+async def test_a_question_that_is_over_is_taken_back_from_the_client(
+    surface: str, transport: str, tool: str, answer: str
+) -> None:
+    """Whether the server takes it back or forgets it: before the end of the call, after which the client hears
+    nothing."""
+    async with inquiry(surface, transport, LEGACY) as place:
         person = Person(held=True)
         calls = await place.client(LEGACY, person)
         answers: list[Any] = []
 
         async def call() -> None:
-            answers.append(said(await calls.call_tool("ask_in_vain")))
+            answers.append(said(await calls.call_tool(tool)))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             await person.was_asked.wait()
             await calls.call_tool("release")
-        assert answers == ["taken back"]
+        assert answers == [answer]
         await person.given_up.wait()
         assert person.asked == ["Which colour?"]
 

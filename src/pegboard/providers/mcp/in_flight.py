@@ -6,7 +6,7 @@ client: whom to ask is never guessed.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import anyio
@@ -59,17 +59,19 @@ class Flight:
     def __init__(self, peer: Peer | None, timer: Timer | None) -> None:
         self.peer = peer
         self.timer = timer
-        self.questions: set[_Question] = set()
+        self.questions: set[Question] = set()
         self.pace: Pace | None = None
         """Of the log messages on the stream of this call."""
 
 
-class _Question:
+class Question:
     """Open until it is answered, until its time is up, or until every call that it may belong to is over."""
 
     def __init__(self, flights: set[Flight], patience: float) -> None:
         self.flights = flights
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
+        self.closed = anyio.Event()
+        """Whoever was asked knows that no answer is wanted any more, or has given it."""
 
 
 class InFlight:
@@ -93,16 +95,19 @@ class InFlight:
     def enter(self, flight: Flight) -> None:
         self._flights[flight] = None
 
-    def end(self, flight: Flight) -> None:
-        """A question that belonged to this call alone is over with it."""
+    def end(self, flight: Flight) -> Sequence[Question]:
+        """The questions that belonged to this call alone and are over with it. Await that they are closed before the
+        call's outcome is told: what is said to a client after the end of its call is heard by nobody."""
         self._flights.pop(flight, None)
         if not flight.questions:
-            return
+            return ()
         for question in flight.questions:
             question.flights.discard(flight)
-            if not question.flights:
-                question.scope.cancel()
+        over = tuple(question for question in flight.questions if not question.flights)
+        for question in over:
+            question.scope.cancel()
         flight.questions.clear()
+        return over
 
     async def ask(self, method: str, params: Mapping[str, Json], flight: Flight | None = None) -> Mapping[str, Json]:
         """The client's answer to what the server asks on the stream of that call, or on one that does not tell.
@@ -117,7 +122,7 @@ class InFlight:
             raise CannotAsk(reason.code, reason.why)
         if self._open >= self._most:
             raise CannotAsk(INVALID_REQUEST, f"{self._most} questions are open already. Wait for their answers.")
-        question = _Question(set(flights), self._patience)
+        question = Question(set(flights), self._patience)
         self._begin(question)
         try:
             with question.scope:
@@ -176,15 +181,16 @@ class InFlight:
             )
         return flights
 
-    def _begin(self, question: _Question) -> None:
+    def _begin(self, question: Question) -> None:
         self._open += 1
         for flight in question.flights:
             if not flight.questions and flight.timer is not None:
                 flight.timer.hold()
             flight.questions.add(question)
 
-    def _end(self, question: _Question) -> None:
+    def _end(self, question: Question) -> None:
         self._open -= 1
+        question.closed.set()
         for flight in question.flights:
             flight.questions.discard(question)
             if not flight.questions and flight.timer is not None:

@@ -115,7 +115,8 @@ class ServerLibrary:
         except MCPError as error:
             return self._declined(error, connection)
         finally:
-            connection.in_flight.end(flight)
+            for question in connection.in_flight.end(flight):
+                await question.closed.wait()
         return Failed(f"{self._source} did not answer within {seconds(self._timeouts.call)}")
 
     async def subscribe(self, uri: str, updated: Updated) -> Answer:

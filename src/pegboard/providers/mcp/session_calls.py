@@ -48,7 +48,8 @@ class SessionCalls:
         finally:
             if steps is not None:
                 steps.catch_up()
-            self._tickets.in_flight.end(flight)
+            for question in self._tickets.in_flight.end(flight):
+                await question.closed.wait()
         raise TimeoutError
 
     def close(self) -> None:

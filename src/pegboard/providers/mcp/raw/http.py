@@ -89,7 +89,8 @@ class HttpCalls:
             self._give_up(ticket)
             raise
         finally:
-            self._tickets.end(ticket)
+            for question in self._tickets.end(ticket):
+                await question.closed.wait()
 
     def close(self) -> None:
         self._closed = True

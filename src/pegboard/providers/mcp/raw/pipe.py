@@ -52,7 +52,8 @@ class PipeCalls:
             self._give_up(ticket)
             raise
         finally:
-            self._tickets.end(ticket)
+            for question in self._tickets.end(ticket):
+                await question.closed.wait()
 
     def close(self) -> None:
         self._tickets.break_off(closed)

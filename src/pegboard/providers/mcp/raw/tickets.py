@@ -2,14 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.shared.exceptions import MCPError
 
 from pegboard.ports import Peer, Progress
-from pegboard.providers.mcp.in_flight import Flight, InFlight
+from pegboard.providers.mcp.in_flight import Flight, InFlight, Question
 from pegboard.providers.mcp.pace import STEPS_A_SECOND, STEPS_AT_ONCE, Pace
 from pegboard.providers.mcp.trouble import UNSENT
 
@@ -135,11 +135,12 @@ class Tickets:
                 self.look_at(ticket.deadline)
         return ticket
 
-    def end(self, ticket: Ticket) -> None:
+    def end(self, ticket: Ticket) -> Sequence[Question]:
+        """As of `InFlight`."""
         if ticket.steps is not None:
             ticket.steps.catch_up()
         self._tickets.pop(ticket.id, None)
-        self.in_flight.end(ticket)
+        return self.in_flight.end(ticket)
 
     def advance(self, ticket: Ticket) -> None:
         """The server told of progress: its time counts from now."""
