@@ -5,7 +5,9 @@ from asyncio import CancelledError
 from dataclasses import dataclass
 from datetime import timedelta
 from time import perf_counter
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
+
+from anyio import to_thread
 
 from pegboard.core.call import (
     Admitted,
@@ -31,6 +33,9 @@ from .roster import Roster
 
 log = logging.getLogger(__name__)
 
+BESIDE: Final = 262_144
+"""Bytes of arguments from which on they are checked beside the event loop."""
+
 Ended: TypeAlias = Outcome | Refusal
 
 
@@ -39,12 +44,17 @@ class Caller:
     board: Board
     roster: Roster
     validate: Validate
+    validate_beside: Validate
+    """The same from a thread: for arguments so large that to check them would hold up everybody else."""
     audit: Audit
 
     async def call(self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Ended:
         """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
-        verdict = admit(call, self.board.resolution(view), self.validate)
+        if call.raw is None or len(call.raw) <= BESIDE:
+            verdict = admit(call, self.board.resolution(view), self.validate)
+        else:
+            verdict = await self._admitted_beside(call, view)
         if not isinstance(verdict, Admitted):
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta()))
             return verdict
@@ -68,6 +78,14 @@ class Caller:
             took = timedelta(seconds=perf_counter() - started)
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took))
         return ended
+
+    async def _admitted_beside(self, call: Call, view: View) -> Admitted | Refusal:
+        """Off the event loop, and decided again if the board has become another one meanwhile."""
+        while True:
+            resolution = self.board.resolution(view)
+            verdict = await to_thread.run_sync(admit, call, resolution, self.validate_beside, abandon_on_cancel=True)
+            if self.board.resolution(view) is resolution:
+                return verdict
 
 
 def _tool(refusal: Refusal) -> ToolId | None:

@@ -22,7 +22,7 @@ from .reading import Reading
 from .roster import Roster
 from .store_watch import StoreWatch
 from .templates import fits
-from .validation import Validators
+from .validation import Serial, Validators
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        caller = Caller(board, roster, Validators().problems, audit)
+        caller = Caller(board, roster, Validators().problems, Serial(Validators()).problems, audit)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)

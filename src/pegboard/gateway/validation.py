@@ -8,6 +8,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, NoReturn, TypeAlias
 
 import jsonschema_rs
@@ -70,6 +71,18 @@ class Validators:
         while len(self._checks) > REMEMBERED:
             self._checks.popitem(last=False)
         return check
+
+
+class Serial:
+    """Validators for threads: one at a time has them."""
+
+    def __init__(self, validators: Validators) -> None:
+        self._validators = validators
+        self._one = Lock()
+
+    def problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
+        with self._one:
+            return self._validators.problems(tool, arguments)
 
 
 @dataclass

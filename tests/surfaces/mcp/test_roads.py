@@ -18,7 +18,6 @@ from pegboard.core.call import Arguments, Cancelled, Demanded, NeedsInput, Outco
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import CannotAsk, Progress
 from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.raw.envelope import nests_deep
 from pegboard.surfaces.mcp.raw.reply import WAITING, Reply
 
 pytestmark = pytest.mark.anyio
@@ -272,10 +271,3 @@ async def test_a_session_is_of_no_use_by_either_road_once_it_is_gone(roads: Road
         headers = {**ACCEPT, "mcp-session-id": "f" * 32, "mcp-protocol-version": "2025-11-25"}
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "odd"}}
         assert (await roads.http.post(url, json=call, headers=headers)).status_code == 404
-
-
-def test_how_deep_a_text_is_nested_is_seen_without_reading_it() -> None:
-    assert not nests_deep(b"{}" * 1000)
-    assert not nests_deep(b"[" * 150 + b"]" * 150)
-    assert nests_deep(b"[" * 151 + b"]" * 151)
-    assert nests_deep(b'{"a":[1,{"b":' * 80 + b"1" + b"}]}" * 80)

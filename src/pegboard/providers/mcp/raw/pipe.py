@@ -15,7 +15,7 @@ from pegboard.providers.mcp.transport import HeaderMap
 from pegboard.providers.mcp.trouble import UNSENT
 
 from .listening import told
-from .reply import Message, meaning, message_in, read
+from .reply import BESIDE, Message, meaning, message_in, read
 from .request import Requests
 from .tickets import Ticket, Tickets
 
@@ -45,7 +45,7 @@ class PipeCalls:
             self._pipe.write(line)
             message, answer = await waiting
             server = str(admitted.tool.id.source)
-            if message is None:
+            if message is None or len(answer) > BESIDE:
                 return await read(answer, ticket.id, server)
             return meaning(message, answer, ticket.id, server)
         except (asyncio.CancelledError, TimeoutError):

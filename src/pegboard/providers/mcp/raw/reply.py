@@ -1,7 +1,6 @@
 """What a server answers to `tools/call`, from its bytes to an outcome: looked at, not rebuilt."""
 
 import json
-import re
 from typing import Any, Final
 
 import anyio.to_thread
@@ -10,13 +9,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from pegboard.core.call import Outcome, Returned, ToolFailed
+from pegboard.core.nesting import deeper_than
 from pegboard.providers.mcp.answers import outcome
-from pegboard.providers.mcp.messages import DEEPEST, LARGE, message_of
+from pegboard.providers.mcp.messages import DEEPEST, message_of
 from pegboard.providers.mcp.trouble import NONSENSE
 
-_STRINGS: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
-_OTHERS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+BESIDE: Final = 262_144
+"""Bytes of an answer from which on it is read beside the event loop."""
 
 
 class Message(msgspec.Struct):
@@ -64,7 +63,7 @@ def message_in(body: bytes) -> Message | None:
 
 async def read(body: bytes, id: str, server: str) -> Outcome:
     """What this answer to the request of this id means. Raises `MCPError` for an error, and for nonsense."""
-    if len(body) <= LARGE:
+    if len(body) <= BESIDE:
         return read_now(body, id, server)
     return await anyio.to_thread.run_sync(read_now, body, id, server, abandon_on_cancel=True)
 
@@ -86,7 +85,7 @@ def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
         raise MCPError(told.code, told.message, told.data)
     if message.id != id or message.method:
         return leniently(body, id, server)
-    if too_deep(body):
+    if deeper_than(DEEPEST, body):
         raise MCPError(NONSENSE, f"the answer is nested deeper than {DEEPEST} levels")
     try:
         result = _read_result(message.result)
@@ -112,15 +111,3 @@ def leniently(body: bytes, id: str, server: str) -> Outcome:
     except (ValueError, RecursionError):
         raise MCPError(NONSENSE, "the answer is not JSON") from None
     raise MCPError(NONSENSE, "the answer is not a JSON-RPC response")
-
-
-def too_deep(body: bytes) -> bool:
-    """Whether it is nested deeper than the readers at the other end take. Exact, and cheap for what is flat."""
-    if body.count(b"[") + body.count(b"{") <= DEEPEST:
-        return False
-    level = _STRINGS.sub(b"", body).translate(_BRACKETS, _OTHERS)
-    for _ in range(DEEPEST):
-        if not level:
-            return False
-        level = level.replace(b"[]", b"")
-    return bool(level)

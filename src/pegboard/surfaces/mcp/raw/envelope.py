@@ -8,6 +8,7 @@ from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import SERVER_INFO_META_KEY
 
 from pegboard.core.call import Demanded, NeedsInput, Returned, ToolFailed
+from pegboard.core.nesting import deeper_than
 from pegboard.core.tool import JsonObject
 from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
 from pegboard.surfaces.mcp.wire import DEEPEST
@@ -15,7 +16,8 @@ from pegboard.surfaces.mcp.wire import DEEPEST
 from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_fault, read_members, read_result
 
 SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
-NO_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+BESIDE: Final = 262_144
+"""Bytes of a result from which on its answer is written beside the event loop."""
 
 
 class Envelope:
@@ -49,7 +51,7 @@ class Envelope:
                 body.decode()
         except UNREADABLE:
             return None
-        if nests_deep(body):
+        if deeper_than(DEEPEST, body):
             return None
         if not modern:
             return body if result.kind is None else _without_kind(body)
@@ -72,24 +74,12 @@ class Envelope:
         return encode(members)
 
 
+def is_large(ended: Ended) -> bool:
+    return isinstance(ended, Returned | ToolFailed) and len(ended.body) > BESIDE
+
+
 def _status(code: int, *, modern: bool) -> int:
     return ERROR_CODE_HTTP_STATUS.get(code, 200) if modern else 200
-
-
-def nests_deep(body: bytes) -> bool:
-    """Whether a text may be nested deeper than readers go: taken level by level from the inside, at the speed of C.
-
-    Brackets within strings can mislead it, which costs a second look or, at worst, one unreadable answer.
-    """
-    if body.count(b"{") + body.count(b"[") <= DEEPEST:
-        return False
-    brackets = body.translate(None, NO_BRACKETS)
-    for _ in range(DEEPEST):
-        inner = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if len(inner) == len(brackets):
-            return len(inner) > DEEPEST
-        brackets = inner
-    return bool(brackets)
 
 
 def _without_kind(body: bytes) -> bytes:

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from anyio import to_thread
 from mcp_types import INTERNAL_ERROR
 
 from pegboard.gateway.gateway import Gateway
@@ -14,7 +16,7 @@ from pegboard.surfaces.mcp.entrance import AUTHORIZATION
 from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
 from .calls import Asked, Calls, Ready
-from .envelope import Envelope
+from .envelope import Envelope, is_large
 from .flight import Flight, Phase, Ticket
 from .lists import Lists
 from .messages import NOTHING, UNREADABLE, Message, error, identity, read_list, read_members, read_message, read_text
@@ -155,7 +157,8 @@ class Road:
             log.exception("Serving tools/call failed")
             status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
         else:
-            status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
+            write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
+            status, text = await to_thread.run_sync(write) if is_large(ended) else write()
         ticket.enter(Phase.WRITING)
         if not reply.at_once(text, status):
             await reply.finish(text, status)

@@ -1,0 +1,53 @@
+"""The depth of a JSON text, against a count by hand."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pegboard.core import nesting
+from pegboard.core.nesting import deeper_than
+from pegboard.core.tool import Json
+
+VALUES: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet='[]{}"\\,é\n') | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(alphabet='[]{}"\\x'), inner, max_size=4),
+    max_leaves=40,
+)
+
+
+def depth_of(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth_of, value.values()), default=0)
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
+@given(VALUES, st.integers(0, 8), st.integers(1, 40))
+def test_the_depth_is_exact_however_the_text_is_cut(value: Json, levels: int, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nesting, "_PIECE", piece)
+        for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
+            assert deeper_than(levels, text.encode("utf-8", "surrogatepass")) == (depth_of(value) > levels)
+
+
+@pytest.mark.parametrize("count", [199, 200, 201, 100_000])
+def test_many_brackets_on_one_another_are_counted(count: int) -> None:
+    assert deeper_than(200, b"[" * count + b"]" * count) == (count > 200)
+    assert deeper_than(200, b"[" + b'{"a":[]},' * 90_000 + b"[" * (count - 1) + b"]" * (count - 1) + b"]") == (
+        count > 200
+    )
+
+
+def test_a_text_that_ends_within_a_string_ends_the_count() -> None:
+    assert deeper_than(2, b'[[["')
+    assert not deeper_than(2, b'[["[[[')
+
+
+def test_brackets_within_texts_do_not_count() -> None:
+    for depth in (199, 200, 201):
+        nested = b'{"a":[' * (depth // 2) + b"[" * (depth % 2) + b"]" * (depth % 2) + b"]}" * (depth // 2)
+        assert deeper_than(200, nested) == (depth > 200)
+        assert deeper_than(200, b'["]","\\"]",' + nested + b"]") == (depth + 1 > 200)
+    assert not deeper_than(200, json.dumps(["[" * 500 + '"' + "{" * 500] * 300).encode())
+    assert not deeper_than(200, json.dumps([[{"a": []}]] * 50_000).encode())
