@@ -1,14 +1,12 @@
 """One call, start to end: each way it can end is recorded exactly once, and a refused one reaches no provider."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
 from typing import TypeAlias
 
 import anyio
-import anyio.from_thread
 import pytest
 from tests.core.boards import ME, key, server
 from tests.support.doubles import OK, MemoryAudit, Providers, held_forever, named
@@ -16,9 +14,7 @@ from tests.support.house import PATIENCE, House, call_of, declared, declaring, o
 
 from pegboard.core.call import (
     Admitted,
-    Arguments,
     BadArguments,
-    Call,
     CallRecord,
     Cancelled,
     Outcome,
@@ -38,7 +34,6 @@ from pegboard.core.server import Stdio, Trust
 from pegboard.core.status import SwitchedOff
 from pegboard.core.tool import JsonSchema, Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.gateway.caller import BESIDE, Ended
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -355,52 +350,3 @@ async def test_a_switch_thrown_during_a_call_lets_it_end_and_refuses_the_next() 
         verdict = house.board.resolution(View()).verdicts[SEARCH]
         assert isinstance(verdict, Locked)
         assert refused.reason == verdict.reason
-
-
-# Arguments so large that to check them would hold up everybody else
-
-
-def large(arguments: Arguments) -> Call:
-    return replace(call_of("search", arguments), raw=b" " * (BESIDE + 1))
-
-
-@pytest.mark.behaviour("speed.large_messages_off_the_loop")
-async def test_large_arguments_are_checked_beside_the_event_loop_and_other_calls_go_on_meanwhile() -> None:
-    async with opened(declared(GITHUB, FILES), workshop()) as house:
-        checking, checked = anyio.Event(), threading.Event()
-
-        def slowly(tool: Tool, arguments: Arguments) -> tuple[str, ...]:
-            anyio.from_thread.run_sync(checking.set)
-            assert checked.wait(PATIENCE)
-            return house.gateway.caller.validate_beside(tool, arguments)
-
-        caller, ended = replace(house.gateway.caller, validate_beside=slowly), list[Ended]()
-
-        async def call() -> None:
-            ended.append(await caller.call(large({"query": 5}), View()))
-
-        with anyio.fail_after(PATIENCE):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(call)
-                await checking.wait()
-                assert await caller.call(call_of("search", FITTING), View()) == OK
-                checked.set()
-        assert ended == [BadArguments(SEARCH, ('query: the value is not of type "string"',))]
-        assert [record.ended for record in house.audit.records] == [OK, *ended]
-
-
-async def test_a_large_call_whose_tool_is_locked_while_it_is_checked_is_refused() -> None:
-    async with opened(declared(GITHUB), workshop()) as house:
-        seen: list[Arguments] = []
-
-        def switched_off_meanwhile(tool: Tool, arguments: Arguments) -> tuple[str, ...]:
-            seen.append(arguments)
-            anyio.from_thread.run(house.does, ThrowSwitch(SEARCH, on=False))
-            return ()
-
-        caller = replace(house.gateway.caller, validate_beside=switched_off_meanwhile)
-        ended = await caller.call(large(FITTING), View())
-        assert isinstance(ended, ToolIsLocked)
-        assert isinstance(ended.reason, SwitchedOff)
-        assert seen == [FITTING]
-        assert house.provider(GITHUB).calls == []
