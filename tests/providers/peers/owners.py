@@ -16,7 +16,9 @@ from typing import Any
 
 import anyio
 import uvicorn
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import CompleteRequestParams, CompleteResult, Completion
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -47,6 +49,23 @@ async def blurt(ctx: Context) -> str:
 @server.tool(description="How many sessions were opened, and how many were used by another.", structured_output=False)
 def crossings() -> str:
     return json.dumps({"opened": opened, "crossed": crossed})
+
+
+@server.resource("diary://{page}", description="A page of the diary of whose token this came with.")
+def diary(page: str, ctx: Context) -> str:
+    return f"{page} of {owner_of(ctx.headers or {})}"
+
+
+@server.prompt(description="A greeting to whose token this came with.")
+def greeting(ctx: Context) -> str:
+    return f"Hello {owner_of(ctx.headers or {})}"
+
+
+async def complete(ctx: ServerRequestContext[Any], params: CompleteRequestParams) -> CompleteResult:
+    return CompleteResult(completion=Completion(values=[owner_of(getattr(ctx.request, "headers", {}))]))
+
+
+server._lowlevel_server.add_request_handler("completion/complete", CompleteRequestParams, complete)
 
 
 class Guard:

@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from mcp import MCPError
 from tests.providers.running import KEY
 from tests.providers.test_per_caller import OWN, owners
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
@@ -84,3 +85,19 @@ async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in
         "request. It did not run, so you can call it again."
     )
     assert "token-of" not in repr(workshop.audit.records)
+
+
+@pytest.mark.behaviour("per_caller.offers_in_own_name")
+@pytest.mark.parametrize("mode", MODES)
+async def test_two_callers_read_one_resource_and_each_gets_its_own(mode: str) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with owners() as upstream, shared(upstream) as workshop, served(workshop) as url:
+            for name in ("alice", "bob", "alice"):
+                async with http_client(url, {"X-Owner-Token": f"token-of-{name}"}, mode=mode) as client:
+                    listed = await client.list_resource_templates()
+                    assert [each.uri_template for each in listed.resource_templates] == ["diary://{page}"]
+                    read = json.loads((await client.read_resource("diary://monday")).model_dump_json())
+                    assert read["contents"][0]["text"] == f"monday of {name}"
+            async with http_client(url, mode=mode) as client:
+                with pytest.raises(MCPError, match="send X-Owner-Token with your request"):
+                    await client.read_resource("diary://monday")

@@ -3,12 +3,14 @@
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
+from pegboard.core.ask import Failed
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Listing, Starting, Up
 from pegboard.core.ids import ServerKey, ToolId
@@ -17,6 +19,7 @@ from pegboard.core.tool import Tool
 from pegboard.ports import Clock, ExpandFor, Library, Peer, Progress, Ring, Unresolved
 
 from .callers import Asked, Lent
+from .callers_library import CallersLibrary, together
 from .demand import Demand
 from .server import McpServer
 
@@ -39,6 +42,13 @@ class _Kept:
     provider: McpServer
     demand: Demand = field(default_factory=Demand)
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    @property
+    def library(self) -> Library:
+        return self.provider.library
+
+    def used(self) -> AbstractContextManager[None]:
+        return self.demand.used()
 
 
 class PerCaller:
@@ -65,6 +75,7 @@ class PerCaller:
         self._front = make(replace(server, connection=asked.without_caller()), expand_for({}), clock)
         self._lends = asked.without_caller() != asked.connection
         """Whether a caller can say more than nobody can."""
+        self.library: Library = CallersLibrary(self._front.library, self._borrowed)
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
         self._lists: OrderedDict[bytes, Listing] = OrderedDict()
         """What each caller was last listed, the newest word at the end. Keys are hashes: they keep no credential."""
@@ -76,11 +87,6 @@ class PerCaller:
     def source(self) -> ServerKey:
         return self._server.key
 
-    @property
-    def library(self) -> Library | None:
-        """Only what the server offers to nobody in particular."""
-        return self._front.library
-
     def listing(self) -> Listing:
         """A caller's list is no other's right: each call is answered by the server for its own caller."""
         front = self._front.listing()
@@ -90,7 +96,8 @@ class PerCaller:
             tools: dict[ToolId, Tool] = {}
             for listed in self._lists.values():
                 tools |= listed.by_id
-            return Listing(self.source, self._health(), tuple(tools.values()), listed.flaws)
+            offers = together(listed.offers for listed in self._lists.values())
+            return Listing(self.source, self._health(), tuple(tools.values()), listed.flaws, offers)
         starting = [
             word.health
             for kept in self._kept.values()
@@ -137,26 +144,29 @@ class PerCaller:
         return isinstance(self._kept_for(credentials), _Kept)
 
     async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
-        credentials = self._asked.of(admitted.call.headers, self._expand_for)
-        if isinstance(credentials, Unresolved):
-            return ProviderFailed(f"{self.source} was not asked: {credentials.why}", may_have_run=False)
-        kept = self._kept_for(credentials)
-        if isinstance(kept, ProviderFailed):
-            return kept
-        with kept.demand.used():
+        kept = self._borrowed(admitted.call.headers)
+        if isinstance(kept, Failed):
+            return ProviderFailed(kept.why, may_have_run=False)
+        with kept.used():
             return await kept.provider.call(admitted, progress, peer)
 
-    def _kept_for(self, credentials: Lent) -> _Kept | ProviderFailed:
+    def _borrowed(self, headers: Mapping[bytes, bytes]) -> _Kept | Failed:
+        credentials = self._asked.of(headers, self._expand_for)
+        if isinstance(credentials, Unresolved):
+            return Failed(f"{self.source} was not asked: {credentials.why}")
+        return self._kept_for(credentials)
+
+    def _kept_for(self, credentials: Lent) -> _Kept | Failed:
         """The caller's own connection, made now if there is none. Nothing waits here, so one caller has one."""
         kept = self._kept.get(credentials.key)
         if kept is not None:
             self._kept.move_to_end(credentials.key)
             return kept
         if self._tasks is None:
-            return ProviderFailed(f"{self.source} is not running", may_have_run=False)
+            return Failed(f"{self.source} is not running")
         if len(self._kept) >= self._most and not self._make_room():
             told = f"{self._most} callers use {self.source} at this moment, which is the most at once. Try again later"
-            return ProviderFailed(told, may_have_run=False)
+            return Failed(told)
         # What the caller says is expanded anew at each start, from its own headers and from nothing else of it.
         provider = self._make(self._server, self._expand_for(credentials.headers), self._clock, patient=True)
         kept = self._kept[credentials.key] = _Kept(credentials.key, provider)
