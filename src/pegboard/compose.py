@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -130,6 +130,8 @@ async def open_house(
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
+        if settings is not None:
+            gateway.board.remarks = replace(settings.remarks, in_passing=not follow)
         if follow and settings is not None:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
@@ -287,8 +289,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 tell(announcement(endpoint, program, house.file, str(house.data_dir)))
             if is_open_to_others(listener):
                 tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
-            for warning in house.settings.warnings if house.settings else ():
-                tell(f"! {warning}")
+            for remark in house.gateway.board.standing_remarks():
+                tell(f"! {remark}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
             await listening.ended()
         finally:

@@ -54,11 +54,11 @@ def program(home: Path, *words: str | Path, cwd: Path | None = None, **environ: 
 
 
 @contextmanager
-def started(home: Path, *words: str | Path, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+def started(home: Path, *words: str | Path, cwd: Path | None = None, **environ: str) -> Iterator[subprocess.Popen[str]]:
     """A program that goes on running; it is gone when the block has ended."""
     with subprocess.Popen(
         [*PROGRAM, *map(str, words)],
-        env=clean_environment(home),
+        env={**clean_environment(home), **environ},
         cwd=cwd or home,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -99,8 +99,9 @@ class Gateway:
 
 
 @contextmanager
-def serving(home: Path, config: Path, data_dir: Path, *more: str) -> Iterator[Gateway]:
-    with started(home, "serve", "--config", config, "--data-dir", data_dir, "--port", "0", "--json", *more) as process:
+def serving(home: Path, config: Path, data_dir: Path, *more: str, **environ: str) -> Iterator[Gateway]:
+    words: list[str | Path] = ["serve", "--config", config, "--data-dir", data_dir, "--port", "0", "--json", *more]
+    with started(home, *words, cwd=None, **environ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, process.communicate()[1]

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.cli.terminal import Pegboard, board, by_id, ended, peer, serving
 
+from pegboard.config.problem import HERE
+
 
 def until(pegboard: Pegboard, holds: Callable[[Any], bool]) -> Any:
     """Asks until the board is as wanted; the deadline of every test ends the waiting."""
@@ -60,3 +62,28 @@ def test_a_good_edit_is_loaded_and_a_broken_one_is_told_everywhere_until_it_is_m
     assert told in log
     assert f"{config} was loaded again." in log
     assert "Traceback" not in log
+
+
+@pytest.mark.behaviour("cli.doctor_asks_the_gateway", "config.granted_toolsets_exist")
+def test_the_doctor_tells_of_tokens_as_the_running_gateway_has_them(
+    pegboard: Pegboard, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PEGBOARD_DATA_DIR", str(home / "data"))
+    caller = {"alice": {"token": "${ALICE_TOKEN}", "toolsets": ["one"]}}
+    servers = {"one": peer("many", "1", trust="open")}
+    config = board(home / "board.yaml", servers, principals=caller)
+    unset = (
+        "'alice' cannot come in: ${ALICE_TOKEN} stands for nothing: the environment variable ALICE_TOKEN is not set."
+    )
+    before = pegboard("doctor", "--json", "--config", config).json["findings"]
+    (told,) = [finding["what"] for finding in before]
+    assert unset in told
+    assert told.endswith(HERE)
+    with serving(home, config, home / "data", ALICE_TOKEN="a-token-of-good-length"):
+        assert pegboard("doctor", "--json").json["findings"] == []
+        board(config, servers, principals={"alice": {"token": "${ALICE_TOKEN}", "toolsets": ["two"]}})
+        while not (findings := pegboard("doctor", "--json").json["findings"]):
+            pass
+        (told,) = [finding["what"] for finding in findings]
+        assert told.startswith(f"{config}:")
+        assert "principals.alice.toolsets[0]: there is no toolset 'two'." in told

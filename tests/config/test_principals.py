@@ -123,10 +123,43 @@ def test_a_caller_whose_token_cannot_be_used_stays_outside_and_the_operator_is_t
     ]
 
 
-def test_a_toolset_that_is_nearly_one_of_the_file_is_told() -> None:
-    text = "servers: {files: {command: x}}\nprincipals: {alice: {token: '${ALICE_TOKEN}', toolsets: [fliles]}}"
-    assert [str(problem) for problem in settings(text, ENVIRON).warnings] == [
-        "pegboard.yaml:2: principals.alice.toolsets[0]: this file has no toolset 'fliles'. Did you mean 'files'?"
+@pytest.mark.behaviour("config.granted_toolsets_exist", "config.errors_name_near_matches")
+def test_a_toolset_that_is_granted_and_neither_declared_nor_installed_is_told() -> None:
+    text = """\
+        servers: {files: {command: x}}
+        grants: {local: [builtin, files, wiki]}
+        principals:
+          alice: {token: "${ALICE_TOKEN}", toolsets: [fliles, all]}
+          bob: {token: "${BOB_TOKEN}"}
+        """
+    remarks = settings(text, ENVIRON).remarks
+    wiki = (
+        "pegboard.yaml:2: grants.local[2]: there is no toolset 'wiki'. Correct it, or install it: "
+        "pegboard servers add NAME --toolset wiki"
+    )
+    fliles = "pegboard.yaml:4: principals.alice.toolsets[0]: there is no toolset 'fliles'. Did you mean 'files'?"
+    assert [str(problem) for problem in remarks.told({"files"})] == [wiki, fliles]
+    assert [str(problem) for problem in remarks.told({"files", "wiki"})] == [fliles], "wiki was installed by a person"
+
+
+@pytest.mark.behaviour("config.grants_name_callers")
+def test_grants_to_a_name_that_no_caller_has_are_refused_beside_principals() -> None:
+    text = """\
+        grants: {local: [], alcie: [files], somebody: [files]}
+        principals: {alice: {token: "${ALICE_TOKEN}"}}
+        """
+    assert problems(text, ENVIRON) == [
+        "pegboard.yaml:1: grants.alcie: there is no 'alcie' under principals. Did you mean 'alice'?",
+        "pegboard.yaml:1: grants.somebody: there is no 'somebody' under principals. Name the caller there too, or take "
+        "this out.",
+    ]
+
+
+@pytest.mark.behaviour("config.grants_name_callers")
+def test_grants_to_a_name_are_told_to_limit_nobody_while_every_caller_is_local() -> None:
+    assert [str(problem) for problem in settings("grants: {local: [], alice: []}").warnings] == [
+        "pegboard.yaml:1: grants.alice: nobody is 'alice': without principals every caller is local, and not limited "
+        "by this. Name the caller under principals, or limit local."
     ]
 
 

@@ -7,6 +7,7 @@ from tests.core.boards import FILE, ME, NOW, PERSON, key, server
 from tests.support.doubles import UP, named
 from tests.support.house import declaring
 
+from pegboard.config.problem import HERE, Doubt, Problem, Remarks
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
 from pegboard.core.policy import Approval, Decided, Declared, Policy
 from pegboard.core.selection import Selection, TheseToolsets
@@ -140,3 +141,31 @@ def test_every_notice_is_a_finding_and_comes_first() -> None:
         "pegboard.yaml:7: unknown key 'serverz'. Did you mean 'servers'?",
         "Mend what it names; it is read again by itself.",
     )
+
+
+FILE_NAME = "pegboard.yaml"
+UNSET = Problem(FILE_NAME, 3, "principals.alice.token", "'alice' cannot come in: ${T} stands for nothing.", here=True)
+
+
+@pytest.mark.behaviour("cli.doctor_asks_the_gateway")
+def test_what_the_file_says_in_vain_is_told_as_the_gateway_sees_it() -> None:
+    hung = board()
+    hung.remarks = Remarks((UNSET,))
+    finding = Finding(FILE_NAME, str(UNSET), f"Edit {FILE_NAME}:3", grave=False)
+    assert diagnose(hung) == (finding,)
+    hung.remarks = Remarks((UNSET,), in_passing=True)
+    assert diagnose(hung) == (replace(finding, what=f"{UNSET} {HERE}"),)
+
+
+def test_a_remark_that_is_why_a_server_is_down_is_told_with_the_server_alone() -> None:
+    hung = board(Down(NOW, "${T} stands for nothing."))
+    hung.remarks = Remarks((Problem(FILE_NAME, 2, "servers.github.env.T", "${T} stands for nothing.", here=True),))
+    assert [finding.subject for finding in diagnose(hung)] == ["dev~github"]
+
+
+@pytest.mark.behaviour("config.granted_toolsets_exist")
+def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
+    hung = board()
+    doubts = tuple(Doubt(name, Problem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki"))
+    hung.remarks = Remarks(doubts=doubts)
+    assert [finding.what for finding in diagnose(hung)] == ["pegboard.yaml:4: grants.local: no wiki"]

@@ -9,10 +9,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
-from pegboard.core.pattern import Pattern, is_pattern, pattern
-from pegboard.core.policy import Declared, Denial, Policy
-from pegboard.core.reference import closest, reference
-from pegboard.core.running import wanted
+from pegboard.core.pattern import Pattern, pattern
+from pegboard.core.policy import Declared, Denial
+from pegboard.core.reference import reference
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
 from pegboard.core.server import (
     AllButTools,
@@ -36,8 +35,7 @@ from pegboard.core.server import (
 from pegboard.core.toolset import Toolset
 
 from . import keys
-from .problem import Problem
-from .references import literal, under_home, unresolved
+from .references import literal, under_home
 from .section import Key, Values
 from .shape import Placed, Telling
 
@@ -76,23 +74,9 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
     )
 
 
-def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
-    """What will not work, though nothing is wrong with the file: the servers without fault must run all the same."""
-    runs = wanted(Policy(board))
-    for id, said in values.value(keys.SERVERS, {}).items():
-        if _key(id, said) in runs:
-            for text in _texts(said.value):
-                for missing in unresolved(text.value, place.environ, place.folder):
-                    yield Problem(place.file, text.line, text.at, missing.why)
-        names = said.value.get(keys.ENABLED_TOOLS)
-        if names is not None and [name.value for name in names.value] == ["all"]:
-            yield Problem(place.file, names.line, names.at, "this allows one tool named 'all'. Remove it to allow all.")
-    yield from _misspelt(values, board, place)
-
-
 def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Server:
     values = said.value
-    key = _key(id, said)
+    key = key_of(id, said)
     return Server(
         key=key,
         connection=_connection(values, place, tell),
@@ -105,7 +89,7 @@ def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Serve
     )
 
 
-def _key(id: str, said: Placed[Values]) -> ServerKey:
+def key_of(id: str, said: Placed[Values]) -> ServerKey:
     return ServerKey(ToolsetId(said.value.value(keys.TOOLSET, id)), ServerId(id))
 
 
@@ -267,46 +251,3 @@ def _grants(
         for who, names in said.items()
         if all(name.value != "all" for name in names.value)
     }
-
-
-def _texts(values: Values) -> Iterator[Placed[str]]:
-    for key in (keys.COMMAND, keys.CWD, keys.URL):
-        if (text := values.get(key)) is not None:
-            yield text
-    yield from values.value(keys.ARGS, ())
-    yield from values.value(keys.ENV, {}).values()
-    yield from values.value(keys.HEADERS, {}).values()
-    oauth = values.get(keys.OAUTH)
-    if oauth is not None and oauth.value is not False:
-        for key in (keys.CLIENT_ID, keys.CLIENT_SECRET, keys.CLIENT_METADATA_URL):
-            if (text := oauth.value.get(key)) is not None:
-                yield text
-
-
-def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
-    """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
-    known = {str(server.toolset) for server in board.servers} | {"builtin"}
-    scopes = known | {str(key.server) for key in board.servers} | {str(key) for key in board.servers}
-
-    def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
-        for name in named:
-            if name.value not in {*names, "all"} and (near := closest(name.value, names)):
-                hint = f"Did you mean {' or '.join(repr(one) for one in near)}?"
-                yield Problem(place.file, name.line, name.at, f"this file has no {what} {name.value!r}. {hint}")
-
-    selection = values.get(keys.SELECTION)
-    chosen = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
-    yield from doubtful(() if chosen is None else chosen.value, known, "toolset")
-    for granted in values.value(keys.GRANTS, {}).values():
-        yield from doubtful(granted.value, known, "toolset")
-    for caller in values.value(keys.PRINCIPALS, {}).values():
-        yield from doubtful(caller.value.value(keys.PRINCIPAL_TOOLSETS, ()), known, "toolset")
-    told = values.value(keys.TOOLSETS, {})
-    yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
-    patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))
-    exact = (
-        Placed(denied.scope, text.at, text.line)
-        for text, denied in patterns
-        if isinstance(denied, Pattern) and not is_pattern(denied.scope)
-    )
-    yield from doubtful(exact, scopes, "toolset or server")

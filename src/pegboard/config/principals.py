@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pegboard.core.ids import PrincipalId, ToolsetId
+from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared
 from pegboard.core.principal import Principal
+from pegboard.core.reference import closest
 from pegboard.ports import Unresolved
 
 from . import keys
@@ -37,6 +38,7 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
     _check_apart(principals, said, tell)
     if principals:
         _check_tokens_stay(values, tell)
+        _check_grants(values, principals, tell)
     return replace(board, principals=principals, grants={**board.grants, **_grants(values, said, tell)})
 
 
@@ -45,7 +47,7 @@ def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
     for name, one in values.value(keys.PRINCIPALS, {}).items():
         token = one.value.get(keys.TOKEN)
         if token is not None and isinstance(unusable := _hash_of(token.value, place), _Unusable):
-            yield Problem(place.file, token.line, token.at, f"{name!r} cannot come in: {unusable.why}")
+            yield Problem(place.file, token.line, token.at, f"{name!r} cannot come in: {unusable.why}", here=True)
 
 
 def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
@@ -90,6 +92,16 @@ def _check_tokens_stay(values: Values, tell: Telling) -> None:
                     "server. Let callers send another header, such as ${request:X-Token}."
                 )
                 tell.wrong(text.line, text.at, told)
+
+
+def _check_grants(values: Values, principals: Mapping[PrincipalId, Principal], tell: Telling) -> None:
+    """A name that nobody has limits nobody: whoever was meant could use everything."""
+    for who, toolsets in values.value(keys.GRANTS, {}).items():
+        if who != LOCAL and who not in principals:
+            near = closest(who, principals)
+            names = " or ".join(repr(name) for name in near)
+            hint = f"Did you mean {names}?" if near else "Name the caller there too, or take this out."
+            tell.wrong(toolsets.line, toolsets.at, f"there is no {who!r} under principals. {hint}")
 
 
 def _grants(

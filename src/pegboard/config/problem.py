@@ -1,6 +1,10 @@
 """What is wrong with a file, where, and what to do about it."""
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import Final
+
+HERE: Final = "This was looked up in the environment of this command; what counts is that of the gateway."
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +15,38 @@ class Problem:
     line: int
     key: str
     what: str
+    here: bool = False
+    """Whether it depends on where it was asked: on the environment of a process, or on what its user may read."""
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.key}: {self.what}" if self.key else f"{where}: {self.what}"
+        return f"{self.place}: {self.key}: {self.what}" if self.key else f"{self.place}: {self.what}"
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A toolset that a file names and does not have: a slip of the pen, unless people have installed it."""
+
+    toolset: str
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What will not work of a file that was loaded."""
+
+    warnings: tuple[Problem, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    in_passing: bool = False
+    """Whether a command read the file for its own use, so that a gateway may see it differently."""
+
+    def told(self, toolsets: Container[str]) -> Iterator[Problem]:
+        """What stands on a board with these toolsets, in the order of the file."""
+        standing = (doubt.problem for doubt in self.doubts if doubt.toolset not in toolsets)
+        yield from sorted((*self.warnings, *standing), key=lambda problem: problem.line)
+
+    def words(self, problem: Problem) -> str:
+        return f"{problem} {HERE}" if self.in_passing and problem.here else str(problem)

@@ -11,12 +11,13 @@ from typing import Final
 from pegboard.core.policy import Declared
 
 from . import keys
-from .declaring import Place, declared, warnings
+from .declaring import Place, declared
 from .files import decoded, read_bytes
 from .json_text import parse_json
 from .principals import principal_warnings, with_principals
-from .problem import Problem
+from .problem import Doubt, Problem, Remarks
 from .references import unresolved
+from .remarking import doubts, warnings
 from .section import Values
 from .shape import Telling, Wrong
 from .tree import Parsed, Table
@@ -56,6 +57,11 @@ class Settings:
     audit: Retention = field(default_factory=Retention)
     gateway: Callers = field(default_factory=Callers)
     warnings: tuple[Problem, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def remarks(self) -> Remarks:
+        return Remarks(self.warnings, self.doubts)
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ def load_text(
         audit=_retention(values),
         gateway=_callers(values),
         warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
+        doubts=(*doubts(values, board, place),),
     )
 
 

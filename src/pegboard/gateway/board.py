@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from pegboard.config.problem import Problem, Remarks
 from pegboard.core.catalogue import Catalogue, Listing, catalogue
 from pegboard.core.ids import Source, ToolId, WireName
 from pegboard.core.offer import same_offers
@@ -58,6 +59,8 @@ class Board:
     catalogue: Catalogue = field(default_factory=Catalogue)
     changed: Bell = field(default_factory=Bell)
     notices: Mapping[str, Notice] = field(default_factory=dict[str, Notice])
+    remarks: Remarks = field(default_factory=Remarks)
+    """What the operator's file says in vain; the doctor tells it."""
 
     def __post_init__(self) -> None:
         self._told: OrderedDict[View, _Told] = OrderedDict()
@@ -100,6 +103,9 @@ class Board:
         if subject in self.notices:
             self.notices = {key: notice for key, notice in self.notices.items() if key != subject}
             self.changed.ring()
+
+    def standing_remarks(self) -> tuple[Problem, ...]:
+        return tuple(self.remarks.told(self.policy.toolsets))
 
     def resolution(self, view: View) -> Resolution:
         """The verdicts for this view: worked out once after a change, remembered until the next."""

@@ -32,6 +32,7 @@ class Finding:
 def diagnose(board: Board) -> tuple[Finding, ...]:
     return (
         *_notices(board),
+        *_remarks(board),
         *_servers(board),
         *_selection(board),
         *_limits(board),
@@ -43,6 +44,14 @@ def diagnose(board: Board) -> tuple[Finding, ...]:
 def _notices(board: Board) -> Iterator[Finding]:
     for notice in board.notices.values():
         yield Finding(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
+
+
+def _remarks(board: Board) -> Iterator[Finding]:
+    """What keeps a server down is told with the server."""
+    reasons = [word.health.why for word in board.catalogue.listings.values() if isinstance(word.health, Down)]
+    for remark in board.standing_remarks():
+        if not any(remark.what.rstrip(".") in why for why in reasons):
+            yield Finding(remark.file, board.remarks.words(remark), f"Edit {remark.place}", grave=False)
 
 
 def _servers(board: Board) -> Iterator[Finding]:

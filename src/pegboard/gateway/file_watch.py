@@ -40,10 +40,13 @@ async def follow_file(settings: Settings, gateway: Gateway) -> None:
             log.error("%s", text)
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
+        gateway.board.remarks = loaded.remarks
         if clashing := await gateway.operator.redeclare(loaded.declared):
             log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
         else:
             log.info("%s was loaded again.", path)
+        for remark in gateway.board.standing_remarks():
+            log.warning("%s", remark)
         if late := _read_at_start_only(settings, loaded):
             text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
             gateway.board.notice(Notice(RESTART_NOTICE, text, gateway.clock()))

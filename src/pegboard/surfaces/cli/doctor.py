@@ -21,6 +21,7 @@ class _Board:
     """What the gateway itself says, if one could be asked."""
 
     config: Path | None
+    answered: bool = False
     running: bool = False
     store: str | None = None
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -42,10 +43,8 @@ def doctor(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
     report = file_report(board.config)
     # A running gateway tells of a broken edit itself: it knows that the last good board is still up.
     problems = () if board.running else report.problems
-    # What keeps a server down is told with the server.
-    warnings = [one for one in report.warnings if not any(one.what.rstrip(".") in f.what for f in board.findings)]
-    # What a reference stands for, a running gateway knows from its own environment, and tells with the server.
-    warnings = [one for one in warnings if not (board.running and one.what.startswith("${"))]
+    # Whoever answered has told of the file as it is there. What a gateway that does not answer sees, nobody knows.
+    warnings = () if board.answered or places.is_held(directory) else report.warnings
     findings = [
         *(file_finding(problem, grave=True) for problem in problems),
         *(file_finding(warning, grave=False) for warning in warnings),
@@ -74,6 +73,7 @@ async def _look(options: Options, board: _Board) -> int:
             board.running, board.store = api.running, status["store"]
             board.config = None if status["config"] is None else Path(status["config"])
             body = await asked(api, "GET", "/doctor")
+            board.answered = True
             board.findings += [Finding(**finding) for finding in body["findings"]]
     except* Ended as endings:
         ending = unwrapped(endings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pegboard.config import places
-from pegboard.config.problem import Problem
+from pegboard.config.problem import Problem, Remarks
 from pegboard.config.settings import Broken, load
 
 from .link import Finding
@@ -29,8 +29,8 @@ def file_report(file: Path | None) -> FileReport:
 
 
 def file_finding(problem: Problem, *, grave: bool) -> Finding:
-    place = f"{problem.file}:{problem.line}" if problem.line else problem.file
-    return Finding(problem.file, str(problem), f"Edit {place}", grave)
+    told = Remarks(in_passing=True).words(problem)
+    return Finding(problem.file, told, f"Edit {problem.place}", grave)
 
 
 def directory_findings(directory: Path, *, gateway_answers: bool) -> Iterator[Finding]:

@@ -1,0 +1,104 @@
+"""What will not work, though nothing is wrong with the file: what is without fault must work all the same."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from pegboard.core.ids import LOCAL
+from pegboard.core.pattern import Pattern, is_pattern, pattern
+from pegboard.core.policy import Declared, Policy
+from pegboard.core.reference import closest
+from pegboard.core.running import wanted
+
+from . import keys
+from .declaring import Place, key_of
+from .problem import Doubt, Problem
+from .references import unresolved
+from .section import Values
+from .shape import Placed
+
+
+def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
+    runs = wanted(Policy(board))
+    for id, said in values.value(keys.SERVERS, {}).items():
+        if key_of(id, said) in runs:
+            for text in _texts(said.value):
+                for missing in unresolved(text.value, place.environ, place.folder):
+                    yield Problem(place.file, text.line, text.at, missing.why, here=True)
+        names = said.value.get(keys.ENABLED_TOOLS)
+        if names is not None and [name.value for name in names.value] == ["all"]:
+            yield Problem(place.file, names.line, names.at, "this allows one tool named 'all'. Remove it to allow all.")
+    yield from _misspelt(values, board, place)
+    yield from _granted_to_nobody(values, place)
+
+
+def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
+    """Toolsets that callers are granted and the file does not have. People may have installed them: the board knows."""
+    known = {str(toolset) for toolset in board.toolsets} | {"builtin", "all"}
+    granted = [*values.value(keys.GRANTS, {}).values()]
+    granted += [
+        toolsets
+        for caller in values.value(keys.PRINCIPALS, {}).values()
+        if (toolsets := caller.value.get(keys.PRINCIPAL_TOOLSETS)) is not None
+    ]
+    for named in granted:
+        for name in named.value:
+            if name.value not in known:
+                near = closest(name.value, known - {"builtin", "all"})
+                remedy = _meant(near) or f"Correct it, or install it: pegboard servers add NAME --toolset {name.value}"
+                told = f"there is no toolset {name.value!r}. {remedy}"
+                yield Doubt(name.value, Problem(place.file, name.line, name.at, told))
+
+
+def _granted_to_nobody(values: Values, place: Place) -> Iterator[Problem]:
+    """Without principals everybody is `local`; with them, a name that nobody has is an error of its own."""
+    if values.says(keys.PRINCIPALS.name):
+        return
+    for who, toolsets in values.value(keys.GRANTS, {}).items():
+        if who != LOCAL:
+            told = (
+                f"nobody is {who!r}: without principals every caller is local, and not limited by this. Name the "
+                "caller under principals, or limit local."
+            )
+            yield Problem(place.file, toolsets.line, toolsets.at, told)
+
+
+def _texts(values: Values) -> Iterator[Placed[str]]:
+    for key in (keys.COMMAND, keys.CWD, keys.URL):
+        if (text := values.get(key)) is not None:
+            yield text
+    yield from values.value(keys.ARGS, ())
+    yield from values.value(keys.ENV, {}).values()
+    yield from values.value(keys.HEADERS, {}).values()
+    oauth = values.get(keys.OAUTH)
+    if oauth is not None and oauth.value is not False:
+        for key in (keys.CLIENT_ID, keys.CLIENT_SECRET, keys.CLIENT_METADATA_URL):
+            if (text := oauth.value.get(key)) is not None:
+                yield text
+
+
+def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
+    """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
+    known = {str(server.toolset) for server in board.servers} | {"builtin"}
+    scopes = known | {str(key.server) for key in board.servers} | {str(key) for key in board.servers}
+
+    def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
+        for name in named:
+            if name.value not in {*names, "all"} and (near := closest(name.value, names)):
+                told = f"this file has no {what} {name.value!r}. {_meant(near)}"
+                yield Problem(place.file, name.line, name.at, told)
+
+    selection = values.get(keys.SELECTION)
+    chosen = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
+    yield from doubtful(() if chosen is None else chosen.value, known, "toolset")
+    told = values.value(keys.TOOLSETS, {})
+    yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
+    patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))
+    exact = (
+        Placed(denied.scope, text.at, text.line)
+        for text, denied in patterns
+        if isinstance(denied, Pattern) and not is_pattern(denied.scope)
+    )
+    yield from doubtful(exact, scopes, "toolset or server")
+
+
+def _meant(near: Collection[str]) -> str:
+    return f"Did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
