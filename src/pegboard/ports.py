@@ -237,6 +237,8 @@ class SignInState:
 
     since: datetime | None = None
     trouble: str | None = None
+    last: datetime | None = None
+    """When somebody last did, even if the server has taken it no longer since."""
 
 
 class SignIns(Protocol):

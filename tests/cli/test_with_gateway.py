@@ -108,6 +108,27 @@ def test_a_restart_touches_one_server_alone(at_gateway: Pegboard) -> None:
     )
 
 
+@pytest.mark.behaviour("cli.not_up_is_a_failure")
+def test_a_restart_after_which_the_server_is_down_fails_with_the_reason(at_gateway: Pegboard) -> None:
+    told = "broken~broken was restarted.\nIt is down: exited with code 3.\nSee: pegboard servers logs broken~broken"
+    in_words = at_gateway("servers", "restart", "broken")
+    assert (in_words.code, in_words.out, in_words.err) == (1, "", f"pegboard: {told}\n")
+    failed = at_gateway("servers", "restart", "broken", "--json")
+    assert (failed.code, failed.json["error"], failed.json["exit"]) == (1, told, 1)
+    assert (failed.json["id"], failed.json["health"]["state"]) == ("broken~broken", "down")
+
+
+@pytest.mark.behaviour("cli.not_up_is_a_failure")
+def test_a_server_at_an_address_that_is_down_has_no_log_to_look_at(at_gateway: Pegboard) -> None:
+    added = at_gateway("servers", "add", "nowhere", "--url", "http://127.0.0.1:9/mcp")
+    assert added.code == 0
+    assert "It is down: " in added.out
+    assert added.out.endswith("\nIt is tried again by itself.\n")
+    again = at_gateway("servers", "restart", "nowhere")
+    assert (again.code, again.err.endswith("\nIt is tried again by itself.\n")) == (1, True)
+    assert at_gateway("servers", "remove", "nowhere").code == 0
+
+
 @pytest.mark.behaviour("cli.servers_logs")
 def test_what_a_server_wrote_is_shown(at_gateway: Pegboard) -> None:
     body = at_gateway("servers", "logs", "broken", "--json").json

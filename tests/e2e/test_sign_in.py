@@ -1,6 +1,7 @@
 """Signing in to a server through a whole gateway in its own process, with the test as the person at the browser."""
 
 import json
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -99,6 +100,16 @@ async def test_the_command_waits_for_the_person_and_the_other_one_signs_out(tmp_
         assert guard.asked[-1] == "revoke"
 
 
+@pytest.mark.behaviour("cli.not_up_is_a_failure")
+async def test_a_sign_in_that_the_server_does_not_take_is_a_failure(tmp_path: Path) -> None:
+    async with guarded_board(tmp_path) as (guard, gateway):
+        await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
+        guard.rejects = True
+        words = [*PEGBOARD, "servers", "sign-in", "issues", "--data-dir", str(gateway.data_dir)]
+        last = await followed(words, gateway.data_dir, code=1)
+        assert last == "It needs a sign-in: pegboard servers sign-in issues~issues"
+
+
 @pytest.mark.behaviour("mcp.in.sign_in_link")
 @pytest.mark.parametrize(
     ("headers", "status"), [({"host": "evil.example"}, 421), ({"origin": "https://evil.example"}, 403)]
@@ -131,9 +142,9 @@ async def test_a_gateway_that_a_client_starts_takes_up_a_sign_in_by_a_command(tm
                 assert not (await client.call_tool("echo", {"a": 1})).is_error
 
 
-async def followed(words: list[str], home: Path) -> str:
+async def followed(words: list[str], home: Path, *, code: int = 0) -> str:
     """What a command says last that prints a link and waits, while a person follows the link."""
-    async with await anyio.open_process(words, env=environment(home), stderr=None) as process:
+    async with await anyio.open_process(words, env=environment(home), stderr=subprocess.STDOUT) as process:
         try:
             assert process.stdout is not None
             said = ""
@@ -144,7 +155,7 @@ async def followed(words: list[str], home: Path) -> str:
                 if page is None and links and said.endswith("\n"):
                     page = await opened(links[0])
                     assert page.status_code == 200, page.text
-            assert await process.wait() == 0
+            assert await process.wait() == code, said
             return said.strip().splitlines()[-1]
         finally:
             if process.returncode is None:

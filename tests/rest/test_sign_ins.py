@@ -16,17 +16,24 @@ LINK = "http://127.0.0.1:8460/sign-in/abc"
 
 @pytest.mark.behaviour("mcp.in.sign_in")
 async def test_a_link_is_given_beside_how_things_stand() -> None:
-    sign_ins = ScriptedSignIns(states=SignInState(None, "it said no"), links=LINK)
+    sign_ins = ScriptedSignIns(states=SignInState(None, "it said no", SINCE), links=LINK)
     async with at_desk(sign_ins=sign_ins) as desk:
         answer = await desk.ask("POST", "/servers/github/sign-in")
-        told = {"id": "dev~github", "signedIn": False, "since": None, "trouble": "it said no"}
+        told = {
+            "id": "dev~github",
+            "signedIn": False,
+            "since": None,
+            "last": SINCE.isoformat(),
+            "trouble": "it said no",
+        }
         assert (answer.status_code, answer.json()) == (200, {**told, "url": LINK})
         assert sign_ins.heard == [GITHUB]
-        sign_ins.states = SignInState(SINCE)
+        sign_ins.states = SignInState(SINCE, last=SINCE)
         assert await desk.get("/servers/github/sign-in") == {
             "id": "dev~github",
             "signedIn": True,
             "since": SINCE.isoformat(),
+            "last": SINCE.isoformat(),
             "trouble": None,
         }
 

@@ -81,6 +81,9 @@ class Roster:
             return False
         running.again.set()
         running.provider.restart()
+        # On the board at once, so that whoever waits for it does not take its former state for the new one.
+        if isinstance((word := self._said(running)).health, Starting):
+            self._board.hang(self._keeping_tools(word))
         return True
 
     def meet(self, headers: Mapping[bytes, bytes]) -> bool:

@@ -9,7 +9,7 @@ from .link import Api
 from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say, tell
 from .signing import sign_in, sign_out
-from .starting import settled, state_now, tally
+from .starting import settled, state_now, tally, tell_of
 from .text import table
 
 
@@ -86,12 +86,12 @@ async def disable(api: Api, server: str, note: str, *, as_json: bool) -> None:
 @click.argument("server")
 @asks()
 async def restart(api: Api, server: str, *, as_json: bool) -> None:
-    """Start one server anew; the others are not touched."""
+    """Start one server anew; the others are not touched. Ends with 1 when it does not come up."""
     path = path_of(server)
     if not api.running:
         fail(Exit.UNREACHABLE, "no gateway is running here, so there is nothing to restart. Start it: pegboard serve")
     body = await settled(api, await asked(api, "POST", f"/servers/{path}/restart"))
-    document(body) if as_json else say(f"{body['id']} was restarted.{state_now(body, api)}")
+    tell_of(api, body, f"{body['id']} was restarted.", body, as_json=as_json)
 
 
 @servers.command("logs")

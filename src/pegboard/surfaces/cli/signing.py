@@ -8,10 +8,11 @@ import click
 from .link import Api
 from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say, tell
-from .starting import settled, state_now
+from .starting import settled, tell_of
 
 WAITS: Final = 1_200.0
 """Seconds: as long as a link and a page together last."""
+TAKES_UP: Final = 10.0
 _ASK_AGAIN: Final = 0.5
 
 
@@ -22,6 +23,8 @@ _ASK_AGAIN: Final = 0.5
 async def sign_in(api: Api, server: str, opens: bool, *, as_json: bool) -> None:
     """Sign in to a server that asks for it: prints a link to open in a browser, and waits until you have.
 
+    Ends with 1 when nobody signs in or the server does not come up then.
+
     Without a running gateway the link leads to this command itself; a gateway that runs later is signed in.
     """
     path = path_of(server)
@@ -31,11 +34,13 @@ async def sign_in(api: Api, server: str, opens: bool, *, as_json: bool) -> None:
         tell("! No browser could be opened. Open the link yourself.")
     tell("  … waiting for you; Ctrl-C gives up")
     state = await _signed_in(api, path, begun)
-    shown = await settled(api, await asked(api, "GET", f"/servers/{path}"))
-    if as_json:
-        document({**state, "health": shown["health"]})
-    else:
-        say(f"Signed in to {state['id']}.{state_now(shown, api) if api.running else ''}")
+    done = f"Signed in to {state['id']}."
+    if not api.running:
+        # Nothing runs here that could be up: a gateway that runs later is signed in.
+        document(state) if as_json else say(done)
+        return
+    shown = await _came_up(api, path)
+    tell_of(api, shown, done, {**state, "health": shown["health"]}, as_json=as_json)
 
 
 @click.command("sign-out")
@@ -48,11 +53,21 @@ async def sign_out(api: Api, server: str, *, as_json: bool) -> None:
     document(body) if as_json else say(f"Signed out of {body['id']}. {told}")
 
 
+async def _came_up(api: Api, path: str) -> dict[str, Any]:
+    """The sign-in is known before the server has taken it up."""
+    shown = await settled(api, await asked(api, "GET", f"/servers/{path}"))
+    with anyio.move_on_after(TAKES_UP):
+        while shown["health"]["state"] == "needs_sign_in":
+            await anyio.sleep(_ASK_AGAIN)
+            shown = await settled(api, shown)
+    return shown
+
+
 async def _signed_in(api: Api, path: str, begun: dict[str, Any]) -> dict[str, Any]:
     with anyio.move_on_after(WAITS):
         while True:
             state = await asked(api, "GET", f"/servers/{path}/sign-in")
-            if state["signedIn"] and state["since"] != begun["since"]:
+            if state["last"] not in (None, begun["last"]):
                 return state
             if state["trouble"] not in (None, begun["trouble"]):
                 fail(Exit.FAILED, str(state["trouble"]))

@@ -7,6 +7,7 @@ from pegboard.config.places import FILE_NAME
 from .client import SETTLES_WITHIN
 from .link import Api
 from .options import asked
+from .output import Exit, document, fail, say
 from .text import one_line
 
 
@@ -35,10 +36,25 @@ def state_now(server: dict[str, Any], api: Api) -> str:
             return f" It is up: {tally(server)}.{why if server['absentTools'] else ''}"
         case "down":
             told = one_line(server["health"]["sentence"]).rstrip(".")
-            return f"\nIt is down: {told}.\nSee: pegboard servers logs {server['id']}"
+            return f"\nIt is down: {told}.{_look(server)}"
         case "needs_sign_in":
             return f"\nIt needs a sign-in: pegboard servers sign-in {server['id']}"
         case "starting":
             return " It has not answered yet. See: pegboard servers list"
         case _:
             return ""
+
+
+def tell_of(api: Api, server: dict[str, Any], done: str, body: dict[str, Any], *, as_json: bool) -> None:
+    """Ends the command in failure when the server that was to be up is not: who scripts it must know."""
+    told = f"{done}{state_now(server, api)}"
+    if api.running and server["health"]["state"] in ("down", "needs_sign_in", "starting"):
+        fail(Exit.FAILED, told, {"id": server["id"], "health": server["health"]})
+    document(body) if as_json else say(told)
+
+
+def _look(server: dict[str, Any]) -> str:
+    """Only a program of ours has an error stream that we could show."""
+    if server["connection"]["transport"] == "stdio":
+        return f"\nSee: pegboard servers logs {server['id']}"
+    return "\nIt is tried again by itself." if server["health"].get("retryAt") else ""

@@ -28,6 +28,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
             "id": str(key),
             "signedIn": found.since is not None,
             "since": moment(found.since),
+            "last": moment(found.last),
             "trouble": found.trouble,
         }
 

@@ -99,6 +99,11 @@ class Account:
     def since(self) -> datetime | None:
         return None if self._record.tokens is None else self._record.since
 
+    @property
+    def last(self) -> datetime | None:
+        """Stays when the server takes it no longer: whoever waits for a sign-in must not miss a short one."""
+        return self._record.since
+
     async def open(self, server: Http) -> None:
         """Before each connection: with what is kept for the server at this address, renewed if it is about to end."""
         assert isinstance(server.oauth, OAuth)

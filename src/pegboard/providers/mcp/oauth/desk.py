@@ -82,7 +82,7 @@ class Desk:
 
     def state(self, server: ServerKey) -> SignInState | NoSignIn:
         account = self._account(server)
-        return account if isinstance(account, NoSignIn) else SignInState(account.since, account.trouble)
+        return account if isinstance(account, NoSignIn) else SignInState(account.since, account.trouble, account.last)
 
     def link(self, server: ServerKey) -> str | NoSignIn:
         account = self._account(server)
