@@ -52,8 +52,6 @@ async def lost(watched: Watched) -> None:
     [
         (401, "answered HTTP 401: needs sign-in. Check the credentials in its headers"),
         (403, "answered HTTP 403: the credentials in its headers do not suffice"),
-        (404, "answered HTTP 404: there is no MCP server at this address. Check the url"),
-        (405, "answered HTTP 405: it takes no messages at this address. An older server may need transport: sse"),
         (429, "answered HTTP 429: too many requests"),
         (500, "answered HTTP 500: Internal Server Error"),
         (599, "answered HTTP 599"),

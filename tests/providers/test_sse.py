@@ -103,15 +103,21 @@ async def test_messages_are_not_sent_to_a_machine_that_the_operator_did_not_name
         assert (await watched.down()).why == "wants its messages at another machine than the one we were told to ask"
 
 
+NO_ENDPOINT = (
+    "does not speak SSE: it named no endpoint. A server of streamable HTTP needs transport: http; else check the url"
+)
+
+
+@pytest.mark.behaviour("mcp.in.wrong_transport_is_told")
 async def test_a_stream_that_names_no_endpoint_is_not_waited_for() -> None:
     async with served(Endpoint()) as http, running(server(over_sse(http), start=0.5), sleep=forever) as watched:
-        assert (await watched.down()).why == "did not answer within 0.5 s"
+        assert (await watched.down()).why == NO_ENDPOINT
 
 
 @pytest.mark.parametrize(
     ("response", "why"),
     [
-        (Response("<html>"), "does not speak SSE: it named no endpoint. A newer server needs transport: http"),
+        (Response("<html>"), NO_ENDPOINT),
         (RedirectResponse("http://localhost:9/"), "answered HTTP 307: it has moved. Correct the url"),
     ],
 )

@@ -170,17 +170,32 @@ async def test_a_restart_cuts_the_pause_short(tmp_path: Path) -> None:
         (Http("not an address"), "cannot be asked: its url is no address of the form https://machine/path"),
         (
             Http("http://127.0.0.1:9/mcp", headers={"X-Key": "a\nb"}),
-            "cannot be asked: the value of its header 'X-Key' has a line break or is not ASCII",
+            "cannot be asked: the value of its header 'X-Key' has a line break, a control character or is not ASCII. "
+            "Correct it, or the secret that it refers to",
+        ),
+        (
+            Http("http://127.0.0.1:9/mcp", headers={"Content-Length": "3"}),
+            "cannot be asked: its header 'Content-Length' is written by the transport itself. Remove it",
         ),
         (
             Http("http://127.0.0.1:9/mcp", headers={"X Key": "a"}),
-            "cannot be asked: 'X Key' cannot be the name of an HTTP header",
+            "cannot be asked: 'X Key' cannot be the name of an HTTP header. Correct it",
         ),
     ],
 )
 async def test_what_cannot_start_says_what_to_correct(connection: Stdio | Http, why: str) -> None:
     async with running(connection, sleep=Sleep()) as watched:
         assert (await watched.down()).why == why
+
+
+@pytest.mark.behaviour("config.headers_can_be_sent")
+@pytest.mark.parametrize("secret", ["s3cret-part-one\nX-Evil: s3cret-part-two", "s3cret-\x07-bell", "s3cret-ü"])
+async def test_a_secret_that_no_header_can_carry_is_named_by_its_header_alone(secret: str) -> None:
+    declared = Http("http://127.0.0.1:9/mcp", headers={"X-Key": "Bearer ${KEY}"})
+    async with running(declared, expand=lambda text: text.replace("${KEY}", secret), sleep=Sleep()) as watched:
+        down = await watched.down()
+        assert "the value of its header 'X-Key' has a line break" in down.why
+        assert "s3cret" not in repr(down)
 
 
 async def test_a_script_whose_interpreter_is_missing_says_so(tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ def key_of(id: str, said: Placed[Values]) -> ServerKey:
 def _connection(values: Values, place: Place, tell: Telling) -> Connection:
     if (url := values.get(keys.URL)) is not None:
         _check_url(url, tell)
+        _check_headers(values.value(keys.HEADERS, {}), tell)
         transport = values.value(keys.TRANSPORT, Transport.STREAMABLE_HTTP)
         return Http(url.value, transport, _plain(values, keys.HEADERS), _oauth(values))
     command = values.value(keys.COMMAND, "")
@@ -137,6 +138,14 @@ def _check_url(url: Placed[str], tell: Telling) -> None:
         usable = False
     if not usable:
         tell.wrong(url.line, url.at, "no server can be at this URL: its host or port is not one. Correct it.")
+
+
+def _check_headers(headers: Mapping[str, Placed[str]], tell: Telling) -> None:
+    """To HTTP `X-Key` and `x-key` are one name, and which of the two values is sent would be luck."""
+    written: dict[str, str] = {}
+    for name, value in headers.items():
+        if (before := written.setdefault(name.lower(), name)) != name:
+            tell.wrong(value.line, value.at, f"this is the header {before!r} once more. Keep one of them.")
 
 
 def _limit(values: Values, key: ServerKey, tell: Telling) -> ToolLimit:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Starts, Timeouts, Transport, Trust
 
@@ -41,8 +42,24 @@ _STORE: Final = Form(
     "write a URL: sqlite:///pegboard.db for a file, or postgresql://user@host/database",
 )
 _VARIABLE: Final = Form(r"[^=\x00]+", "a variable's name is not empty and holds no '='")
-_HEADER: Final = Form(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "a header's name holds letters, digits and '-'")
-_HEADER_VALUE: Final = Form(r"[^\x00-\x08\x0a-\x1f\x7f]*", "a header's value is one line without control characters")
+
+
+def _in_any_case(word: str) -> str:
+    """As a regular expression: JSON Schema knows none that look past the case."""
+    return "".join(f"[{letter.upper()}{letter}]" if letter.isalpha() else letter for letter in word)
+
+
+_OWNED_HEADER: Final = Form(
+    "|".join((*map(_in_any_case, sorted(OWNED)), rf"{_in_any_case(OWNED_PREFIX)}[\s\S]*")),
+    "this header is written by the transport itself; remove it",
+)
+_HEADER: Final = Form(
+    r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "a header's name holds letters, digits and '-'", taken=_OWNED_HEADER
+)
+_HEADER_VALUE: Final = Form(
+    r"(?:\$\{[^}\x00-\x1f\x7f]*\}|[\x09\x20-\x7e])*",
+    "a header's value is one line of printable ASCII characters; write others as the server wants them encoded",
+)
 _HOST: Final = Form(
     r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
     "write a host, with a port or without, as a client's Host header has it: example.org:8460, or example.org:*",
@@ -126,6 +143,7 @@ OAUTH_SECTION: Final = Section(
     "How a person signs in to the server.",
     (CLIENT_ID, CLIENT_SECRET, CLIENT_METADATA_URL, SCOPES),
     at_most_one=("client_id", "client_metadata_url"),
+    needs={"client_secret": "client_id"},
 )
 OAUTH: Final[Key[Values | Literal[False]]] = Key(
     "oauth",
@@ -163,7 +181,7 @@ STARTS: Final = Key[Starts](
 )
 IDLE_STOP: Final = Key(
     "idle_stop",
-    Seconds(),
+    Seconds("To keep the server running, write start: always in place of it."),
     "With start: on_demand, how long nobody must have called before the server is stopped: seconds, or a text such as "
     "90s or 10m.",
     OnDemand().idle,
@@ -261,8 +279,8 @@ PRINCIPAL: Final = Section(
     },
 )
 
-KEEP_DAYS: Final = Key("keep_days", Whole(1), "Records older than this many days are removed.", 90)
-KEEP_ROWS: Final = Key("keep_rows", Whole(1), "Of more records than this, the oldest are removed.", 1_000_000)
+KEEP_DAYS: Final = Key("keep_days", Whole(1, 36_500), "Records older than this many days are removed.", 90)
+KEEP_ROWS: Final = Key("keep_rows", Whole(1, 10**9), "Of more records than this, the oldest are removed.", 1_000_000)
 HOSTS: Final = Key(
     "allowed_hosts",
     ListOf(Text(_HOST)),

@@ -130,7 +130,7 @@ class Section:
             if len(both := said(names)) > 1:
                 tell.wrong(lines[both[-1]], at, f"{' and '.join(both)} exclude each other. Keep one of them.")
         for name, other in self.needs.items():
-            if values.says(name) and not values.says(other) and said(self.exactly_one):
+            if values.says(name) and not values.says(other) and (said(self.exactly_one) or not self.exactly_one):
                 tell.wrong(lines[name], under(at, name), f"this goes only with {other}. Remove it, or write {other}.")
 
 

@@ -18,6 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 MAX_PROBLEMS: Final = 200
 _DURATION: Final = r"(?=.*[1-9])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?(ms|s|m|h)?"
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+LONGEST_WAIT: Final = 365 * 24 * 60 * 60
 _UNUSABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -68,16 +69,22 @@ class Form:
     regex: str
     rule: str
     reserved: tuple[str, ...] = ()
+    taken: "Form | None" = None
+    """What fits and is refused all the same, and why."""
 
     def misfit(self, text: str) -> str | None:
         if re.fullmatch(self.regex, text) is None:
             return self.rule
         if text in self.reserved:
             return "it has a meaning of its own; choose another"
+        if self.taken is not None and self.taken.misfit(text) is None:
+            return self.taken.rule
         return None
 
     def schema(self) -> JsonObject:
         rule: JsonObject = {"pattern": f"^(?:{self.regex})$"}
+        if self.taken is not None:
+            rule["not"] = self.taken.schema()
         return {**rule, "not": {"enum": [*self.reserved]}} if self.reserved else rule
 
 
@@ -134,19 +141,22 @@ class Truth:
 @dataclass(frozen=True)
 class Whole:
     minimum: int
+    maximum: int
 
     def read(self, node: Node, at: str, tell: Telling) -> int | Wrong:
         value: float | None = None
         if isinstance(node, Scalar) and node.kind in (Kind.INTEGER, Kind.NUMBER):
             value = integer(node.text) if node.kind is Kind.INTEGER else number(node.text)
-        if value is None or not math.isfinite(value) or value != int(value) or value < self.minimum:
-            return tell.wrong(
-                node.line, at, f"this must be a whole number, {self.minimum} or more; it is {shown(node)}."
-            )
+        if value is None or not math.isfinite(value) or value != int(value) or not self._holds(value):
+            rule = f"this must be a whole number from {self.minimum} to {self.maximum}"
+            return tell.wrong(node.line, at, f"{rule}; it is {shown(node)}.")
         return int(value)
 
     def schema(self) -> JsonObject:
-        return {"type": "integer", "minimum": self.minimum}
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
+
+    def _holds(self, value: float) -> bool:
+        return self.minimum <= value <= self.maximum
 
 
 @dataclass(frozen=True)
@@ -169,7 +179,9 @@ class Choice(Generic[T]):
 
 @dataclass(frozen=True)
 class Seconds:
-    """A number of seconds, or a number with its unit."""
+    """A number of seconds, or a number with its unit. `otherwise` is for who wants none, or no end."""
+
+    otherwise: str = ""
 
     def read(self, node: Node, at: str, tell: Telling) -> float | Wrong:
         match node:
@@ -180,15 +192,17 @@ class Seconds:
             case Scalar(Kind.TEXT, text) if (written := re.fullmatch(_DURATION, text)) is not None:
                 seconds = float(written.group(1)) * _UNITS[written.group(2) or ""]
             case _:
-                return tell.wrong(node.line, at, "this must be seconds: a number, or a text such as 500ms, 30s or 2m.")
-        if not (seconds > 0 and math.isfinite(seconds)):
-            return tell.wrong(node.line, at, "this must be more than 0 seconds: every wait has an end.")
+                rule = "this must be seconds: a number, or a text such as 500ms, 30s or 2m."
+                return tell.wrong(node.line, at, f"{rule} {self.otherwise}".rstrip())
+        if not 0 < seconds <= LONGEST_WAIT:
+            why = f". {self.otherwise}" if self.otherwise else ": every wait has an end."
+            return tell.wrong(node.line, at, f"this must be more than 0 seconds and at most a year{why}")
         return seconds
 
     def schema(self) -> JsonObject:
         return {
             "anyOf": [
-                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT},
                 {"type": "string", "pattern": f"^{_DURATION}$"},
             ]
         }

@@ -90,7 +90,8 @@ def _transport(
             return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, tickets=tickets)
         case Http() if reached.transport is Transport.SSE:
             hears = tickets.in_flight.hears
-            return sse(reached, doubt=changed.ring, loss=loss, hears=hears, authorization=authorization)
+            within = timeouts.start * 0.8
+            return sse(reached, within=within, doubt=changed.ring, loss=loss, hears=hears, authorization=authorization)
         case Http():
             return streamable(
                 reached, stop=timeouts.stop, doubt=changed.ring, tickets=tickets, authorization=authorization

@@ -18,6 +18,7 @@ import anyio
 import httpx2
 
 from pegboard import __version__
+from pegboard.core.headers import is_owned
 
 from .authorization import Authorization
 from .messages import LONGEST
@@ -189,7 +190,10 @@ def in_words(status: int, *, in_session: bool = False) -> str:
         case 404 if in_session:
             return "answered HTTP 404: it has forgotten our session"
         case 404:
-            return "answered HTTP 404: there is no MCP server at this address. Check the url"
+            return (
+                "answered HTTP 404: there is no MCP server at this address. Check the url; an older server may need "
+                "transport: sse"
+            )
         case 405:
             return "answered HTTP 405: it takes no messages at this address. An older server may need transport: sse"
         case 429:
@@ -205,9 +209,12 @@ def _checked(headers: Mapping[str, str]) -> dict[str, str]:
     """Raises `Trouble` that names the header but never its value."""
     for name, value in headers.items():
         if not name.isascii() or not name.isprintable() or not name or any(mark in name for mark in " :()<>@,;"):
-            raise Trouble(f"cannot be asked: {name!r} cannot be the name of an HTTP header")
+            raise Trouble(f"cannot be asked: {name!r} cannot be the name of an HTTP header. Correct it")
+        if is_owned(name):
+            raise Trouble(f"cannot be asked: its header {name!r} is written by the transport itself. Remove it")
         if not value.isascii() or UNSENDABLE.search(value):
-            raise Trouble(f"cannot be asked: the value of its header {name!r} has a line break or is not ASCII")
+            told = f"the value of its header {name!r} has a line break, a control character or is not ASCII"
+            raise Trouble(f"cannot be asked: {told}. Correct it, or the secret that it refers to")
     return dict(headers)
 
 

@@ -25,6 +25,9 @@ from .transport import Wire
 from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
 
 _QUEUE: Final = 256
+_UNLIKE: Final = frozenset({400, 404, 405, 406, 415})
+"""How streamable HTTP servers answer a GET without a session."""
+_NEWER: Final = "A server of streamable HTTP needs transport: http; else check the url"
 _STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 
 
@@ -32,6 +35,7 @@ _STREAM: Final = {"accept": "text/event-stream", "cache-control": "no-store"}
 async def sse(
     server: Http,
     *,
+    within: float,
     doubt: Callable[[], None],
     loss: Loss,
     hears: Callable[[], bool],
@@ -42,6 +46,8 @@ async def sse(
         HttpClient(server.headers, doubt, authorization) as client,
         client.stream("GET", url, headers=_STREAM) as response,
     ):
+        if response.status_code in _UNLIKE:
+            raise Trouble(f"answered HTTP {response.status_code} to the opening of an SSE stream. {_NEWER}")
         if response.status_code >= 400:
             raise Trouble(_error(response).message)
         if response.is_redirect:
@@ -49,7 +55,7 @@ async def sse(
         events = aiter(httpx2.EventSource(response, max_event_size=LONGEST))
         assert isinstance(events, AsyncGenerator)
         async with aclosing(events):
-            endpoint = await _endpoint(events, httpx2.URL(url))
+            endpoint = await _endpoint(events, httpx2.URL(url), within)
             arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
@@ -60,18 +66,17 @@ async def sse(
                     tasks.cancel_scope.cancel()
 
 
-async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.URL) -> httpx2.URL:
+async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.URL, within: float) -> httpx2.URL:
     """Where to send: what the server names first, as long as it is the server itself."""
-    try:
+    # A newer server may open a stream for its notices, on which nothing comes.
+    with suppress(httpx2.SSEError), anyio.move_on_after(within):
         async for event in events:
             if event.event == "endpoint":
                 endpoint = url.join(event.data)
                 if (endpoint.scheme, endpoint.netloc) != (url.scheme, url.netloc):
                     raise Trouble("wants its messages at another machine than the one we were told to ask")
                 return endpoint
-    except httpx2.SSEError:
-        pass
-    raise Trouble("does not speak SSE: it named no endpoint. A newer server needs transport: http")
+    raise Trouble(f"does not speak SSE: it named no endpoint. {_NEWER}")
 
 
 async def _read(

@@ -9,14 +9,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PROTOCOL_VERSION_HEADER, encode_header_value
 
 from pegboard import __version__
+from pegboard.core.headers import is_owned
 from pegboard.providers.mcp.authorization import Authorization
 from pegboard.providers.mcp.http_client import UNSENDABLE
 from pegboard.providers.mcp.trouble import UNSENT
-
-_OURS: Final = frozenset(
-    {"connection", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
-)
-"""What says where a message ends, or how the connection is used: nobody but us knows that."""
 
 _MOST_KEPT: Final = 20_000
 
@@ -40,7 +36,7 @@ class Heads:
             "host": url.netloc.rpartition(b"@")[2].decode("ascii"),
             "user-agent": f"pegboard/{__version__}",
         }
-        self._declared |= {name.lower(): value for name, value in declared.items() if name.lower() not in _OURS}
+        self._declared |= {name.lower(): value for name, value in declared.items() if not is_owned(name)}
         if url.username or url.password:
             known = b64encode(f"{url.username}:{url.password}".encode()).decode("ascii")
             self._declared["authorization"] = f"Basic {known}"
