@@ -12,6 +12,7 @@ from tests.core.boards import key, tool
 from tests.rest.desk import at_desk
 
 from pegboard.compose import Launcher
+from pegboard.config.keys import OAUTH_SECTION, SERVER
 from pegboard.core.catalogue import Down
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.pattern import Pattern
@@ -85,6 +86,25 @@ def test_every_command_and_option_is_told_and_no_other(name: str) -> None:
 
 def test_every_command_has_its_section_and_nothing_else_has() -> None:
     assert {head for head in sections("cli.md") if head.startswith("pegboard ")} == {*COMMANDS}
+
+
+@pytest.mark.behaviour("cli.servers_add_takes_every_key")
+def test_every_key_of_a_server_in_the_file_has_an_option_of_servers_add() -> None:
+    said_otherwise = {
+        "command": {"COMMAND"},
+        "args": {"COMMAND"},
+        "headers": {"--header"},
+        "enabled": {"--disabled"},
+        "timeouts": {"--start-timeout", "--call-timeout", "--stop-timeout"},
+        "oauth": {"--no-oauth", *(f"--{key.name.replace('_', '-')}" for key in OAUTH_SECTION.keys)},
+    }
+    wanted = {
+        option
+        for key in SERVER.keys
+        for option in said_otherwise.get(key.name, {f"--{key.name.replace('_', '-')}"})
+        if option != "COMMAND"
+    }
+    assert options(COMMANDS["pegboard servers add"]) - SHARED == wanted
 
 
 @pytest.mark.behaviour("cli.json_everywhere")

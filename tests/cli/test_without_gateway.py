@@ -92,6 +92,57 @@ def test_a_secret_given_to_a_server_is_shown_by_no_command(pegboard: Pegboard) -
     assert not any("swordfish" in text for text in told)
 
 
+@pytest.mark.behaviour("cli.servers_add_takes_every_key")
+def test_what_a_server_may_say_in_the_file_is_said_by_an_option(pegboard: Pegboard) -> None:
+    waits = ("--start", "on-demand", "--idle-stop", "90s", "--start-timeout", "2m", "--call-timeout", "5")
+    more = ("--stop-timeout", "500ms", "--enabled-tools", "read_*, find", "--disabled", "--json", "--", "x")
+    program = pegboard("servers", "add", "seldom", *waits, *more).json
+    assert {key: program[key] for key in ("on", "start", "idleStop", "timeouts", "enabledTools")} == {
+        "on": False,
+        "start": "on_demand",
+        "idleStop": 90.0,
+        "timeouts": {"start": 120.0, "call": 5.0, "stop": 0.5},
+        "enabledTools": ["read_*", "find"],
+    }
+    url = ("--url", "https://x.example/mcp", "--json")
+    signing = ("--client-id", "peg", "--client-secret", "swordfish", "--scopes", "read,write", "--disabled-tools", "")
+    added = pegboard("servers", "add", "guarded", *url, *signing)
+    assert added.json["connection"]["oauth"] == {
+        "client_id": "peg",
+        "client_secret": "***",
+        "client_metadata_url": None,
+        "scopes": ["read", "write"],
+    }
+    assert added.json["disabledTools"] == []
+    assert added.err.startswith("! client_secret is kept in the store as you wrote it.")
+    never = pegboard("servers", "add", "open", *url, "--no-oauth").json
+    assert (never["connection"]["oauth"], never["start"]) == (False, "always")
+    document = pegboard("servers", "add", "known", *url, "--client-metadata-url", "https://x.example/peg.json").json
+    assert document["connection"]["oauth"]["client_metadata_url"] == "https://x.example/peg.json"
+
+
+@pytest.mark.behaviour("cli.servers_add_takes_every_key")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--idle-stop", "5m", "--", "x"), "idle_stop: this goes only with start: on_demand."),
+        (("--start", "on-demand", "--idle-stop", "never", "--", "x"), "idle_stop: this must be seconds"),
+        (("--call-timeout", "soon", "--", "x"), "timeouts.call: this must be seconds"),
+        (("--url", "http://h", "--client-secret", "x"), "oauth.client_secret: this goes only with client_id."),
+        (("--no-oauth", "--", "x"), "oauth: this goes only with url."),
+        (("--enabled-tools", "a", "--disabled-tools", "b", "--", "x"), "enabled_tools and disabled_tools exclude"),
+        (("--url", "http://h", "--header", "Host=x"), "headers.Host: 'Host' cannot be a name here"),
+        (("--url", "http://h", "--no-oauth", "--scopes", "a"), "--no-oauth and the options to sign in exclude"),
+    ],
+)
+def test_what_the_file_would_refuse_is_refused_as_an_option_too(
+    pegboard: Pegboard, words: tuple[str, ...], told: str
+) -> None:
+    refused = pegboard("servers", "add", "bad", *words)
+    assert refused.code == 2
+    assert told in refused.err
+
+
 @pytest.mark.behaviour("cli.servers_remove")
 def test_a_removed_server_is_gone_and_a_declared_one_stays(pegboard: Pegboard, home: Path) -> None:
     config = board(home / "pegboard.yaml", {"mine": peer("many", "1")})

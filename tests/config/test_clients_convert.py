@@ -55,6 +55,16 @@ def test_a_url_that_ends_in_sse_is_taken_for_sse_and_that_is_said(machine: Machi
     assert told(found) == ["1: mcpServers.a.url: it does not say its type; taken for sse, as its path ends so."]
 
 
+@pytest.mark.behaviour("config.headers_can_be_sent")
+def test_a_header_that_the_transport_writes_itself_is_left_out_and_that_is_said(machine: Machine) -> None:
+    machine.write(CURSOR, '{"mcpServers": {"a": {"url": "https://h", "headers": {"Accept": "*/*", "X": "y"}}}}')
+    found = machine.only()
+    assert connections(found) == {"a": Http("https://h", headers={"X": "y"})}
+    assert told(found) == [
+        "1: mcpServers.a.headers.Accept: Pegboard writes this header itself; it is not carried over."
+    ]
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [

@@ -33,6 +33,8 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
             "on": True,
             "trust": "open",
             "connection": {"transport": "stdio", "command": "true", "args": [], "env": {}, "cwd": None},
+            "start": "always",
+            "timeouts": {"start": 30.0, "call": 120.0, "stop": 5.0},
             "origin": {"kind": "declared", "file": "pegboard.yaml", "line": 7},
             "health": {"state": "up", "since": SINCE.isoformat(), "sentence": "up"},
             "tools": {"callable": 2},

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pegboard.config.problem import Problem
 from pegboard.config.references import literal
 from pegboard.config.tree import Items, Kind, Node, Scalar, Table, shown, under
+from pegboard.core.headers import is_owned
 from pegboard.core.ids import ID_RULE, RESERVED, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import (
     AllButTools,
@@ -144,7 +145,15 @@ class Reading:
         if kind is None and _ends_in_sse(url):
             transport = Transport.SSE
             self.tell(line, here, "it does not say its type; taken for sse, as its path ends so.")
-        return Http(url, transport, self.texts(self.pairs(entry, "headers", at), under(at, "headers"), frozenset()))
+        return Http(url, transport, self.headers(entry, under(at, "headers"), at))
+
+    def headers(self, entry: Table, here: str, at: str) -> dict[str, str]:
+        """Without what the transport writes itself, as many people write it too."""
+        pairs = self.pairs(entry, "headers", at)
+        for name, value in pairs:
+            if is_owned(name):
+                self.tell(value.line, under(here, name), "Pegboard writes this header itself; it is not carried over.")
+        return self.texts([pair for pair in pairs if not is_owned(pair[0])], here, frozenset())
 
     def args(self, node: Node | None, at: str, own: frozenset[str]) -> tuple[str, ...]:
         if node is None:

@@ -11,7 +11,7 @@ from pegboard.config.references import is_only_references
 from .link import Api
 from .options import asked, asks
 from .output import document, say, tell
-from .pairs import pairs
+from .pairs import names, pairs
 from .starting import settled, state_now
 
 
@@ -39,6 +39,26 @@ from .starting import settled, state_now
     show_default=True,
     help="When its tools wait for approval: never, when new or changed after first sight, always.",
 )
+@click.option("--enabled-tools", callback=names, help="Only these of its tools may ever be used, separated by commas.")
+@click.option("--disabled-tools", callback=names, help="These of its tools may never be used, separated by commas.")
+@click.option("--disabled", "off", is_flag=True, help="Install it switched off.")
+@click.option(
+    "--start",
+    type=click.Choice(["always", "on-demand", "on_demand"]),
+    help="Start it with the gateway, or by a call.  [default: always]",
+    metavar="[always|on-demand]",
+)
+@click.option(
+    "--idle-stop", metavar="TIME", help="With --start on-demand: how long nobody must have called before it is stopped."
+)
+@click.option("--start-timeout", metavar="TIME", help="How long it may take to start: seconds, 30s, 2m.  [default: 30]")
+@click.option("--call-timeout", metavar="TIME", help="How long one call may take.  [default: 120]")
+@click.option("--stop-timeout", metavar="TIME", help="How long it may take to stop before it is killed.  [default: 5]")
+@click.option("--no-oauth", is_flag=True, help="Never ask anybody to sign in to it.")
+@click.option("--client-id", metavar="ID", help="The client that you registered for Pegboard, to sign in with.")
+@click.option("--client-secret", metavar="REFERENCE", help="The client's secret; best a reference: '${MY_SECRET}'.")
+@click.option("--client-metadata-url", metavar="URL", help="A client metadata document of yours, in place of an id.")
+@click.option("--scopes", callback=names, help="What to ask for when signing in, separated by commas.")
 @asks()
 async def add(
     api: Api,
@@ -51,12 +71,26 @@ async def add(
     cwd: str | None,
     toolset: str | None,
     trust: str,
+    enabled_tools: list[str] | None,
+    disabled_tools: list[str] | None,
+    off: bool,
+    start: str | None,
+    idle_stop: str | None,
+    start_timeout: str | None,
+    call_timeout: str | None,
+    stop_timeout: str | None,
+    no_oauth: bool,
+    client_id: str | None,
+    client_secret: str | None,
+    client_metadata_url: str | None,
+    scopes: list[str] | None,
     *,
     as_json: bool,
 ) -> None:
     """Install a server: pegboard servers add NAME -- COMMAND ARGS…, or with --url.
 
-    Secrets are best given as references, which are read when the server starts: --env 'TOKEN=${MY_TOKEN}'.
+    Every option says what a key of a server in pegboard.yaml says, by the same rules. Secrets are best given as
+    references, which are read when the server starts: --env 'TOKEN=${MY_TOKEN}'.
     """
     said: dict[str, Any] = {
         "toolset": toolset,
@@ -67,14 +101,38 @@ async def add(
         "url": url,
         "transport": transport,
         "headers": headers,
+        "start": None if start is None else start.replace("-", "_"),
+        "idle_stop": idle_stop,
+        "timeouts": _said(start=start_timeout, call=call_timeout, stop=stop_timeout),
     }
     given = {key: value for key, value in said.items() if value}
+    # Said and empty is not unsaid: no tool at all may be used then.
+    given |= _said(enabled_tools=enabled_tools, disabled_tools=disabled_tools)
+    given |= {"enabled": False} if off else {}
+    given |= _oauth(
+        no_oauth,
+        client_id=client_id,
+        client_secret=client_secret,
+        client_metadata_url=client_metadata_url,
+        scopes=scopes,
+    )
     body = {"id": name, "trust": trust, "folder": str(Path.cwd()), **given}
-    _warn_of_secrets({**env, **headers})
+    _warn_of_secrets({**env, **headers, **_said(client_secret=client_secret)})
     added = await settled(api, await asked(api, "POST", "/servers", body=body))
     for warning in added.get("warnings", []):
         tell(f"! {warning}")
     document(added) if as_json else say(f"Added {added['id']}.{state_now(added, api)}")
+
+
+def _said(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _oauth(never: bool, **said: Any) -> dict[str, Any]:
+    told = _said(**said)
+    if never and told:
+        raise click.UsageError("--no-oauth and the options to sign in exclude each other. Keep one of them.")
+    return {"oauth": False} if never else {"oauth": told} if told else {}
 
 
 def _folder(command: tuple[str, ...], said: str | None) -> str | None:

@@ -20,6 +20,11 @@ def pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...
     return found
 
 
+def names(context: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """A list with commas; empty for none of them, and None where nothing was said."""
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
 def json_pairs(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
     """Each value as JSON where it is JSON, else as text."""
     return {name: _value(text) for name, text in pairs(context, option, texts).items()}

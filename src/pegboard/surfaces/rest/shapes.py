@@ -22,7 +22,17 @@ from pegboard.core.resolve import (
     Verdict,
 )
 from pegboard.core.running import wanted
-from pegboard.core.server import DeclaredAt, InstalledBy, Origin, Server
+from pegboard.core.server import (
+    AllButTools,
+    Always,
+    DeclaredAt,
+    EveryTool,
+    InstalledBy,
+    OnDemand,
+    OnlyTools,
+    Origin,
+    Server,
+)
 from pegboard.core.status import remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.gateway.board import Board, Notice
@@ -82,12 +92,36 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "on": server.key in wanted(board.policy),
         "trust": board.policy.trust(server).value,
         "connection": masked(server),
+        **_running_shape(server),
         "origin": origin_shape(server.origin),
         "health": health_shape(listing.health),
         "tools": counts(resolution).get(server.key, {"callable": 0}),
         "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
         "flaws": [{"name": flaw.name, "why": flaw.why} for flaw in listing.flaws],
     }
+
+
+def _running_shape(server: Server) -> Shape:
+    """When it runs, how long it is waited for, and which of its tools the operator lets be used."""
+    limit: Shape = {}
+    match server.limit:
+        case EveryTool():
+            pass
+        case OnlyTools(names):
+            limit = {"enabledTools": list(names)}
+        case AllButTools(names):
+            limit = {"disabledTools": list(names)}
+        case _:
+            assert_never(server.limit)
+    match server.starts:
+        case Always():
+            starts: Shape = {"start": "always"}
+        case OnDemand(idle):
+            starts = {"start": "on_demand", "idleStop": idle}
+        case _:
+            assert_never(server.starts)
+    waits = server.timeouts
+    return {**starts, "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop}, **limit}
 
 
 def removal_sentence(removed: Removal) -> str:
