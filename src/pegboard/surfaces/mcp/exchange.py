@@ -19,6 +19,8 @@ class Exchange:
     """The HTTP session of a client of the handshake era."""
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
     """What the request itself says in its headers, for connections that are made in its caller's name."""
+    leaving: anyio.Event | None = field(default=None, repr=False, compare=False)
+    """Set when its principal is let in no more: a stream that it keeps open ends then."""
 
 
 CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")

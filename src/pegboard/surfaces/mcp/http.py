@@ -9,6 +9,7 @@ import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INVALID_PARAMS
 
+from pegboard.core.ids import PrincipalId
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
@@ -16,6 +17,7 @@ from .body import body_of, heard_out, too_late
 from .door import TOO_LARGE, Door, Refused, is_modern
 from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
+from .leaving import Leaving
 from .plain import plain_answer
 from .raw.road import Road, Way
 from .raw.sessions import Sessions
@@ -46,6 +48,7 @@ class McpHttp:
         self._short = short
         self._door = Door() if door is None else door
         self._entrance = Entrance(gateway.board)
+        self._leaving = Leaving(gateway.board)
         self._mcp = McpServer(gateway)
         self._sessions = StreamableHTTPSessionManager(
             self._mcp.server,
@@ -58,12 +61,18 @@ class McpHttp:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        async with self._sessions.run():
+        async with self._sessions.run(), anyio.create_task_group() as tasks:
+            tasks.start_soon(self._leaving.watch, self._close_sessions, name="principals")
             try:
                 yield
             finally:
+                tasks.cancel_scope.cancel()
                 self._road.close()
                 self.end_streams()
+
+    async def _close_sessions(self, principal: PrincipalId) -> None:
+        for session in await self._open.end_of(principal):
+            self._mcp.forget(session)
 
     def end_streams(self) -> None:
         """Ends what clients keep open to hear of changes. A web server that is to stop would wait for them."""
@@ -114,7 +123,8 @@ class McpHttp:
             return await _refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         version = known[VERSION].decode("latin-1") if VERSION in known else None
-        exchange = Exchange(view, gone, session, own)
+        leaving = self._leaving.of(view.principal)
+        exchange = Exchange(view, gone, session, own, leaving)
         scope = {**scope, "headers": headers, "user": user_of(view.principal)}
         token = CURRENT.set(exchange)
         try:
@@ -125,7 +135,7 @@ class McpHttp:
                 follower = followers.of(session or "")
                 try:
                     with self._mcp.watching(exchange) as watch:
-                        await standing_stream(serve, scope, hearing, send, watch, follower, self._mcp.ending)
+                        await standing_stream(serve, scope, hearing, send, watch, follower, self._mcp.ending, leaving)
                 finally:
                     followers.silent(session or "")
             else:

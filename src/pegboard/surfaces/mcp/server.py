@@ -230,6 +230,8 @@ class McpServer:
                 )
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(cancel_when, self.ending, tasks.cancel_scope, name="ending")
+                    if exchange.leaving is not None:
+                        tasks.start_soon(cancel_when, exchange.leaving, tasks.cancel_scope, name="leaving")
                     tasks.start_soon(tell_updates, follower, name="updates")
                     while True:
                         for event in events_of(await watch.changed(), wanted):

@@ -27,9 +27,9 @@ async def standing_stream(
     send: "Send",
     watch: Watch,
     follower: Follower,
-    ending: anyio.Event,
+    *endings: anyio.Event,
 ) -> None:
-    """Serves the stream as the SDK does, and writes each change between its events.
+    """Serves the stream as the SDK does, and writes each change between its events, until one of the endings.
 
     It is written here and not through the session, because the stream has a view of its own, and because a client
     that does not read its stream must not hold up the answers of its session.
@@ -65,8 +65,9 @@ async def standing_stream(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(tell_changes, name="changes")
         tasks.start_soon(tell_updates, name="updates")
-        tasks.start_soon(cancel_when, ending, tasks.cancel_scope, name="ending")
+        for ending in endings:
+            tasks.start_soon(cancel_when, ending, tasks.cancel_scope, name="ending")
         await app(scope, receive, sending)
         tasks.cancel_scope.cancel()
-    if opened.is_set() and ending.is_set():
+    if opened.is_set() and any(ending.is_set() for ending in endings):
         await sending({"type": "http.response.body", "body": b"", "more_body": False})

@@ -73,3 +73,13 @@ class Sessions:
         session = self._known.pop(id.encode("latin-1"), None)
         if session is not None:
             session.asking.end()
+
+    async def end_of(self, principal: PrincipalId) -> list[str]:
+        """Ends every session of this principal, with what is open in it, and says which those were."""
+        ended = [session.id for session in self._known.values() if session.principal == principal]
+        for id in ended:
+            transport = self._kept._server_instances.get(id)
+            if transport is not None:
+                await transport.terminate()
+            self.closed(id)
+        return ended
