@@ -107,11 +107,11 @@ async def test_who_came_in_without_a_name_stays_until_callers_have_names() -> No
             open_workshop(DECLARED) as workshop,
             served(workshop) as url,
             httpx2.AsyncClient(timeout=None) as http,
+            streams(http, url, {}) as open_streams,
         ):
-            async with streams(http, url, {}) as open_streams:
-                await workshop.gateway.operator.redeclare(GUARDED)
-                for stream in open_streams:
-                    await stream.over.wait()
+            await workshop.gateway.operator.redeclare(GUARDED)
+            for stream in open_streams:
+                await stream.over.wait()
 
 
 def test_only_who_could_come_in_before_and_could_not_now_has_left() -> None:
