@@ -55,7 +55,7 @@ def test_servers_that_are_down_are_told_with_their_last_words_and_their_place(pe
     unset += "Set it before the gateway starts, or write ${NOT_SET_HERE:-a default}."
 
     def mend(key: str, place: str) -> str:
-        return f"pegboard servers logs {key}   {place}, or try again: pegboard servers restart {key}"
+        return f"pegboard servers logs {key}   {place}, then look again: pegboard doctor"
 
     assert done.code == 1
     assert findings(done) == [

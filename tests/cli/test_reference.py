@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from tests.core.boards import key, tool
 from tests.rest.desk import at_desk
 
@@ -169,6 +170,16 @@ async def test_every_request_of_the_api_is_told() -> None:
 def test_every_narrowing_header_is_told_with_its_parameter() -> None:
     told = {(row[0].strip("`").lower(), row[1].strip("`")) for row in rows(sections("http.md")["The MCP endpoint"])[7:]}
     assert told == {(header, option) for header, option in HEADERS.items() if option != "dynamic"}
+
+
+@pytest.mark.behaviour("mcp.out.versions_are_told")
+def test_every_protocol_version_is_told_and_no_other() -> None:
+    (told,) = re.findall(
+        r"with the protocol versions (.+?), which open a session.+?and (.+?), which has no sessions",
+        " ".join(sections("http.md")["The MCP endpoint"].split()),
+    )
+    dates = [tuple(re.findall(r"\d{4}-\d{2}-\d{2}", each)) for each in told]
+    assert dates == [HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS]
 
 
 def test_every_link_of_these_pages_leads_somewhere() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.masking import masked, masked_args, masked_text, secrets_in
+from pegboard.config.masking import masked, masked_args, masked_text, masked_value, secrets_in
 from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import Connection, Http, InstalledBy, Server, Stdio, Transport
 from pegboard.core.tool import Json
@@ -21,11 +21,28 @@ def shown(connection: Connection) -> Mapping[str, Json]:
 
 
 @pytest.mark.behaviour("config.secrets_are_not_shown")
+@pytest.mark.parametrize(
+    ("value", "safe"),
+    [
+        ("${request:X-Token}", "${request:X-Token}"),
+        ("Bearer ${request:X-Token}", "Bearer ${request:X-Token}"),
+        ("basic ${TOKEN}", "basic ${TOKEN}"),
+        ("Bearer ${request:X-Token:-hunter2}", "***"),
+        ("Bearer hunter2", "***"),
+        ("Bearer hunter2${TOKEN}", "***"),
+        ("hunter2 ${request:X-Token}", "***"),
+    ],
+)
+def test_a_header_of_references_is_shown_as_it_is_written(value: str, safe: str) -> None:
+    assert masked_value(value) == safe
+
+
+@pytest.mark.behaviour("config.secrets_are_not_shown")
 def test_a_program_is_shown_with_its_references_and_without_its_values() -> None:
     connection = Stdio(
         "${PYTHON:-python3}",
         ("server.py", "--api-key", "hunter2", "--token=hunter2", "--port", "80", "https://me:hunter2@h/?page=2"),
-        {"TOKEN": "hunter2", "LEVEL": "debug", "SAFE": "${TOKEN}", "FILE": "${file:s}", "MIXED": "Bearer ${TOKEN}"},
+        {"TOKEN": "hunter2", "LEVEL": "debug", "SAFE": "${TOKEN}", "FILE": "${file:s}", "MIXED": "x${TOKEN}"},
         "/srv",
     )
     assert shown(connection) == {

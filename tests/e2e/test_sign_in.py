@@ -98,6 +98,9 @@ async def test_the_command_waits_for_the_person_and_the_other_one_signs_out(tmp_
         assert (code, out) == (0, {"id": "issues~issues", "signedIn": False, "revoked": True})
         await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
         assert guard.asked[-1] == "revoke"
+        words = [*PEGBOARD, "servers", "sign-out", "issues", "--data-dir", str(gateway.data_dir)]
+        again = await anyio.run_process(words, env=environment(gateway.data_dir))
+        assert again.stdout.decode() == "Nobody was signed in to issues~issues.\n"
 
 
 @pytest.mark.behaviour("cli.not_up_is_a_failure")

@@ -11,7 +11,7 @@ from pegboard.config.problem import HERE, Doubt, Problem, Remarks
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
 from pegboard.core.policy import Approval, Decided, Declared, Policy
 from pegboard.core.selection import Selection, TheseToolsets
-from pegboard.core.server import Trust
+from pegboard.core.server import Http, Trust
 from pegboard.gateway.board import Board, Notice
 from pegboard.gateway.doctor import Finding, diagnose
 
@@ -82,6 +82,34 @@ def test_an_installed_server_is_mended_by_installing_it_again() -> None:
     down.hang(Listing(GITHUB, Down(NOW, "exit code 1")))
     (finding,) = diagnose(down)
     assert "pegboard servers remove dev~github, then add it again" in finding.mend
+
+
+@pytest.mark.behaviour("cli.doctor_mends_are_possible")
+def test_without_a_running_gateway_nobody_is_sent_to_restart_a_server() -> None:
+    (finding,) = diagnose(board(Down(NOW, "exit code 1")), running=False)
+    assert finding.mend == (
+        "pegboard servers logs dev~github   Correct it at pegboard.yaml:7, then look again: pegboard doctor"
+    )
+
+
+@pytest.mark.behaviour("cli.doctor_mends_are_possible")
+def test_nobody_is_sent_to_the_log_of_a_server_that_has_none() -> None:
+    far = replace(server(GITHUB, trust=Trust.OPEN), connection=Http("http://h"))
+    (finding,) = diagnose(board(Down(NOW, "cannot be reached"), declared=declaring(far)))
+    assert finding.mend == "Correct it at pegboard.yaml:7, or try again: pegboard servers restart dev~github"
+
+
+@pytest.mark.behaviour("cli.doctor_mends_are_possible")
+def test_a_server_in_quarantine_is_told() -> None:
+    waiting = replace(server(GITHUB, origin=PERSON, trust=Trust.OPEN), quarantined=True)
+    hung = Board(Policy(decided=Decided(servers={GITHUB: waiting})))
+    assert diagnose(hung) == (
+        Finding(
+            "dev~github",
+            "Server dev~github is in quarantine until a person has reviewed it.",
+            "Look at it: pegboard servers list   If you do not want it: pegboard servers remove dev~github",
+        ),
+    )
 
 
 def test_a_tool_that_cannot_hang_is_told_and_is_not_grave() -> None:

@@ -27,6 +27,7 @@ _SECRET_VALUE: Final = re.compile(
     r"|(?<=Bearer )\S+|(?<=Basic )[A-Za-z0-9+/=]{8,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
 )
+_SCHEME: Final = re.compile(r"\A(?:Bearer|Basic|Token|ApiKey) +(?=\$)", re.IGNORECASE)
 _USERINFO: Final = re.compile(r"(?<=://)[^/?#\s@]+(?=@)")
 _REFERENCE: Final = re.compile(r"(?<!\$)\$\{[^}]*\}")
 _PARAMETER: Final = re.compile(r"[?&#;]([^=&#;?\s]+)=((?:\$\{[^}]*\}|[^&#\s])+)")
@@ -83,7 +84,8 @@ def _masked_oauth(oauth: OAuth | NoOAuth) -> Json:
 
 
 def masked_value(value: str) -> str:
-    return value if is_only_references(value) else MASK
+    """The word that says how to authorize is no secret, so that what callers send themselves can be read here."""
+    return value if is_only_references(_SCHEME.sub("", value)) else MASK
 
 
 def masked_args(args: tuple[str, ...]) -> tuple[str, ...]:

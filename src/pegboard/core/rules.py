@@ -142,6 +142,11 @@ def owner_off(source: Source, policy: Policy) -> OwnerOff | None:
     return None
 
 
+def under_review(policy: Policy) -> tuple[Quarantined, ...]:
+    """The servers that are not started before a person has reviewed them."""
+    return tuple(Quarantined(server.key) for server in policy.servers.values() if server.quarantined)
+
+
 def _server(tool: Tool, policy: Policy) -> Server | None:
     source = tool.id.source
     return policy.servers.get(source) if isinstance(source, ServerKey) else None

@@ -8,8 +8,9 @@ from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
-from pegboard.core.server import DeclaredAt, InstalledBy
-from pegboard.core.status import Status
+from pegboard.core.rules import under_review
+from pegboard.core.server import DeclaredAt, InstalledBy, Stdio
+from pegboard.core.status import Status, sentence
 from pegboard.core.vain import in_vain
 from pegboard.core.view import View
 
@@ -29,11 +30,13 @@ class Finding:
     grave: bool = True
 
 
-def diagnose(board: Board) -> tuple[Finding, ...]:
+def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
+    """Not `running` on a board that one command has put up for itself: nobody could restart anything on it."""
     return (
         *_notices(board),
         *_remarks(board),
-        *_servers(board),
+        *_reviews(board),
+        *_servers(board, running),
         *_selection(board),
         *_limits(board),
         *_waiting(board),
@@ -54,7 +57,13 @@ def _remarks(board: Board) -> Iterator[Finding]:
             yield Finding(remark.file, board.remarks.words(remark), f"Edit {remark.place}", grave=False)
 
 
-def _servers(board: Board) -> Iterator[Finding]:
+def _reviews(board: Board) -> Iterator[Finding]:
+    for reason in under_review(board.policy):
+        mend = f"Look at it: pegboard servers list   If you do not want it: pegboard servers remove {reason.server}"
+        yield Finding(str(reason.server), sentence(reason), mend)
+
+
+def _servers(board: Board, running: bool) -> Iterator[Finding]:
     for source, listing in board.catalogue.listings.items():
         match listing.health:
             case Down(_, why, _, last_lines):
@@ -62,7 +71,7 @@ def _servers(board: Board) -> Iterator[Finding]:
                 yield Finding(
                     str(source),
                     f"Server {source} is down: {why.rstrip('.')}.{told}",
-                    _mend(source, board),
+                    _mend(source, board, running),
                 )
             case NeedsSignIn(_, url, why):
                 told = f"needs sign-in: {why.rstrip('.')}" if why else "needs sign-in"
@@ -71,7 +80,7 @@ def _servers(board: Board) -> Iterator[Finding]:
                 yield Finding(str(source), f"Server {source} {told}.", where)
             case Starting(attempt) if attempt > 1:
                 told = f"Server {source} is not up: it failed before, and this is attempt {attempt} to start it."
-                yield Finding(str(source), told, _mend(source, board))
+                yield Finding(str(source), told, _mend(source, board, running))
             case _:
                 pass
         for flaw in listing.flaws:
@@ -83,17 +92,21 @@ def _servers(board: Board) -> Iterator[Finding]:
             )
 
 
-def _mend(source: Source, board: Board) -> str:
+def _mend(source: Source, board: Board, running: bool) -> str:
     """What it wrote tells more than we know; where it was said how to reach it, that can be corrected."""
     server = board.policy.servers.get(source) if isinstance(source, ServerKey) else None
+    again = f"try again: pegboard servers restart {source}" if running else "look again: pegboard doctor"
     match server and server.origin:
         case DeclaredAt() as at:
-            correct = f"Correct it at {at}, or try again"
+            correct = f"Correct it at {at}, {'or' if running else 'then'} {again}"
         case InstalledBy():
-            correct = f"Correct it (pegboard servers remove {source}, then add it again), or try again"
+            how = f"pegboard servers remove {source}, then add it again"
+            correct = f"Correct it ({how}), {'or' if running else 'then'} {again}"
         case _:
-            correct = "Try again"
-    return f"pegboard servers logs {source}   {correct}: pegboard servers restart {source}"
+            correct = f"{again[0].upper()}{again[1:]}"
+    # Only a program of ours has an error stream that we could show.
+    written = server is not None and isinstance(server.connection, Stdio)
+    return f"pegboard servers logs {source}   {correct}" if written else correct
 
 
 def _selection(board: Board) -> Iterator[Finding]:

@@ -48,9 +48,19 @@ async def sign_in(api: Api, server: str, opens: bool, *, as_json: bool) -> None:
 @asks(the_server)
 async def sign_out(api: Api, server: str, *, as_json: bool) -> None:
     """Forget the sign-in to a server, and have the server forget it too where it can be told."""
-    body = await asked(api, "DELETE", f"/servers/{path_of(server)}/sign-in")
-    told = "It was told to forget it too." if body["revoked"] else "It was not told: revoke the access there too."
-    document(body) if as_json else say(f"Signed out of {body['id']}. {told}")
+    path = path_of(server)
+    before = await asked(api, "GET", f"/servers/{path}/sign-in")
+    body = await asked(api, "DELETE", f"/servers/{path}/sign-in")
+    document(body) if as_json else say(f"{_signed_out(body, before['last'] is not None)}")
+
+
+def _signed_out(body: dict[str, Any], known: bool) -> str:
+    if body["revoked"]:
+        return f"Signed out of {body['id']}. Its authorization server has forgotten the sign-in too."
+    if not known:
+        return f"Nobody was signed in to {body['id']}."
+    there = "Its authorization server could not be told: to end the access there too, revoke it in your account there."
+    return f"Signed out of {body['id']}. {there}"
 
 
 async def _came_up(api: Api, path: str) -> dict[str, Any]:

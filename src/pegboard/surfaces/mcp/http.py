@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
@@ -123,6 +124,8 @@ class McpHttp:
             return await _refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         version = known[VERSION].decode("latin-1") if VERSION in known else None
+        if session is None:
+            send = _naming_no_session(send)
         leaving = self._leaving.of(view.principal)
         exchange = Exchange(view, gone, session, own, leaving)
         scope = {**scope, "headers": headers, "user": user_of(view.principal)}
@@ -202,6 +205,18 @@ class McpHttp:
                 raise SlowReaderError
 
         return sending
+
+
+def _naming_no_session(send: "Send") -> "Send":
+    """The SDK names a session even in the answer that refuses to open it, and nobody could use that one."""
+
+    async def sending(message: "Message") -> None:
+        if message["type"] == "http.response.start" and message["status"] >= HTTPStatus.BAD_REQUEST:
+            headers = [pair for pair in message["headers"] if pair[0].lower() != SESSION]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sending
 
 
 def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Receive":

@@ -79,7 +79,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     @app.get(f"{PREFIX}/doctor", tags=["board"])
     async def doctor() -> Shape:
         """What is wrong, and the command that mends it."""
-        found = diagnose(gateway.board)
+        found = diagnose(gateway.board, running=about.endpoint is not None)
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 
     return app
