@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 from mcp import MCPError
-from tests.providers.running import PATIENCE
+from tests.providers.running import KEY, PATIENCE
 from tests.providers.wires import (
     EVENTS_HEAD,
     LAST_CHUNK,
@@ -279,6 +279,8 @@ async def test_giving_up_hangs_up_in_the_new_era_and_tells_the_server_in_the_old
 
 class Tokens:
     """Credentials in the hands of a test: they are renewed to the token it names."""
+
+    server = KEY
 
     def __init__(self, token: str, renewed: str) -> None:
         self.token = token

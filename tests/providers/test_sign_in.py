@@ -53,7 +53,7 @@ async def test_a_server_is_signed_in_to_renewed_and_lost_again(transport: Transp
         assert guard.asked == ["register", "authorization_code", "refresh_token"]
         guard.revoke()
         assert await called(person) == ProviderFailed(
-            "dev~peer answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in SERVER",
+            "dev~peer answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in dev~peer",
             may_have_run=False,
         )
         assert (await person.needed()).why == "the last sign-in was not renewed (invalid_grant)"

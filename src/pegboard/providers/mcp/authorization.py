@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from typing import Protocol
 
+from pegboard.core.ids import ServerKey
+
 
 class Authorization(Protocol):
     """Of one server. The raw path and the SDK's sessions ask the same object."""
+
+    @property
+    def server(self) -> ServerKey:
+        """The one that a person signs in to."""
+        ...
 
     def headers(self) -> Mapping[str, str]:
         """For the next request, at once and without waiting; empty while nobody is signed in."""

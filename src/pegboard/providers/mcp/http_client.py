@@ -40,11 +40,9 @@ _NEVER_LEFT: Final = (
     httpx2.LocalProtocolError,
 )
 
-UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in. Ask the user to run: pegboard servers sign-in SERVER"
-SHORT: Final = (
-    "answered HTTP 403: whoever signed in did not grant enough for this. "
-    "Ask the user to run: pegboard servers sign-in SERVER"
-)
+UNAUTHORIZED: Final = "answered HTTP 401: needs sign-in"
+SHORT: Final = "answered HTTP 403: whoever signed in did not grant enough for this"
+_SIGN_IN: Final = "Ask the user to run: pegboard servers sign-in"
 
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
 for _name in ("httpx2", "mcp.client.streamable_http"):
@@ -223,8 +221,15 @@ def unsigned(authorization: Authorization | None, status: int, challenge: str) -
     if authorization is None:
         return None
     if status == HTTPStatus.UNAUTHORIZED:
-        return UNAUTHORIZED
-    return SHORT if status == HTTPStatus.FORBIDDEN and authorization.forbidden(challenge) else None
+        return f"{UNAUTHORIZED}. {_SIGN_IN} {authorization.server}"
+    if status == HTTPStatus.FORBIDDEN and authorization.forbidden(challenge):
+        return f"{SHORT}. {_SIGN_IN} {authorization.server}"
+    return None
+
+
+def only_signing_in_helps(why: str) -> bool:
+    """Whether these are the words of `unsigned`."""
+    return why.startswith((f"{UNAUTHORIZED}. {_SIGN_IN}", f"{SHORT}. {_SIGN_IN}"))
 
 
 def _challenge(response: httpx2.Response) -> str:

@@ -21,7 +21,7 @@ from . import backoff
 from .answers import Unsendable, failure, resumes
 from .demand import Demand, Waking
 from .expansion import Eraser, expanded
-from .http_client import SHORT, UNAUTHORIZED
+from .http_client import only_signing_in_helps
 from .library import ServerLibrary
 from .life import Life
 from .lines import LastLines, one_line
@@ -193,7 +193,7 @@ class McpServer:
         self._life = life
         try:
             why = await self._lived(life, ready.connection)
-            if self._account is None or why not in (UNAUTHORIZED, SHORT):
+            if self._account is None or why is None or not only_signing_in_helps(why):
                 return why
             return await self._account.wanted() or why
         finally:
