@@ -1,5 +1,8 @@
 """What a server says about its sign-in is not believed blindly: addresses, issuers, sizes and redirects are checked."""
 
+from ipaddress import ip_address
+
+import anyio
 import httpx2
 import pytest
 from tests.providers.signing import Person, asking, guarded, process
@@ -8,7 +11,7 @@ from tests.support.doubles import MemorySecrets
 
 from pegboard.core.server import Http, OAuth
 from pegboard.ports import NoSignIn
-from pegboard.providers.mcp.oauth.outgoing import outgoing
+from pegboard.providers.mcp.oauth.outgoing import Bounds, outgoing
 from pegboard.providers.mcp.trouble import Trouble
 
 pytestmark = pytest.mark.anyio
@@ -57,6 +60,76 @@ async def test_a_server_elsewhere_cannot_have_this_machine_asked(url: str) -> No
     async with outgoing("https://tools.example.org/mcp") as send:
         with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
             await send(httpx2.Request("GET", url))
+
+
+PRIVATE = ("10.0.0.7", "172.16.3.4", "192.168.1.1", "100.64.0.1", "[fd12::1]", "[::ffff:10.0.0.7]", "[64:ff9b::a00:7]")
+NOWHERE = ("169.254.169.254", "[fe80::1]", "100.100.100.200", "[fd00:ec2::254]", "224.0.0.1", "0.0.0.0", "240.0.0.1")
+PLACES = {
+    "outside": "https://93.184.216.34/mcp",
+    "network": "https://10.1.2.3/mcp",
+    "network by name": "https://tools.internal/mcp",
+    "outside by name": "https://tools.example.org/mcp",
+    "on both sides": "https://both.example.org/mcp",
+    "unknown": "https://unknown.example.org/mcp",
+    "machine": "https://127.0.0.1/mcp",
+}
+NAMES = {
+    "tools.internal": ["10.1.2.3", "fd12::2"],
+    "tools.example.org": ["93.184.216.34"],
+    "both.example.org": ["93.184.216.34", "10.1.2.3"],
+}
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def look_up(host: str, port: int, **how: object) -> list[tuple[object, ...]]:
+        if host not in NAMES:
+            raise OSError(f"nobody knows {host}")
+        return [(0, 0, 0, "", (address, port)) for address in NAMES[host]]
+
+    monkeypatch.setattr(anyio, "getaddrinfo", look_up)
+
+
+@pytest.mark.behaviour("mcp.in.sign_in_safe")
+@pytest.mark.parametrize(
+    ("place", "reached"),
+    [
+        ("outside", ["outside"]),
+        ("outside by name", ["outside"]),
+        ("on both sides", ["outside"]),
+        ("unknown", ["outside"]),
+        ("network", ["outside", "network"]),
+        ("network by name", ["outside", "network"]),
+        ("machine", ["outside", "network", "machine"]),
+    ],
+)
+@pytest.mark.usefixtures("names")
+async def test_a_server_leads_a_sign_in_no_nearer_than_it_is_itself(place: str, reached: list[str]) -> None:
+    bounds = Bounds(httpx2.URL(PLACES[place]))
+    asked = {
+        "outside": ("93.184.216.34", "[2606:2800:220:1::1]"),
+        "network": PRIVATE,
+        "machine": ("127.0.0.1", "127.8.8.8", "[::1]", "[::ffff:127.0.0.1]"),
+        "nowhere": NOWHERE,
+    }
+    for where, hosts in asked.items():
+        for host in hosts:
+            url = httpx2.URL(f"https://{host}/x")
+            if where in reached:
+                await bounds.check(url)
+            else:
+                with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
+                    await bounds.check(url)
+
+
+@pytest.mark.usefixtures("names")
+async def test_where_calls_go_anyway_questions_go_too() -> None:
+    bounds = Bounds(httpx2.URL(PLACES["on both sides"]))
+    inside = ip_address("10.1.2.3")
+    await bounds.check_address(inside, httpx2.URL("https://both.example.org/.well-known/x"))
+    for other in ("https://both.example.org:8443/x", "https://other.example.org/x"):
+        with pytest.raises(Trouble, match="which is an address inside this machine or its network"):
+            await bounds.check_address(inside, httpx2.URL(other))
 
 
 @pytest.mark.behaviour("mcp.in.sign_in_safe")

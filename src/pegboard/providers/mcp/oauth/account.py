@@ -19,7 +19,7 @@ from pegboard.providers.mcp.trouble import Trouble
 
 from .challenge import Challenge, wants_more
 from .client import Answered, Client, Show, error_code
-from .outgoing import check, is_loopback, outgoing
+from .outgoing import Bounds, outgoing
 from .record import Kept, Record, expiry
 
 log: Final = logging.getLogger(__name__)
@@ -200,10 +200,10 @@ class Account:
     async def sign_in(self, redirect_uri: str, show: Show, answered: Answered) -> None:
         """From a person's click to tokens that are kept. Raises `Trouble`."""
         record = await self._load(self._record.url)
-        local = is_loopback(httpx2.URL(record.url).host)
+        bounds = Bounds(httpx2.URL(record.url))
 
         async def checked(url: str) -> None:
-            check(httpx2.URL(url), local=local)
+            await bounds.check(httpx2.URL(url))
             await show(url)
 
         async def registered(client: OAuthClientInformationFull) -> None:

@@ -1,12 +1,14 @@
 """Requests to authorization servers: to safe addresses only, one at a time, short and bounded.
 
-A server names these addresses, and a bad one would name those that only this machine can reach.
+A server names these addresses, and a bad one would name those that only this machine can reach. So a server leads us no
+nearer than it is itself: one on this machine anywhere, one in a private network there and outside, any other outside.
 """
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from enum import Enum, auto
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from socket import SOCK_STREAM
 from typing import Final, TypeAlias
 
@@ -22,12 +24,14 @@ MOST: Final = 262_144
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
 _METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
 """Where clouds answer their machines, beside the link-local addresses."""
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 _PROXIES: Final = ("https_proxy", "http_proxy", "all_proxy")
 
 _LIMITS: Final = httpx2.Limits(max_keepalive_connections=0)
 """A person takes minutes between two requests: no connection is kept open meanwhile."""
 _OURS: Final = {"user-agent": f"pegboard/{__version__}", "accept": "application/json"}
 
+_Address: TypeAlias = IPv4Address | IPv6Address
 Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 
@@ -35,12 +39,12 @@ Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 async def outgoing(server: str) -> AsyncIterator[Send]:
     """For the sign-in at the server with this address. What is sent raises `Trouble` that reads on from its name."""
     own = httpx2.URL(server)
-    local = is_loopback(own.host)
+    bounds = Bounds(own)
     # Behind a proxy the names are looked up there, and it decides where this machine may go.
     proxied = any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES)
     async with httpx2.AsyncClient(
         verify=tls(),
-        transport=None if proxied and not local else _Pinned(local),
+        transport=None if proxied and not bounds.local else _Pinned(bounds),
         timeout=WITHIN,
         limits=_LIMITS,
         follow_redirects=False,
@@ -49,7 +53,7 @@ async def outgoing(server: str) -> AsyncIterator[Send]:
         async def send(request: httpx2.Request) -> httpx2.Response:
             is_own = request.method == "GET" and _origin(request.url) == _origin(own)
             if not is_own:
-                check(request.url, local=local)
+                await bounds.check(request.url)
             # Made by the flow and not by this client, they have none of its headers.
             for name, value in _OURS.items():
                 request.headers.setdefault(name, value)
@@ -66,15 +70,56 @@ async def outgoing(server: str) -> AsyncIterator[Send]:
         yield send
 
 
-def check(url: httpx2.URL, *, local: bool) -> None:
-    """That a person, or a token, may be sent there: raises `Trouble`. Only a server on this machine names others
-    here, and only here is plain HTTP as safe as it is with TLS."""
-    if url.userinfo:
-        raise Trouble(f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed")
-    if url.scheme != "https" and not (url.scheme == "http" and local and is_loopback(url.host)):
-        raise Trouble(f"wants a sign-in at {_origin(url)}, which is not https: nobody is sent there")
-    if (address := _parsed(url.host)) is not None:
-        _check_address(address, url.host, local)
+class _Place(Enum):
+    OUTSIDE = auto()
+    NETWORK = auto()
+    """Private: the same address is another machine elsewhere."""
+    MACHINE = auto()
+    NOWHERE = auto()
+    """Where no authorization server is, whoever says so."""
+
+
+class Bounds:
+    """Where the server at this address may lead us, and a person, for a sign-in."""
+
+    def __init__(self, own: httpx2.URL) -> None:
+        self._own = own
+        self.local = is_loopback(own.host)
+        """Whether it is on this machine."""
+        self._private: bool | None = None
+
+    async def check(self, url: httpx2.URL) -> None:
+        """That a person, or a token, may be sent there: raises `Trouble`. Only a server on this machine names others
+        here, and only here is plain HTTP as safe as it is with TLS."""
+        if url.userinfo:
+            raise Trouble(f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed")
+        if url.scheme != "https" and not (url.scheme == "http" and self.local and is_loopback(url.host)):
+            raise Trouble(f"wants a sign-in at {_origin(url)}, which is not https: nobody is sent there")
+        if (address := _parsed(url.host)) is not None:
+            await self.check_address(address, url)
+
+    async def check_address(self, address: _Address, url: httpx2.URL) -> None:
+        """That this address of this machine may be asked. Where calls go anyway, questions may go too."""
+        match _place(address):
+            case _Place.OUTSIDE:
+                return
+            case _Place.NETWORK if self.local or _origin(url) == _origin(self._own) or await self._is_private():
+                return
+            case _Place.MACHINE if self.local:
+                return
+        raise Trouble(f"wants a sign-in at {url.host}, which is an address inside this machine or its network")
+
+    async def _is_private(self) -> bool:
+        """By all addresses of its name: one of them alone, whoever keeps the name could add. Asked for only when it
+        matters, and once, so that no later answer about the name opens anything."""
+        if self._private is None:
+            found = _parsed(self._own.host)
+            try:
+                addresses = [found] if found is not None else await _addresses(self._own)
+            except OSError:
+                addresses = []
+            self._private = bool(addresses) and all(_place(address) is _Place.NETWORK for address in addresses)
+        return self._private
 
 
 def is_loopback(host: str) -> bool:
@@ -87,15 +132,15 @@ def is_loopback(host: str) -> bool:
 class _Pinned(httpx2.AsyncBaseTransport):
     """Connects to the very address that was looked at: a name may stand for another one a moment later."""
 
-    def __init__(self, local: bool) -> None:
+    def __init__(self, bounds: Bounds) -> None:
         self._inner = httpx2.AsyncHTTPTransport(verify=tls(), limits=_LIMITS)
-        self._local = local
+        self._bounds = bounds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         found = _parsed(request.url.host)
         addresses = [found] if found is not None else await _looked_up(request)
         for address in addresses:
-            _check_address(address, request.url.host, self._local)
+            await self._bounds.check_address(address, request.url)
         for address in addresses[:-1]:
             with suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
                 return await self._inner.handle_async_request(_pinned(request, address))
@@ -105,7 +150,7 @@ class _Pinned(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def _pinned(request: httpx2.Request, address: IPv4Address | IPv6Address) -> httpx2.Request:
+def _pinned(request: httpx2.Request, address: _Address) -> httpx2.Request:
     """To this address, and still for the name: in the Host header and in the certificate."""
     return httpx2.Request(
         request.method,
@@ -116,32 +161,39 @@ def _pinned(request: httpx2.Request, address: IPv4Address | IPv6Address) -> http
     )
 
 
-async def _looked_up(request: httpx2.Request) -> list[IPv4Address | IPv6Address]:
-    url = request.url
+async def _looked_up(request: httpx2.Request) -> list[_Address]:
     try:
-        found = await anyio.getaddrinfo(url.host, url.port or (443 if url.scheme == "https" else 80), type=SOCK_STREAM)
+        return await _addresses(request.url)
     except OSError as error:
         raise httpx2.ConnectError(error.strerror or str(error), request=request) from error
+
+
+async def _addresses(url: httpx2.URL) -> list[_Address]:
+    found = await anyio.getaddrinfo(url.host, url.port or (443 if url.scheme == "https" else 80), type=SOCK_STREAM)
     return [ip_address(address[0].partition("%")[0]) for *_, address in found]
 
 
-def _check_address(address: IPv4Address | IPv6Address, host: str, local: bool) -> None:
-    if _is_refused(address, local):
-        raise Trouble(f"wants a sign-in at {host}, which is an address inside this machine or its network")
-
-
-def _is_refused(address: IPv4Address | IPv6Address, local: bool) -> bool:
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
+def _place(address: _Address) -> _Place:
+    if isinstance(address, IPv6Address):
+        address = _within(address)
     if address.is_loopback:
-        return not local
-    return (
+        return _Place.MACHINE
+    if (
         str(address) in _METADATA
         or address.is_link_local
         or address.is_multicast
         or address.is_unspecified
         or address.is_reserved
-    )
+    ):
+        return _Place.NOWHERE
+    return _Place.OUTSIDE if address.is_global else _Place.NETWORK
+
+
+def _within(address: IPv6Address) -> _Address:
+    """The address of the older kind that some of the newer stand for."""
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
 
 
 async def _bounded(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
@@ -164,7 +216,7 @@ def _origin(url: httpx2.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
 
 
-def _parsed(host: str) -> IPv4Address | IPv6Address | None:
+def _parsed(host: str) -> _Address | None:
     try:
         return ip_address(host.strip("[]"))
     except ValueError:
