@@ -277,7 +277,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     api = Later(partial(_rest, house, endpoint, token))
     root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
     settle_in()
-    async with mcp.running(), Listening(root, listener, mcp.end_streams) as listening:
+    async with mcp.running(), Listening(root, listener, mcp.end_streams, mcp.express) as listening:
         house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
         listened.set()

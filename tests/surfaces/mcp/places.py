@@ -41,9 +41,10 @@ async def served(workshop: Workshop, door: Door | None = None, app: McpHttp | No
         listening.bind(("127.0.0.1", 0))
         listening.listen(512)
         # It listens before the server runs, so a client that comes early only waits.
+        protocol: Any = partial(Connection, express=app.express)
         server = uvicorn.Server(
             uvicorn.Config(
-                app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5, http=Connection
+                app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5, http=protocol
             )
         )
         async with app.running(), anyio.create_task_group() as tasks:

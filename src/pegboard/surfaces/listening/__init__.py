@@ -4,16 +4,18 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import IPv6Address, ip_address
 from types import TracebackType
-from typing import Final
+from typing import Final, cast
 
 import anyio
 import uvicorn
 from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
-from .connection import Connection, close_overdue
+from .connection import Connection, look_after
+from .express import Express
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
@@ -78,8 +80,13 @@ class _Server(uvicorn.Server):
 class Listening:
     """`async with Listening(app, socket, stopping)`: listens inside the block."""
 
-    def __init__(self, app: ASGIApp, listener: socket.socket, stopping: Callable[[], None]) -> None:
-        """`stopping` is called before the server waits for open requests: long-lived streams are to end then."""
+    def __init__(
+        self, app: ASGIApp, listener: socket.socket, stopping: Callable[[], None], express: Express | None = None
+    ) -> None:
+        """`stopping` is called before the server waits for open requests: long-lived streams are to end then.
+
+        `express` is asked first for what it may have, before the application is.
+        """
         self._listener = listener
         self._stopping = stopping
         self._server = _Server(
@@ -96,7 +103,7 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                http=Connection,
+                http=cast(type[Connection], partial(Connection, express=express)),
             )
         )
         self._over = anyio.Event()
@@ -138,7 +145,7 @@ class Listening:
     async def _look_after_heads(self) -> None:
         while True:
             await anyio.sleep(LOOK_EVERY)
-            close_overdue(self._server.server_state.connections)
+            look_after(self._server.server_state.connections)
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._server.listens.wait()

@@ -1,13 +1,17 @@
 """One HTTP connection: uvicorn's, with a bound on what comes before a body and a single write for a whole answer."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Iterable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
+from .express import Express, Pairs, Taken
+
 if TYPE_CHECKING:
-    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPResponseStartEvent
+    from starlette.types import Message
+    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPResponseStartEvent, HTTPScope
 
 LARGEST_HEAD: Final = 65_536
 HEAD_WITHIN: Final = 20.0
@@ -18,14 +22,32 @@ WHOLE: Final = "pegboard.whole"
 FIRST_WITHIN: Final = 75.0
 """Seconds in which a client that has connected asks for something."""
 
+LARGEST_TAKEN: Final = 65_536
+"""Bytes of a body that the express waits for. A larger one is worth the longer way."""
+WHOLE_WITHIN: Final = 2.0
+"""Seconds."""
+_DIGITS: Final = 8
+
 
 class Connection(uvicorn.HttpToolsProtocol):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    """`express` takes requests that came whole, at a fraction of what an ASGI application costs."""
+
+    def __init__(self, *args: Any, express: Express | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._express = express
+        self._query: bytes | None = None
+        """Of a request for the express, while its body is coming."""
+        self._parts: list[bytes] = []
+        self._known: dict[bytes, bytes] = {}
+        self._passing = _Passing()
+        self._taken: Taken | None = None
+        self._cycle: Cycle | None = None
         self._in_head = True
         self._fed = 0
         """Bytes since the last of a body: of a head, or of what stands around and behind chunks."""
         self._since = monotonic()
+
+    # What the event loop calls.
 
     def data_received(self, data: bytes) -> None:
         if self._in_head and self._fed == 0:
@@ -36,33 +58,117 @@ class Connection(uvicorn.HttpToolsProtocol):
         if self._fed > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
 
-    def overdue(self, now: float) -> bool:
-        """Whether its client lets us wait for a request that it has begun, or never begins."""
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        taken, self._taken = self._taken, None
+        if self._cycle is not None:
+            self._cycle.disconnected = True
+        if taken is not None:
+            taken.leave()
+
+    def look_after(self, now: float) -> None:
+        """Close it if its client lets us wait for a request that it has begun, or never begins."""
+        if self.transport.is_closing():
+            return
+        if self._query is not None and now - self._since > WHOLE_WITHIN:
+            # Whoever is slow is served by who can wait, and tells it when it is too late.
+            self._hand_over()
+        elif self._overdue(now):
+            self.transport.close()
+
+    def _overdue(self, now: float) -> bool:
         if not self._in_head:
             # Answered already, and the rest of the request does not come.
             return self.cycle is not None and self.cycle.response_complete and now - self._since > HEAD_WITHIN
+        if self._fed == 0 and self.cycle is self._passing:
+            return self._passing.response_complete and now - self._since > self.timeout_keep_alive
         if self._fed == 0 and self.cycle is not None:
             return False  # between two requests, uvicorn's own timer runs
         return now - self._since > (HEAD_WITHIN if self._fed else FIRST_WITHIN)
+
+    # What the parser calls while it is fed.
+
+    def on_message_begin(self) -> None:
+        # The rest of what uvicorn does here is only for whom it serves itself.
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._in_head:
             super().on_header(name, value)
         # What comes after a body is no header: whoever stands in between has not seen it.
 
-    def on_body(self, body: bytes) -> None:
-        self._fed = 0
-        super().on_body(body)
-
     def on_headers_complete(self) -> None:
         if self._fed > LARGEST_HEAD and self._size() > LARGEST_HEAD:
             raise ValueError("the head is too large")  # the parser gives up on the request, which is answered with 400
         self._in_head, self._fed = False, 0
-        super().on_headers_complete()
+        if self._express is None or not self._is_for(self._express):
+            self._begin()
+
+    def on_body(self, body: bytes) -> None:
+        self._fed = 0
+        if self._query is None:
+            super().on_body(body)
+        else:
+            self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        super().on_message_complete()
+        if self._query is not None:
+            self._pass()
+        else:
+            super().on_message_complete()
         self._in_head, self._fed = True, 0
+
+    # The two ways of a request.
+
+    def _is_for(self, express: Express) -> bool:
+        """Whether the express may have it, which then waits for its body. It takes one at a time, in their order."""
+        path, _, query = self.url.partition(b"?")
+        if path != express.path or self.expect_100_continue or self._taken is not None or self.flow.write_paused:
+            return False
+        if self.cycle is not None and not self.cycle.response_complete:
+            return False
+        parser = self.parser
+        if parser.get_method() != b"POST" or not parser.should_keep_alive() or parser.should_upgrade():
+            return False
+        self._known = known = dict(self.headers)
+        length = known.get(b"content-length", b"")
+        if not length.isdigit() or len(length) > _DIGITS or int(length) > LARGEST_TAKEN:
+            return False
+        self._query = query
+        return True
+
+    def _pass(self) -> None:
+        assert self._express is not None
+        parts = self._parts
+        body = parts[0] if len(parts) == 1 else b"".join(parts)
+        passing = self._passing
+        passing.response_complete = False
+        former, self.cycle = self.cycle, passing
+        self._taken = self._express.take(self, self._query or b"", self.headers, self._known, body)
+        if self._taken is None:
+            passing.response_complete = True
+            self.cycle = former
+            self._hand_over()
+            super().on_message_complete()
+        else:
+            self._query = None
+            parts.clear()
+
+    def _hand_over(self) -> None:
+        """As far as it has come, to uvicorn and the application."""
+        parts, self._query, self._parts = self._parts, None, []
+        self._begin()
+        for part in parts:
+            super().on_body(part)
+
+    def _begin(self) -> None:
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
+        super().on_headers_complete()
 
     def _size(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
@@ -73,6 +179,63 @@ class Connection(uvicorn.HttpToolsProtocol):
         assert isinstance(cycle, Cycle)
         cycle.scope["extensions"] = {WHOLE: cycle.answer}  # type: ignore[dict-item]  # an extension of our own
         super()._start_asgi_task(cycle, app)
+
+    # What the express answers with.
+
+    @property
+    def address(self) -> str:
+        return "" if self.client is None else self.client[0]
+
+    def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
+        if self._cycle is not None or self.flow.write_paused or not self._passing.keep_alive:
+            return False
+        parts = [uvicorn.STATUS_LINE[status]]
+        for name, value in (*self.server_state.default_headers, *headers):
+            parts += (name, b": ", value, b"\r\n")
+        parts += (b"\r\n", body)
+        self.transport.write(b"".join(parts))
+        self._answered()
+        return True
+
+    async def send(self, message: "Message") -> None:
+        if self._cycle is None:
+            self._cycle = self._made()
+        await self._cycle.send(cast("ASGISendEvent", message))
+
+    def _made(self) -> "Cycle":
+        """An answer that takes time is uvicorn's to send."""
+        return Cycle(
+            scope=cast("HTTPScope", {"method": "POST"}),
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=self._passing.keep_alive,
+            on_response=self._answered,
+        )
+
+    def _answered(self) -> None:
+        self._taken = self._cycle = None
+        self._passing.response_complete = True
+        self._since = monotonic()
+        if self.pipeline or self.flow.read_paused:
+            self.on_response_complete()
+        else:
+            self.server_state.total_requests += 1
+
+
+class _Passing(uvicorn.RequestResponseCycle):
+    """Stands where uvicorn looks for the request that is being answered, while the express answers one."""
+
+    def __init__(self) -> None:
+        self.response_complete = True
+        self.disconnected = False
+        self.keep_alive = True
+        self.message_event = asyncio.Event()
 
 
 class Cycle(uvicorn.RequestResponseCycle):
@@ -105,7 +268,7 @@ class Cycle(uvicorn.RequestResponseCycle):
             return
         self._write(start, message.get("body", b""))
 
-    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+    def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
         """A whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
         self._refuse_body()
         if self.response_started or not self.keep_alive or self.disconnected or self.flow.write_paused:
@@ -158,8 +321,8 @@ def _is_odd(name: bytes, value: bytes) -> bool:
     )
 
 
-def close_overdue(connections: "Iterable[object]") -> None:
+def look_after(connections: "Iterable[object]") -> None:
     now = monotonic()
     for connection in list(connections):
-        if isinstance(connection, Connection) and connection.overdue(now) and not connection.transport.is_closing():
-            connection.transport.close()
+        if isinstance(connection, Connection):
+            connection.look_after(now)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -58,7 +59,12 @@ class McpHttp:
             max_request_body_size=self._door.largest_body,
         )
         self._open = Sessions(self._sessions, self._door.idle, self._door.sessions)
-        self._road = Road(gateway, self._mcp, self._open, self._door, self._view)
+        self._road = Road(gateway, self._mcp, self._open, self._door, partial(self._view, "POST"))
+
+    @property
+    def express(self) -> Road | None:
+        """For a server that can do without ASGI where most calls are concerned."""
+        return self._road if self._short else None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -109,7 +115,9 @@ class McpHttp:
         # White space around a value is no part of it, and the SDK compares values to the letter.
         headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name != RESUME]
         known = dict(headers)
-        view = self._view(scope, headers, known)
+        client = scope.get("client")
+        address = "" if client is None else str(client[0])
+        view = self._view(method, address, scope["query_string"], headers, known)
         if isinstance(view, Refused):
             return await self._turn_away(receive, send, known, view)
         body = await body_of(_replay(read, receive, gone), self._door) if method == "POST" else b""
@@ -160,19 +168,23 @@ class McpHttp:
         await _refuse(send, refused)
 
     def _view(
-        self, scope: "Scope", headers: Sequence[tuple[bytes, bytes]], known: Mapping[bytes, bytes]
+        self,
+        method: str,
+        address: str,
+        query: bytes,
+        headers: Sequence[tuple[bytes, bytes]],
+        known: Mapping[bytes, bytes],
     ) -> View | Refused:
         """Who asks, and how narrowly; or the first reason not to serve this request."""
         refused = self._door.address_refusal(headers)
         if refused is not None:
             return refused
-        client = scope.get("client")
-        principal = self._entrance.principal_of(known.get(AUTHORIZATION), "" if client is None else str(client[0]))
+        principal = self._entrance.principal_of(known.get(AUTHORIZATION), address)
         if isinstance(principal, Refused):
             return principal
-        if (refused := self._door.refusal(scope["method"], headers)) is not None:
+        if (refused := self._door.refusal(method, headers)) is not None:
             return refused
-        view = view_of(headers, scope["query_string"], principal)
+        view = view_of(headers, query, principal)
         return Refused(400, view.why, INVALID_PARAMS) if isinstance(view, BadOption) else view
 
     async def _unknown(self, view: View) -> str | None:

@@ -6,7 +6,6 @@ from itertools import count
 from secrets import token_hex
 from typing import Final
 
-import msgspec
 from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, x_mcp_header_map
 from mcp_types import LOG_LEVEL_META_KEY
 
@@ -20,18 +19,7 @@ from pegboard.surfaces.mcp.rounds import answered
 from pegboard.surfaces.mcp.server import McpServer
 
 from .client import Client, progress_to
-from .messages import (
-    EMPTY,
-    NOTHING,
-    UNREADABLE,
-    CallParams,
-    encode,
-    read_call,
-    read_members,
-    read_object,
-    read_text,
-    sound,
-)
+from .messages import NOTHING_BESIDE, UNREADABLE, CallParams, encode, read_members, read_object
 from .metas import Known, Metas
 from .profile import Profile
 from .reply import Reply
@@ -39,7 +27,6 @@ from .sessions import Session
 
 NAME: Final = b"mcp-name"
 NOBODY: Final[Mapping[str, Json]] = {}
-NOTHING_BESIDE: Final[Mapping[str, bytes]] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -67,10 +54,9 @@ class Calls:
         self._own = token_hex(8)
         self._numbers = count(1)
 
-    def read(self, asked: Asked, params: msgspec.Raw) -> Ready | None:
+    def read(self, asked: Asked, told: CallParams, beside: Mapping[str, bytes] = NOTHING_BESIDE) -> Ready | None:
         """The call that was asked for; `None` when it is not plainly one."""
         try:
-            told, beside = _params(params)
             meta = self._metas.of(told.meta)
             raw = bytes(told.arguments)
             arguments: dict[str, Json] = {} if raw == b"null" else read_object(raw)
@@ -135,17 +121,3 @@ class Calls:
 def _with_level(meta: bytes, level: str) -> bytes:
     """The level that a session of the handshake era set, told as later eras tell it."""
     return encode({**read_members(meta or b"{}"), LOG_LEVEL_META_KEY: level})
-
-
-def _params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:
-    try:
-        return read_call(text), NOTHING_BESIDE
-    except UNREADABLE:
-        # Members that this version does not know travel on.
-        members = read_members(text)
-        params = CallParams(
-            read_text(members.pop("name", NOTHING)),
-            members.pop("arguments", EMPTY),
-            members.pop("_meta", NOTHING),
-        )
-        return params, {key: sound(value) for key, value in members.items()}

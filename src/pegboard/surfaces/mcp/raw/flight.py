@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from .reply import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from starlette.types import Receive
 
 TICK: Final = 0.25
@@ -31,10 +33,11 @@ class Ticket:
 
     __slots__ = ("given_up", "hung_up", "key", "late", "phase", "receive", "reply", "since", "spoke", "task", "watcher")
 
-    def __init__(self, receive: "Receive", reply: Reply, task: "asyncio.Task[Any] | None") -> None:
+    def __init__(self, receive: "Receive | None", reply: Reply) -> None:
+        """Without `receive`, whoever serves it calls `leave` when the client hangs up."""
         self.receive = receive
         self.reply = reply
-        self.task = task
+        self.task: asyncio.Task[Any] | None = None
         self.phase = Phase.READING
         self.since = self.spoke = perf_counter()
         self.watcher: asyncio.Task[None] | None = None
@@ -60,9 +63,13 @@ class Ticket:
             self.late = True
             self.task.cancel()
 
-    async def watch(self) -> None:
-        while (await self.receive())["type"] != "http.disconnect":
+    async def watch(self, receive: "Receive") -> None:
+        while (await receive())["type"] != "http.disconnect":
             pass
+        self.leave()
+
+    def leave(self) -> None:
+        """The client has hung up."""
         self.hung_up = True
         self.reply.drop()
         self.give_up()
@@ -85,15 +92,15 @@ class Flight:
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def begin(self, receive: "Receive", reply: Reply) -> Ticket:
+    def begin(self, ticket: Ticket, work: "Coroutine[Any, Any, None] | None" = None) -> None:
+        """Its work is done in a task of its own; without any, the current one is at it."""
         loop = self._loop
         if loop is None:
             loop = self._loop = asyncio.get_running_loop()
-        ticket = Ticket(receive, reply, asyncio.current_task(loop))
+        ticket.task = asyncio.current_task(loop) if work is None else loop.create_task(work)
         self._tickets[ticket] = None
         if self._timer is None:
             self._timer = loop.call_later(TICK, self._tick)
-        return ticket
 
     def end(self, ticket: Ticket) -> None:
         self._tickets.pop(ticket, None)
@@ -111,6 +118,9 @@ class Flight:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        for ticket in self._tickets:
+            if ticket.receive is None and ticket.task is not None:
+                ticket.task.cancel()
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()
@@ -127,8 +137,8 @@ class Flight:
             if ticket.reply.stuck is not None and now - ticket.reply.stuck > self._patience:
                 ticket.cut()
                 continue
-            if ticket.watcher is None:
-                ticket.watcher = loop.create_task(ticket.watch(), name="client")
+            if ticket.watcher is None and ticket.receive is not None:
+                ticket.watcher = loop.create_task(ticket.watch(ticket.receive), name="client")
             if now - max(ticket.spoke, ticket.since) > QUIET:
                 ticket.spoke = now
                 ticket.reply.ping()

@@ -3,6 +3,7 @@
 Everything here is strict. What it cannot read takes the long road, whose answer says what is wrong.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from pegboard.core.tool import Json, JsonObject
 
 NOTHING: Final = msgspec.Raw(b"")
 EMPTY: Final = msgspec.Raw(b"{}")
+NOTHING_BESIDE: Final[Mapping[str, bytes]] = {}
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 encode: Final = msgspec.json.encode
@@ -32,6 +34,15 @@ class CallParams(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     arguments: msgspec.Raw = EMPTY
     meta: msgspec.Raw = msgspec.field(default=NOTHING, name="_meta")
+
+
+class Request(msgspec.Struct):
+    """A call that says nothing unusual, read in one go."""
+
+    jsonrpc: str
+    method: str
+    id: msgspec.Raw
+    params: CallParams
 
 
 class ListParams(msgspec.Struct):
@@ -62,6 +73,7 @@ class Result(msgspec.Struct):
 
 
 read_message: Final = msgspec.json.Decoder(Message).decode
+read_request: Final = msgspec.json.Decoder(Request).decode
 read_call: Final = msgspec.json.Decoder(CallParams).decode
 read_list: Final = msgspec.json.Decoder(ListParams).decode
 read_meta: Final = msgspec.json.Decoder(Meta).decode
@@ -71,6 +83,20 @@ read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 read_members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 read_text: Final = msgspec.json.Decoder(str).decode
 read_any: Final = msgspec.json.Decoder().decode
+
+
+def call_params(text: msgspec.Raw) -> tuple[CallParams, Mapping[str, bytes]]:
+    """And members that this version does not know, which travel on. Raises what is in `UNREADABLE`."""
+    try:
+        return read_call(text), NOTHING_BESIDE
+    except UNREADABLE:
+        members = read_members(text)
+        params = CallParams(
+            read_text(members.pop("name", NOTHING)),
+            members.pop("arguments", EMPTY),
+            members.pop("_meta", NOTHING),
+        )
+        return params, {key: sound(value) for key, value in members.items()}
 
 
 def identity(raw: bytes) -> bytes | None:

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Refused, is_modern
-
-if TYPE_CHECKING:
-    from starlette.types import Scope
 
 MOST: Final = 1024
 VERSION: Final = b"mcp-protocol-version"
@@ -21,7 +18,8 @@ LONGEST: Final = 4096
 """Bytes of the narrowing that are remembered with what they mean; a longer one is read anew."""
 
 Pairs: TypeAlias = Sequence[tuple[bytes, bytes]]
-ReadView: TypeAlias = Callable[["Scope", Pairs, Mapping[bytes, bytes]], View | Refused]
+ReadView: TypeAlias = Callable[[str, bytes, Pairs, Mapping[bytes, bytes]], View | Refused]
+"""Of a POST: from the address of whoever asks, the query and the headers."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,21 +50,21 @@ class Profiles:
         self._principals: object = None
         self._known: dict[tuple[object, ...], Profile] = {}
 
-    def of(self, scope: "Scope", given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | Refused | None:
+    def of(self, address: str, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | Refused | None:
         """`None` for a version that only the SDK has words for."""
         principals = self._board.policy.declared.principals
         if principals is not self._principals:
             self._principals = principals
             self._known.clear()
         narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
-        key = (*map(headers.get, DECIDING), scope["query_string"], *narrowing)
+        key = (*map(headers.get, DECIDING), query, *narrowing)
         known = self._known.get(key)
-        return self._read(scope, given, key) if known is None else known
+        return self._read(address, query, given, key) if known is None else known
 
-    def _read(self, scope: "Scope", given: Pairs, key: tuple[object, ...]) -> Profile | Refused | None:
+    def _read(self, address: str, query: bytes, given: Pairs, key: tuple[object, ...]) -> Profile | Refused | None:
         trimmed = [(name, value.strip(b" \t")) for name, value in given]
         headers = dict(trimmed)
-        view = self._view(scope, trimmed, headers)
+        view = self._view(address, query, trimmed, headers)
         if isinstance(view, Refused):
             return view
         version = headers.get(VERSION, b"").decode("latin-1")

@@ -4,12 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from starlette.types import Send
+    from starlette.types import Message, Send
 
 JSON: Final = (b"content-type", b"application/json")
 STREAM: Final = (
@@ -25,6 +25,20 @@ PING: Final = b": ping\r\n\r\n"
 
 Header: TypeAlias = tuple[bytes, bytes]
 Whole: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
+_NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
+
+
+class Outlet(Protocol):
+    """Where the answer to one request goes that came around ASGI."""
+
+    @property
+    def address(self) -> str:
+        """Of whoever asks."""
+        ...
+
+    def answer(self, status: int, headers: Sequence[Header], body: bytes) -> bool: ...
+
+    async def send(self, message: "Message") -> None: ...
 
 
 class Reply:
@@ -35,7 +49,7 @@ class Reply:
         self._send = send
         self._whole = whole
         self._headers = headers
-        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._waiting = _NONE_WAIT
         self._passing = 0
         """How many of them may be dropped."""
         self._more: asyncio.Event | None = None
@@ -55,6 +69,8 @@ class Reply:
     def _put(self, event: bytes, *, must: bool) -> None:
         if self._over:
             return
+        if self._waiting is _NONE_WAIT:
+            self._waiting = deque()
         if not must and self._passing >= WAITING:
             oldest = next(place for place, (_, kept) in enumerate(self._waiting) if not kept)
             del self._waiting[oldest]
@@ -104,7 +120,7 @@ class Reply:
     def drop(self) -> None:
         """Nobody reads the answer any more."""
         self._over = True
-        self._waiting.clear()
+        self._waiting = _NONE_WAIT
         self._passing = 0
         if self._pump is not None:
             self._pump.cancel()

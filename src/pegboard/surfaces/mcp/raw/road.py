@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -19,10 +20,22 @@ from .calls import Asked, Calls, Ready
 from .envelope import Envelope, is_large
 from .flight import Flight, Phase, Ticket
 from .lists import Lists
-from .messages import NOTHING, UNREADABLE, Message, error, identity, read_list, read_members, read_message, read_text
+from .messages import (
+    NOTHING,
+    UNREADABLE,
+    Message,
+    call_params,
+    error,
+    identity,
+    read_list,
+    read_members,
+    read_message,
+    read_request,
+    read_text,
+)
 from .metas import Metas
-from .profile import Profiles, ReadView
-from .reply import Reply
+from .profile import Pairs, Profile, Profiles, ReadView
+from .reply import Outlet, Reply
 from .sessions import Session, Sessions
 
 if TYPE_CHECKING:
@@ -33,6 +46,8 @@ log: Final = logging.getLogger(__name__)
 SESSION: Final = b"mcp-session-id"
 METHOD: Final = b"mcp-method"
 LENGTH: Final = b"content-length"
+CALL: Final = b"tools/call"
+PATH: Final = b"/mcp"
 WHOLE: Final = "pegboard.whole"
 """See the listening: what sends a whole answer in one go."""
 
@@ -63,6 +78,62 @@ class Road:
     def close(self) -> None:
         self._flight.close()
 
+    @property
+    def path(self) -> bytes:
+        return PATH
+
+    def take(
+        self, outlet: Outlet, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], body: bytes
+    ) -> Ticket | None:
+        """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
+        if len(headers) != len(given):
+            return None
+        profile = self._profiles.of(outlet.address, query, given, headers)
+        if not isinstance(profile, Profile) or not profile.holds(self._board):
+            return None
+        session: Session | None = None
+        if profile.modern:
+            if headers.get(METHOD) != CALL:
+                return None
+        else:
+            session = self._session(profile, headers)
+            if session is None:
+                return None
+        try:
+            request = read_request(body)
+            id = identity(bytes(request.id))
+        except UNREADABLE:
+            return None
+        if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
+            return None
+        asked = Asked(profile, session, self._own(headers))
+        ready = self._calls.read(asked, request.params)
+        if ready is None:
+            return None
+        ticket = Ticket(None, Reply(outlet.send, () if session is None else session.headers, outlet.answer))
+        self._flight.begin(ticket, self._carried(ready, id, asked, ticket))
+        return ticket
+
+    async def _carried(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
+        try:
+            await self._call(ready, id, asked, ticket)
+        except asyncio.CancelledError:
+            ticket.reply.drop()
+            if not ticket.caught():
+                raise
+        finally:
+            self._flight.end(ticket)
+
+    def _session(self, profile: Profile, headers: Mapping[bytes, bytes]) -> Session | None:
+        session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
+        return None if session is None or session.principal != profile.view.principal else session
+
+    def _own(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+        """The token for this gateway itself is for no server to have."""
+        if not self._board.policy.declared.principals or AUTHORIZATION not in headers:
+            return headers
+        return {name: value for name, value in headers.items() if name != AUTHORIZATION}
+
     async def serve(self, scope: "Scope", receive: "Receive", send: "Send") -> "Way | Refused | bytes":
         given = scope["headers"]
         headers: dict[bytes, bytes] = dict(given)
@@ -70,27 +141,25 @@ class Road:
         # Two of one name are read differently by different readers, and a body of unknown size is read with more care.
         if len(headers) != len(given) or length is None or not length.isdigit() or int(length) > self._largest:
             return Way.UNREAD
-        profile = self._profiles.of(scope, given, headers)
+        client = scope.get("client")
+        address = "" if client is None else str(client[0])
+        profile = self._profiles.of(address, scope["query_string"], given, headers)
         if isinstance(profile, Refused):
             return profile
         if profile is None or not profile.holds(self._board):
             return Way.UNREAD
         session: Session | None = None
-        if not profile.modern:
-            session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
-            if session is None or session.principal != profile.view.principal:
-                return Way.UNREAD
-        if self._board.policy.declared.principals:
-            # The token for this gateway itself is for no server to have.
-            headers.pop(AUTHORIZATION, None)
+        if not profile.modern and (session := self._session(profile, headers)) is None:
+            return Way.UNREAD
         extensions = scope.get("extensions")
         whole = None if extensions is None else extensions.get(WHOLE)
-        ticket = self._flight.begin(receive, Reply(send, () if session is None else session.headers, whole))
+        ticket = Ticket(receive, Reply(send, () if session is None else session.headers, whole))
+        self._flight.begin(ticket)
         try:
             body = await _body(receive)
             if body is None:
                 return Way.SERVED
-            return await self._taken(body, Asked(profile, session, headers), ticket)
+            return await self._taken(body, Asked(profile, session, self._own(headers)), ticket)
         except asyncio.CancelledError:
             ticket.reply.drop()
             if not ticket.caught():
@@ -112,7 +181,11 @@ class Road:
         if asked.profile.modern and asked.headers.get(METHOD, b"").strip(b" \t") != message.method.encode():
             return body
         if message.method == "tools/call":
-            ready = self._calls.read(asked, message.params)
+            try:
+                told, beside = call_params(message.params)
+            except UNREADABLE:
+                return body
+            ready = self._calls.read(asked, told, beside)
             if ready is not None:
                 await self._call(ready, id, asked, ticket)
                 return Way.SERVED
