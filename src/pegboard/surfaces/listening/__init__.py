@@ -14,7 +14,7 @@ import uvicorn
 from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
-from .connection import Connection, look_after
+from .connection import Connection, close_overdue
 from .express import Express
 
 GRACE_SECONDS: Final = 5
@@ -145,7 +145,7 @@ class Listening:
     async def _look_after_heads(self) -> None:
         while True:
             await anyio.sleep(LOOK_EVERY)
-            look_after(self._server.server_state.connections)
+            close_overdue(self._server.server_state.connections)
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._server.listens.wait()

@@ -24,8 +24,8 @@ FIRST_WITHIN: Final = 75.0
 
 LARGEST_TAKEN: Final = 65_536
 """Bytes of a body that the express waits for. A larger one is worth the longer way."""
-WHOLE_WITHIN: Final = 2.0
-"""Seconds."""
+WHOLE_WITHIN: Final = 0.5
+"""Seconds in which such a body is there, whatever writes head and body apart."""
 _DIGITS: Final = 8
 
 
@@ -40,6 +40,7 @@ class Connection(uvicorn.HttpToolsProtocol):
         self._parts: list[bytes] = []
         self._known: dict[bytes, bytes] = {}
         self._passing = _Passing()
+        self._patience: asyncio.TimerHandle | None = None
         self._taken: Taken | None = None
         self._cycle: Cycle | None = None
         self._in_head = True
@@ -54,6 +55,9 @@ class Connection(uvicorn.HttpToolsProtocol):
             self._since = monotonic()
         self._fed += len(data)
         super().data_received(data)
+        if self._query is not None and self._patience is None:
+            # Whoever is slow is served by who can wait, and tells it when it is too late.
+            self._patience = self.loop.call_later(WHOLE_WITHIN, self._hand_over)
         # The parser keeps what it has of an unfinished header or trailer to itself, however much that is.
         if self._fed > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
@@ -61,22 +65,14 @@ class Connection(uvicorn.HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         taken, self._taken = self._taken, None
+        self._stop_waiting()
         if self._cycle is not None:
             self._cycle.disconnected = True
         if taken is not None:
             taken.leave()
 
-    def look_after(self, now: float) -> None:
-        """Close it if its client lets us wait for a request that it has begun, or never begins."""
-        if self.transport.is_closing():
-            return
-        if self._query is not None and now - self._since > WHOLE_WITHIN:
-            # Whoever is slow is served by who can wait, and tells it when it is too late.
-            self._hand_over()
-        elif self._overdue(now):
-            self.transport.close()
-
-    def _overdue(self, now: float) -> bool:
+    def overdue(self, now: float) -> bool:
+        """Whether its client lets us wait for a request that it has begun, or never begins."""
         if not self._in_head:
             # Answered already, and the rest of the request does not come.
             return self.cycle is not None and self.cycle.response_complete and now - self._since > HEAD_WITHIN
@@ -141,6 +137,8 @@ class Connection(uvicorn.HttpToolsProtocol):
 
     def _pass(self) -> None:
         assert self._express is not None
+        if self._patience is not None:
+            self._stop_waiting()
         parts = self._parts
         body = parts[0] if len(parts) == 1 else b"".join(parts)
         passing = self._passing
@@ -158,10 +156,16 @@ class Connection(uvicorn.HttpToolsProtocol):
 
     def _hand_over(self) -> None:
         """As far as it has come, to uvicorn and the application."""
+        self._stop_waiting()
         parts, self._query, self._parts = self._parts, None, []
         self._begin()
         for part in parts:
             super().on_body(part)
+
+    def _stop_waiting(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
 
     def _begin(self) -> None:
         url, headers, expects = self.url, self.headers, self.expect_100_continue
@@ -181,10 +185,6 @@ class Connection(uvicorn.HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     # What the express answers with.
-
-    @property
-    def address(self) -> str:
-        return "" if self.client is None else self.client[0]
 
     def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
         if self._cycle is not None or self.flow.write_paused or not self._passing.keep_alive:
@@ -321,8 +321,8 @@ def _is_odd(name: bytes, value: bytes) -> bool:
     )
 
 
-def look_after(connections: "Iterable[object]") -> None:
+def close_overdue(connections: "Iterable[object]") -> None:
     now = monotonic()
     for connection in list(connections):
-        if isinstance(connection, Connection):
-            connection.look_after(now)
+        if isinstance(connection, Connection) and connection.overdue(now) and not connection.transport.is_closing():
+            connection.transport.close()

@@ -13,11 +13,6 @@ Pairs: TypeAlias = Sequence[Header]
 class Outlet(Protocol):
     """Where the answer to one request goes."""
 
-    @property
-    def address(self) -> str:
-        """Of whoever asks."""
-        ...
-
     def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
         """The whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
         ...

@@ -52,14 +52,20 @@ class Profiles:
 
     def of(self, address: str, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | Refused | None:
         """`None` for a version that only the SDK has words for."""
+        known = self.known(query, given, headers)
+        return self._read(address, query, given, self._key(query, given, headers)) if known is None else known
+
+    def known(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | None:
+        """Of whoever came before with the same headers, as far as those decide anything."""
         principals = self._board.policy.declared.principals
         if principals is not self._principals:
             self._principals = principals
             self._known.clear()
+        return self._known.get(self._key(query, given, headers))
+
+    def _key(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> tuple[object, ...]:
         narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
-        key = (*map(headers.get, DECIDING), query, *narrowing)
-        known = self._known.get(key)
-        return self._read(address, query, given, key) if known is None else known
+        return (*map(headers.get, DECIDING), query, *narrowing)
 
     def _read(self, address: str, query: bytes, given: Pairs, key: tuple[object, ...]) -> Profile | Refused | None:
         trimmed = [(name, value.strip(b" \t")) for name, value in given]

@@ -31,11 +31,6 @@ _NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
 class Outlet(Protocol):
     """Where the answer to one request goes that came around ASGI."""
 
-    @property
-    def address(self) -> str:
-        """Of whoever asks."""
-        ...
-
     def answer(self, status: int, headers: Sequence[Header], body: bytes) -> bool: ...
 
     async def send(self, message: "Message") -> None: ...

@@ -88,8 +88,8 @@ class Road:
         """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
         if len(headers) != len(given):
             return None
-        profile = self._profiles.of(outlet.address, query, given, headers)
-        if not isinstance(profile, Profile) or not profile.holds(self._board):
+        profile = self._profiles.known(query, given, headers)
+        if profile is None or not profile.holds(self._board):
             return None
         session: Session | None = None
         if profile.modern:
