@@ -4,7 +4,6 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
-from pegboard.surfaces.listening.connection import Connection
+from pegboard.surfaces.listening.connection import protocol_for
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.server import McpServer
@@ -42,10 +41,14 @@ async def served(workshop: Workshop, door: Door | None = None, app: McpHttp | No
         listening.bind(("127.0.0.1", 0))
         listening.listen(512)
         # It listens before the server runs, so a client that comes early only waits.
-        protocol: Any = partial(Connection, express=app.express)
         server = uvicorn.Server(
             uvicorn.Config(
-                app, lifespan="off", ws="none", log_level="warning", timeout_graceful_shutdown=5, http=protocol
+                app,
+                lifespan="off",
+                ws="none",
+                log_level="warning",
+                timeout_graceful_shutdown=5,
+                http=protocol_for(app.express),
             )
         )
         async with app.running(), anyio.create_task_group() as tasks:

@@ -4,17 +4,16 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from ipaddress import IPv6Address, ip_address
 from types import TracebackType
-from typing import Final, cast
+from typing import Final
 
 import anyio
 import uvicorn
 from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
-from .connection import Connection, close_overdue
+from .connection import close_overdue, protocol_for
 from .express import Express
 
 GRACE_SECONDS: Final = 5
@@ -103,7 +102,7 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                http=cast(type[Connection], partial(Connection, express=express)),
+                http=protocol_for(express),
             )
         )
         self._over = anyio.Event()

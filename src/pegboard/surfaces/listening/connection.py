@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
-from .express import Express, Pairs, Taken
+from .express import LARGEST_BODY, Express, Head, Heads, Pairs, Taken
 
 if TYPE_CHECKING:
     from starlette.types import Message
@@ -22,8 +23,6 @@ WHOLE: Final = "pegboard.whole"
 FIRST_WITHIN: Final = 75.0
 """Seconds in which a client that has connected asks for something."""
 
-LARGEST_TAKEN: Final = 65_536
-"""Bytes of a body that the express waits for. A larger one is worth the longer way."""
 WHOLE_WITHIN: Final = 0.5
 """Seconds in which such a body is there, whatever writes head and body apart."""
 _DIGITS: Final = 8
@@ -32,15 +31,19 @@ _DIGITS: Final = 8
 class Connection(uvicorn.HttpToolsProtocol):
     """`express` takes requests that came whole, at a fraction of what an ASGI application costs."""
 
-    def __init__(self, *args: Any, express: Express | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, express: Express | None = None, heads: Heads | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._express = express
-        self._query: bytes | None = None
+        self._heads = heads
+        self._head: Head | None = None
         """Of a request for the express, while its body is coming."""
         self._parts: list[bytes] = []
-        self._known: dict[bytes, bytes] = {}
-        self._passing = _Passing()
+        self._unread = b""
+        """A head that came before, and what there is of its body: the parser has not seen them."""
+        self._written = b""
+        """The request that the parser is at, for the express, as it was written."""
         self._patience: asyncio.TimerHandle | None = None
+        self._passing = _Passing()
         self._taken: Taken | None = None
         self._cycle: Cycle | None = None
         self._in_head = True
@@ -53,14 +56,45 @@ class Connection(uvicorn.HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._in_head and self._fed == 0:
             self._since = monotonic()
+            if self._unread:
+                data, self._unread = self._unread + data, b""
+            if self._heads is not None and self._is_free() and self._knows(self._heads, data):
+                return
+            self._written = data
+        elif self._head is not None:
+            self._written += data
+        self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
         self._fed += len(data)
         super().data_received(data)
-        if self._query is not None and self._patience is None:
+        if self._head is not None and self._patience is None:
             # Whoever is slow is served by who can wait, and tells it when it is too late.
             self._patience = self.loop.call_later(WHOLE_WITHIN, self._hand_over)
         # The parser keeps what it has of an unfinished header or trailer to itself, however much that is.
         if self._fed > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
+
+    def _knows(self, heads: Heads, data: bytes) -> bool:
+        """Whether this begins with a head that came before, so that nobody need parse it again."""
+        head, begins = heads.of(data)
+        if head is None:
+            return False
+        missing = begins + head.length - len(data)
+        if missing == 0:
+            self._stop_waiting()
+            self._unset_keepalive_if_required()
+            return self._passes(head, data[begins:])
+        if missing > 0:
+            self._unread = data
+            if self._patience is None:
+                self._patience = self.loop.call_later(WHOLE_WITHIN, self._feed_unread)
+        return missing > 0
+
+    def _feed_unread(self) -> None:
+        self._patience, data, self._unread = None, self._unread, b""
+        self._written = data
+        self._feed(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -91,9 +125,9 @@ class Connection(uvicorn.HttpToolsProtocol):
         self.expect_100_continue = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        # What comes after a body is no header: whoever stands in between has not seen it.
         if self._in_head:
             super().on_header(name, value)
-        # What comes after a body is no header: whoever stands in between has not seen it.
 
     def on_headers_complete(self) -> None:
         if self._fed > LARGEST_HEAD and self._size() > LARGEST_HEAD:
@@ -104,60 +138,63 @@ class Connection(uvicorn.HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._fed = 0
-        if self._query is None:
+        if self._head is None:
             super().on_body(body)
         else:
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
-        if self._query is not None:
-            self._pass()
+        head = self._head
+        if head is not None:
+            self._stop_waiting()
+            if self._passes(head, b"".join(self._parts)):
+                self._head = None
+                self._parts.clear()
+                if self._heads is not None:
+                    self._heads.keep(self._written, head)
+            else:
+                self._hand_over()
+                super().on_message_complete()
         else:
             super().on_message_complete()
         self._in_head, self._fed = True, 0
 
     # The two ways of a request.
 
+    def _is_free(self) -> bool:
+        """Whether the express may begin another answer. It gives one at a time, in their order."""
+        return (self.cycle is None or self.cycle.response_complete) and not self.flow.write_paused
+
     def _is_for(self, express: Express) -> bool:
-        """Whether the express may have it, which then waits for its body. It takes one at a time, in their order."""
+        """Whether the express may have this request, which then waits for its body."""
         path, _, query = self.url.partition(b"?")
-        if path != express.path or self.expect_100_continue or self._taken is not None or self.flow.write_paused:
-            return False
-        if self.cycle is not None and not self.cycle.response_complete:
+        if path != express.path or self.expect_100_continue or not self._is_free():
             return False
         parser = self.parser
         if parser.get_method() != b"POST" or not parser.should_keep_alive() or parser.should_upgrade():
             return False
-        self._known = known = dict(self.headers)
-        length = known.get(b"content-length", b"")
-        if not length.isdigit() or len(length) > _DIGITS or int(length) > LARGEST_TAKEN:
+        headers = dict(self.headers)
+        length = headers.get(b"content-length", b"")
+        if not length.isdigit() or len(length) > _DIGITS or int(length) > LARGEST_BODY:
             return False
-        self._query = query
+        self._head = Head(query, self.headers, headers, int(length))
         return True
 
-    def _pass(self) -> None:
+    def _passes(self, head: Head, body: bytes) -> bool:
+        """Whether the express has taken it."""
         assert self._express is not None
-        if self._patience is not None:
-            self._stop_waiting()
-        parts = self._parts
-        body = parts[0] if len(parts) == 1 else b"".join(parts)
-        passing = self._passing
-        passing.response_complete = False
-        former, self.cycle = self.cycle, passing
-        self._taken = self._express.take(self, self._query or b"", self.headers, self._known, body)
+        former, self.cycle = self.cycle, self._passing
+        self._passing.response_complete = False
+        self._taken = self._express.take(self, head, body)
         if self._taken is None:
-            passing.response_complete = True
+            self._passing.response_complete = True
             self.cycle = former
-            self._hand_over()
-            super().on_message_complete()
-        else:
-            self._query = None
-            parts.clear()
+        return self._taken is not None
 
     def _hand_over(self) -> None:
         """As far as it has come, to uvicorn and the application."""
         self._stop_waiting()
-        parts, self._query, self._parts = self._parts, None, []
+        parts, self._head, self._parts = self._parts, None, []
         self._begin()
         for part in parts:
             super().on_body(part)
@@ -226,6 +263,11 @@ class Connection(uvicorn.HttpToolsProtocol):
             self.on_response_complete()
         else:
             self.server_state.total_requests += 1
+
+
+def protocol_for(express: Express | None) -> "type[Connection]":
+    """What uvicorn makes for each that connects."""
+    return cast("type[Connection]", partial(Connection, express=express, heads=None if express is None else Heads()))
 
 
 class _Passing(uvicorn.RequestResponseCycle):

@@ -4,12 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Send
+    from starlette.types import Send
 
 JSON: Final = (b"content-type", b"application/json")
 STREAM: Final = (
@@ -26,14 +26,6 @@ PING: Final = b": ping\r\n\r\n"
 Header: TypeAlias = tuple[bytes, bytes]
 Whole: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
 _NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
-
-
-class Outlet(Protocol):
-    """Where the answer to one request goes that came around ASGI."""
-
-    def answer(self, status: int, headers: Sequence[Header], body: bytes) -> bool: ...
-
-    async def send(self, message: "Message") -> None: ...
 
 
 class Reply:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
 from .calls import Asked, Calls, Ready
 from .envelope import Envelope, is_large
+from .express import Head, Outlet
 from .flight import Flight, Phase, Ticket
 from .lists import Lists
 from .messages import (
@@ -34,8 +36,8 @@ from .messages import (
     read_text,
 )
 from .metas import Metas
-from .profile import Pairs, Profile, Profiles, ReadView
-from .reply import Outlet, Reply
+from .profile import Profile, Profiles, ReadView
+from .reply import Reply
 from .sessions import Session, Sessions
 
 if TYPE_CHECKING:
@@ -60,6 +62,15 @@ class Way(Enum):
     LATE = auto()
 
 
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What a head means for as long as the principals stay the same."""
+
+    principals: object
+    profile: Profile
+    own: Mapping[bytes, bytes]
+
+
 class Road:
     def __init__(self, gateway: Gateway, mcp: McpServer, sessions: Sessions, door: Door, read_view: ReadView) -> None:
         self._gateway = gateway
@@ -82,23 +93,19 @@ class Road:
     def path(self) -> bytes:
         return PATH
 
-    def take(
-        self, outlet: Outlet, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], body: bytes
-    ) -> Ticket | None:
+    def take(self, outlet: Outlet, head: Head, body: bytes) -> Ticket | None:
         """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
-        if len(headers) != len(given):
-            return None
-        profile = self._profiles.known(query, given, headers)
-        if profile is None or not profile.holds(self._board):
+        meant = head.meaning
+        if not isinstance(meant, _Meant) or meant.principals is not self._board.policy.declared.principals:
+            meant = head.meaning = self._meaning(head)
+            if meant is None:
+                return None
+        profile = meant.profile
+        if not profile.holds(self._board):
             return None
         session: Session | None = None
-        if profile.modern:
-            if headers.get(METHOD) != CALL:
-                return None
-        else:
-            session = self._session(profile, headers)
-            if session is None:
-                return None
+        if not profile.modern and (session := self._session(profile, head.headers)) is None:
+            return None
         try:
             request = read_request(body)
             id = identity(bytes(request.id))
@@ -106,13 +113,22 @@ class Road:
             return None
         if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
             return None
-        asked = Asked(profile, session, self._own(headers))
+        asked = Asked(profile, session, meant.own)
         ready = self._calls.read(asked, request.params)
         if ready is None:
             return None
         ticket = Ticket(None, Reply(outlet.send, () if session is None else session.headers, outlet.answer))
         self._flight.begin(ticket, self._carried(ready, id, asked, ticket))
         return ticket
+
+    def _meaning(self, head: Head) -> "_Meant | None":
+        """`None` for whom the long road must look at first, or for what is no call."""
+        if len(head.headers) != len(head.given):
+            return None
+        profile = self._profiles.known(head.query, head.given, head.headers)
+        if profile is None or (profile.modern and head.headers.get(METHOD) != CALL):
+            return None
+        return _Meant(self._board.policy.declared.principals, profile, self._own(head.headers))
 
     async def _carried(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
         try:

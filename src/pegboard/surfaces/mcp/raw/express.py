@@ -1,0 +1,35 @@
+"""What the road needs of a request that came around ASGI, whoever listens."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from starlette.types import Message
+
+
+class Head(Protocol):
+    """What stands before the body."""
+
+    meaning: object
+    """Kept for the next request with the same head, by whoever listens."""
+
+    @property
+    def query(self) -> bytes: ...
+
+    @property
+    def given(self) -> Sequence[tuple[bytes, bytes]]: ...
+
+    @property
+    def headers(self) -> Mapping[bytes, bytes]:
+        """Those given, by name. If there are fewer of them, a name was given twice."""
+        ...
+
+
+class Outlet(Protocol):
+    """Where the answer goes."""
+
+    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """All of it at once, if that can be."""
+        ...
+
+    async def send(self, message: "Message") -> None: ...
