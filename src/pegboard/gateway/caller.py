@@ -30,6 +30,7 @@ from pegboard.ports import Audit, Peer, Progress
 from .board import Board
 from .cancellation import is_meant
 from .roster import Roster
+from .validation import Validators
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ Ended: TypeAlias = Outcome | Refusal
 class Caller:
     board: Board
     roster: Roster
-    validate: Validate
+    validators: Validators
     validate_beside: Validate
     """The same from a thread: for arguments so large that to check them would hold up everybody else."""
     audit: Audit
@@ -52,7 +53,7 @@ class Caller:
         """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
         if call.raw is None or len(call.raw) <= BESIDE:
-            verdict = admit(call, self.board.resolution(view), self.validate)
+            verdict = admit(call, self.board.resolution(view), self.validators.of(call))
         else:
             verdict = await self._admitted_beside(call, view)
         if not isinstance(verdict, Admitted):

@@ -65,7 +65,7 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        caller = Caller(board, roster, Validators().problems, Serial(Validators()).problems, audit)
+        caller = Caller(board, roster, Validators(), Serial(Validators()).problems, audit)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)

@@ -8,15 +8,16 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Final, NoReturn, TypeAlias
 
 import jsonschema_rs
 
-from pegboard.core.call import Arguments
+from pegboard.core.call import Arguments, Call, Validate
 from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
 
-from .measure import Measure, NotJson, measured, path_text, texts_in
+from .measure import DEEPEST, Measure, NotJson, Texts, measured, path_text, texts_in
 from .patterns import search_steps
 from .ways import Ways
 
@@ -29,6 +30,9 @@ MAX_ENTRIES: Final = 100_000
 
 MAX_PARTS: Final = 300_000
 """Of all patterns together, which take about half a microsecond each to compile."""
+
+SMALL: Final = 2 * DEEPEST
+"""Bytes of JSON that cannot be nested too deeply, nor hold many values."""
 
 MAX_STEPS: Final = 100_000_000
 """Of asking yes or no, which takes about ten nanoseconds a step."""
@@ -53,6 +57,17 @@ class Validators:
 
     def __init__(self) -> None:
         self._checks: OrderedDict[Fingerprint, _Check | None] = OrderedDict()
+
+    def of(self, call: Call) -> Validate:
+        """How to check what this call says."""
+        return self.small_problems if call.raw is not None and len(call.raw) <= SMALL else self.problems
+
+    def small_problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
+        """The same, for what was read from no more than a few hundred bytes of JSON: it need not be measured first."""
+        check = self._check(tool)
+        if check is None or (check.is_light and check.validator.is_valid(arguments)):
+            return ()
+        return self.problems(tool, arguments)
 
     def problems(self, tool: Tool, arguments: Arguments) -> tuple[str, ...]:
         plain = arguments if type(arguments) is dict else dict(arguments)
@@ -93,6 +108,16 @@ class _Check:
     ways: Ways
     back_and_forth: bool
     gave_up: bool = False
+
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether asking yes or no takes no time worth counting, whatever small arguments say."""
+        if self.ways.patterns and (
+            self.back_and_forth
+            or search_steps(self.ways.compiled_parts, Texts(SMALL, SMALL, SMALL), back_and_forth=False) > MAX_SEARCH
+        ):
+            return False
+        return self.ways.steps(DEEPEST) * SMALL <= MAX_STEPS
 
     def problems(self, arguments: JsonObject, measure: Measure) -> tuple[str, ...]:
         if self.ways.steps(measure.depth) * measure.values > MAX_STEPS:

@@ -27,6 +27,7 @@ class Envelope:
         self._stamp = stamp
         self._meta = encode({SERVER_INFO_META_KEY: stamp})
         self._head = b'{"resultType":"complete","_meta":%b' % self._meta
+        self._stamped = b'{"_meta":%b' % self._meta
         self.list_tail = b',"ttlMs":0,"cacheScope":"private","resultType":"complete","_meta":%b' % self._meta
 
     def text(self, id: bytes, name: str, ended: Ended, *, modern: bool) -> tuple[int, bytes]:
@@ -56,9 +57,10 @@ class Envelope:
         if not modern:
             return body if result.kind is None else _without_kind(body)
         if result.meta is NOTHING:
-            if result.kind is None and body[:1] == b"{":
+            if body[:1] == b"{":
                 rest = body[1:].lstrip()
-                return b"%b%b%b" % (self._head, b"" if rest[:1] == b"}" else b",", rest)
+                head = self._head if result.kind is None else self._stamped
+                return b"%b%b%b" % (head, b"" if rest[:1] == b"}" else b",", rest)
         elif result.kind is not None and SERVER_INFO in bytes(result.meta):
             return body
         return self._completed(body)
