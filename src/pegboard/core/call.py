@@ -34,10 +34,10 @@ class Call:
     provider may pass them on as they are."""
     client: str = ""
     parent: CallId | None = None
-    beside: Mapping[str, bytes] = _NOTHING_BESIDE
+    beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     """What the request says beside the name and the arguments, each member as JSON text: `_meta`, `inputResponses`,
     `requestState`, and whatever a later version of the protocol adds."""
-    headers: Mapping[bytes, bytes] = field(default=_NO_HEADERS, repr=False, compare=False)
+    headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
     """The caller's own HTTP headers, names in lower case. For connections made in the caller's name, and nothing else:
     they hold credentials, so they are neither recorded nor shown."""
 

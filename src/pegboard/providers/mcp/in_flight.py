@@ -59,7 +59,7 @@ class Flight:
     def __init__(self, peer: Peer | None, timer: Timer | None) -> None:
         self.peer = peer
         self.timer = timer
-        self.questions: set[Question] = set()
+        self.questions: set[Question] | None = None
         self.pace: Pace | None = None
         """Of the log messages on the stream of this call."""
 
@@ -186,12 +186,15 @@ class InFlight:
         for flight in question.flights:
             if not flight.questions and flight.timer is not None:
                 flight.timer.hold()
+            if flight.questions is None:
+                flight.questions = set()
             flight.questions.add(question)
 
     def _end(self, question: Question) -> None:
         self._open -= 1
         question.closed.set()
         for flight in question.flights:
-            flight.questions.discard(question)
+            if flight.questions:
+                flight.questions.discard(question)
             if not flight.questions and flight.timer is not None:
                 flight.timer.run_on()

@@ -7,9 +7,8 @@ the connection, so that no call ever gets another's answer.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Final, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 import httptools
 from mcp.shared.exceptions import MCPError
@@ -28,10 +27,11 @@ EVENTS: Final = b"text/event-stream"
 _LONGEST_HEAD: Final = 65_536
 _MOST_ERROR_TEXT: Final = 65_536
 _LARGE: Final = 32_768
+_LONGEST_KNOWN: Final = 1_024
+_MOST_KNOWN: Final = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A response, whole. Of an event stream the event with the answer counts as the response."""
 
     status: int
@@ -39,6 +39,37 @@ class Reply:
     body: bytes
     challenge: bytes = b""
     """What the server wants to see before it answers."""
+
+
+class Known(NamedTuple):
+    """What the head of a response said that came before."""
+
+    kind: bytes
+    length: int
+
+
+class KnownHeads:
+    """Heads as they were written, with what the parser made of them: but for its date, a server writes one again and
+    again. Only of plain answers, after which the connection is kept."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Known] = {}
+
+    def body(self, data: bytes) -> tuple[Known, bytes] | None:
+        """The whole body of a response that is whole, if its head came before."""
+        begins = data.find(b"\r\n\r\n", 0, _LONGEST_KNOWN) + 4
+        if begins < 4:
+            return None
+        known = self._known.get(data[:begins])
+        return None if known is None or len(data) - begins != known.length else (known, data[begins:])
+
+    def keep(self, data: bytes, known: Known) -> None:
+        """One that the parser has read."""
+        begins = len(data) - known.length
+        if 4 <= begins <= _LONGEST_KNOWN and data.find(b"\r\n\r\n") == begins - 4:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[data[:begins]] = known
 
 
 class Listener(Protocol):
@@ -60,6 +91,9 @@ class Home(Protocol):
     """Where a connection belongs."""
 
     @property
+    def heads(self) -> KnownHeads: ...
+
+    @property
     def where(self) -> str: ...
 
     def release(self, exchange: "Exchange") -> None: ...
@@ -70,6 +104,7 @@ class Home(Protocol):
 class Exchange(asyncio.Protocol):
     def __init__(self, home: Home) -> None:
         self._home = home
+        self._heads = home.heads
         self._parser = httptools.HttpResponseParser(self)
         self._ticket: Ticket | None = None
         self._listen: Listen | None = None
@@ -97,6 +132,8 @@ class Exchange(asyncio.Protocol):
         self._complete = False
         self._keep = False
         self._spoiled = False
+        self._is_new = True
+        """Nothing has been read since."""
 
     @property
     def is_open(self) -> bool:
@@ -104,7 +141,8 @@ class Exchange(asyncio.Protocol):
 
     def send(self, pieces: list[bytes], size: int, ticket: Ticket, listen: Listen | None = None) -> None:
         """From here on the request may have run: it is never sent twice. `listen` is asked for an event stream."""
-        self._begin()
+        if not self._is_new:
+            self._begin()
         self._ticket, self._listen = ticket, listen
         ticket.sent = True
         if size < _LARGE:
@@ -147,6 +185,11 @@ class Exchange(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._ticket is None:
             self._transport.abort()  # bytes that nobody asked for
+        elif self._is_new and (whole := self._heads.body(data)) is not None:
+            known, body = whole
+            ticket, self._ticket = self._ticket, None
+            ticket.settle(Reply(200, known.kind, body))
+            self._home.release(self)
         elif len(data) > SLICE or self._unread:
             self._unread.append(memoryview(data))
             if self._resting is None:
@@ -175,6 +218,7 @@ class Exchange(asyncio.Protocol):
 
     def _take(self, data: bytes | memoryview) -> None:
         self._head_size += len(data)
+        is_first, self._is_new = self._is_new, False
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
@@ -182,6 +226,8 @@ class Exchange(asyncio.Protocol):
             return
         if self._complete:
             self._spoiled |= bool(self._unread)
+            if is_first and self._is_plain and isinstance(data, bytes):
+                self._heads.keep(data, Known(self._kind, self._length))
             self._rest()
         elif self._head_size > _LONGEST_HEAD:
             self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
@@ -264,6 +310,12 @@ class Exchange(asyncio.Protocol):
         self._answered = True
         if self._ticket is not None:
             self._ticket.settle(Reply(self._status, self._kind, body, self._challenge))
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the next response with the same head needs no parser."""
+        json = self._status == 200 and self._kind.startswith(b"application/json")
+        return json and self._keep and not self._spoiled and not self._chunked and self._length >= 0
 
     def _rest(self) -> None:
         """The response is over: the connection is free for the next request, or of no more use."""

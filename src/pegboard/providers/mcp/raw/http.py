@@ -18,6 +18,7 @@ from pegboard.core.call import Admitted, Outcome
 from pegboard.ports import Peer, Progress
 from pegboard.providers.mcp.authorization import Authorization
 from pegboard.providers.mcp.http_client import in_words, unsigned
+from pegboard.providers.mcp.messages import LARGE
 from pegboard.providers.mcp.transport import HeaderMap
 from pegboard.providers.mcp.trouble import BROKEN_OFF, STATUS
 
@@ -27,7 +28,7 @@ from .listening import Ended, Forward, Listening
 from .pipe import closed
 from .pool import Pool
 from .questions import Questions
-from .reply import read
+from .reply import read, read_now
 from .request import Requests
 from .tickets import Ticket, Tickets
 
@@ -84,7 +85,10 @@ class HttpCalls:
                 self._see_again(reply)
             if isinstance(reply, Ended):
                 reply = await self._resumed(ticket)
-            return await read(self._answer(reply), ticket.id, str(admitted.tool.id.source))
+            answer, server = self._answer(reply), str(admitted.tool.id.source)
+            return (
+                read_now(answer, ticket.id, server) if len(answer) <= LARGE else await read(answer, ticket.id, server)
+            )
         except (asyncio.CancelledError, TimeoutError):
             self._give_up(ticket)
             raise

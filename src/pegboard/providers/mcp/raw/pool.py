@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pegboard.providers.mcp.http_client import tls
 from pegboard.providers.mcp.trouble import UNSENT
 
-from .exchange import Exchange
+from .exchange import Exchange, KnownHeads
 from .tickets import Ticket
 
 MOST: Final = 128
@@ -36,6 +36,7 @@ class Pool:
         self._tls: ssl.SSLContext | None = tls() if url.scheme == "https" else None
         # Names the machine but not the whole address, which may hold a key.
         self.where = f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
+        self.heads = KnownHeads()
         self._most = most
         self._queue = queue
         self._open: set[Exchange] = set()

@@ -35,18 +35,18 @@ class Ticket(Flight):
     )
 
     def __init__(self, id: str, progress: Progress | None, peer: Peer | None, tickets: "Tickets | None") -> None:
-        super().__init__(peer, self)
+        self.peer, self.timer = peer, self
+        self.questions = self.pace = None
         self.id = id
         self.progress = progress
         self.steps: Steps | None = None
-        self.deadline = self.last = math.inf
+        self.deadline = self.last = self._left = math.inf
         self.waiting: asyncio.Future[Any] | None = None
         self.sent = False
         """Whether a byte of it may have left: from then on the tool may have run."""
         self.exchange: Exchange | None = None
         self.listening: Listening | None = None
         self._tickets = tickets
-        self._left = math.inf
 
     def wait(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Any]:
         self.waiting = future = loop.create_future()
@@ -111,6 +111,8 @@ class Tickets:
         self.in_flight = in_flight
         self.within = within
         self._tickets: dict[str, Ticket] = {}
+        # Asking for the running loop is a call into the kernel, at every call of a tool.
+        self._now = asyncio.get_running_loop().time
         self._numbers = count(1)
         self._timer: asyncio.TimerHandle | None = None
 
@@ -129,7 +131,7 @@ class Tickets:
         self._tickets[ticket.id] = ticket
         self.in_flight.enter(ticket)
         if self.within < math.inf:
-            now = asyncio.get_running_loop().time()
+            now = self._now()
             ticket.deadline, ticket.last = now + self.within, now + _STRETCH * self.within
             if self._timer is None:
                 self.look_at(ticket.deadline)
