@@ -185,11 +185,13 @@ class Connection(uvicorn.HttpToolsProtocol):
         assert self._express is not None
         former, self.cycle = self.cycle, self._passing
         self._passing.response_complete = False
-        self._taken = self._express.take(self, head, body)
-        if self._taken is None:
+        taken = self._express.take(self, head, body)
+        if taken is None:
             self._passing.response_complete = True
             self.cycle = former
-        return self._taken is not None
+        elif not self._passing.response_complete:
+            self._taken = taken
+        return taken is not None
 
     def _hand_over(self) -> None:
         """As far as it has come, to uvicorn and the application."""

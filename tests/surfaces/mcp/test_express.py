@@ -1,0 +1,253 @@
+"""The way around ASGI: whoever comes by it is served in the same order, told the same and forgotten as soon."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import anyio
+import pytest
+from anyio.abc import SocketStream
+from starlette.types import Receive, Scope, Send
+from tests.surfaces.mcp.places import DEADLINE, served
+from tests.surfaces.mcp.raw import modern, modern_headers
+from tests.surfaces.mcp.workshop import Workshop, open_workshop
+
+from pegboard.core.call import Cancelled
+from pegboard.surfaces import listening
+from pegboard.surfaces.listening import Listening, bound
+from pegboard.surfaces.listening.express import LARGEST_BODY, MOST_HEADS, Head, Heads, Outlet
+from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.mcp.http import McpHttp
+
+pytestmark = pytest.mark.anyio
+
+
+def written(tool: str, *, id: int = 1, meta: dict[str, Any] | None = None, **arguments: object) -> bytes:
+    """A call of the 2026-07-28 era as a client writes it."""
+    message = modern("tools/call", id=id, meta=meta, name=tool, arguments=arguments)
+    body = json.dumps(message).encode()
+    headers = {"host": "localhost", **modern_headers(message), "content-length": str(len(body))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+class Line:
+    """One connection, and what is said on it."""
+
+    def __init__(self, stream: SocketStream) -> None:
+        self.stream = stream
+        self._heard = b""
+
+    async def _until(self, enough: Callable[[bytes], int]) -> bytes:
+        while (end := enough(self._heard)) < 0:
+            self._heard += await self.stream.receive()
+        said, self._heard = self._heard[:end], self._heard[end:]
+        return said
+
+    async def answer(self) -> tuple[int, bytes, bytes]:
+        """Status, head and body of the next answer, which must have a length."""
+        head = await self._until(lambda heard: heard.find(b"\r\n\r\n") + 4 if b"\r\n\r\n" in heard else -1)
+        lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        assert len(lengths) == 1, head
+        length = int(lengths[0].partition(b":")[2])
+        body = await self._until(lambda heard: length if len(heard) >= length else -1)
+        return int(head.split(b" ")[1]), head, body
+
+    async def told(self) -> tuple[int, str]:
+        """Id and first text of the next answer to a call."""
+        status, _, body = await self.answer()
+        assert status == 200, body
+        message = json.loads(body)
+        return message["id"], message["result"]["content"][0]["text"]
+
+    async def stream_of_events(self) -> list[Any]:
+        said = await self._until(lambda heard: heard.find(b"0\r\n\r\n") + 5 if b"0\r\n\r\n" in heard else -1)
+        assert b"transfer-encoding: chunked" in said
+        return [json.loads(line[6:]) for line in said.split(b"\r\n") if line.startswith(b"data: ")]
+
+    async def call(self, tool: str, text: str) -> tuple[int, str]:
+        await self.stream.send(written(tool, text=text))
+        return await self.told()
+
+
+class Place:
+    def __init__(self, workshop: Workshop, port: int) -> None:
+        self.workshop = workshop
+        self._port = port
+
+    async def line(self) -> Line:
+        """A connection on which a call has been made already, so that the next is taken at once."""
+        line = Line(await anyio.connect_tcp("127.0.0.1", self._port))
+        assert await line.call("echo", text="first") == (1, "first")
+        return line
+
+
+@pytest.fixture
+async def place(anyio_backend: str) -> AsyncIterator[Place]:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, served(workshop, Door(patience=1.0)) as url:
+            yield Place(workshop, int(url.rsplit(":", 1)[1].removesuffix("/mcp")))
+
+
+async def test_calls_written_together_are_answered_in_their_order(place: Place) -> None:
+    line = await place.line()
+    async with line.stream:
+        for _ in range(2):  # the second time their heads are known
+            await line.stream.send(b"".join(written("echo", id=id, text=f"say {id}") for id in range(5)))
+            assert [await line.told() for _ in range(5)] == [(id, f"say {id}") for id in range(5)]
+
+
+async def test_a_call_that_comes_while_another_runs_waits_for_it(place: Place) -> None:
+    line = await place.line()
+    async with line.stream:
+        await line.stream.send(written("wait", id=1))
+        await place.workshop.bench.started.wait()
+        await line.stream.send(written("echo", id=2, text="second"))
+        other = await place.line()
+        async with other.stream:
+            assert await other.call("echo", text="not held up") == (1, "not held up")
+        assert [type(record.ended).__name__ for record in place.workshop.audit.records] == ["Returned"] * 3
+    while len(place.workshop.audit.records) < 4:
+        await anyio.lowlevel.checkpoint()
+    assert place.workshop.audit.records[-1].ended == Cancelled()
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 150, 10_000])
+async def test_a_call_in_pieces_is_one_call(place: Place, pieces: int) -> None:
+    line = await place.line()
+    async with line.stream:
+        for word in ("one", "two", "three"):
+            text = written("echo", text=word)
+            head = text.find(b"\r\n\r\n") + 4
+            size = max(1, len(text) // pieces)
+            parts = (
+                [text[:head], text[head:]] if pieces == 1 else [text[i : i + size] for i in range(0, len(text), size)]
+            )
+            for part in parts:
+                await line.stream.send(part)
+                await anyio.lowlevel.checkpoint()
+            assert await line.told() == (1, word)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["a new head", "a head that is known"])
+async def test_a_body_that_does_not_come_is_told_so(place: Place, known: bool) -> None:
+    line = await place.line()
+    async with line.stream:
+        text = written("echo", text="twelve bytes" if known else "what nobody has said before")
+        if known:
+            assert (await line.call("echo", text="twelve bytes"))[1] == "twelve bytes"
+        await line.stream.send(text[:-5])
+        status, _, body = await line.answer()
+        assert (status, b"No body within 1 seconds" in body) == (408, True)
+
+
+async def test_a_call_that_reports_progress_becomes_a_stream_and_the_connection_stays(place: Place) -> None:
+    line = await place.line()
+    async with line.stream:
+        for _ in range(2):
+            await line.stream.send(written("steps", id=7, meta={"progressToken": "t"}))
+            *steps, last = await line.stream_of_events()
+            assert [step["params"]["progress"] for step in steps] == [1, 2, 3]
+            assert (last["id"], last["result"]["content"][0]["text"]) == (7, "all done")
+        assert await line.call("echo", text="still here") == (1, "still here")
+
+
+async def test_a_client_that_hangs_up_has_given_up_its_call(place: Place) -> None:
+    line = await place.line()
+    async with line.stream:
+        await line.stream.send(written("wait"))
+        await place.workshop.bench.started.wait()
+    while len(place.workshop.audit.records) < 2:
+        await anyio.lowlevel.checkpoint()
+    assert place.workshop.audit.records[-1].ended == Cancelled()
+    assert (place.workshop.bench.cancelled, place.workshop.bench.running) == (1, 0)
+
+
+async def test_what_is_no_call_or_too_large_is_served_all_the_same(place: Place) -> None:
+    line = await place.line()
+    async with line.stream:
+        large = "x" * (LARGEST_BODY + 1)
+        assert await line.call("echo", text=large) == (1, large)
+        for body, status in ((b"{", 400), (b"", 400), (b"[]", 400)):
+            message = modern("tools/call", name="echo", arguments={})
+            headers = {"host": "localhost", **modern_headers(message), "content-length": str(len(body))}
+            head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            await line.stream.send(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
+            assert (await line.answer())[0] == status
+        assert await line.call("echo", text="unharmed") == (1, "unharmed")
+
+
+async def test_a_call_under_way_is_answered_before_the_server_ends() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop:
+            app = McpHttp(workshop.gateway)
+            async with app.running():
+                with bound("127.0.0.1", 0) as listener:
+                    port = listener.getsockname()[1]
+                    async with Listening(app, listener, app.end_streams, app.express):
+                        place = Place(workshop, port)
+                        line = await place.line()
+                        await line.stream.send(written("wait", report=True))
+                        await workshop.bench.started.wait()
+                async with line.stream:
+                    assert await line.told() == (1, "0")
+                    with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                        await line.stream.receive()
+
+
+async def test_a_connection_that_nobody_uses_any_more_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(listening, "KEEP_ALIVE_SECONDS", 0)
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop:
+            app = McpHttp(workshop.gateway)
+            with bound("127.0.0.1", 0) as listener:
+                async with app.running(), Listening(app, listener, app.end_streams, Immediately()):
+                    stream = await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1])
+                    async with stream:
+                        line = Line(stream)
+                        await stream.send(written("echo", text="x"))
+                        assert (await line.answer())[2] == b"taken"
+                        with pytest.raises(anyio.EndOfStream):
+                            await stream.receive()
+
+
+class Immediately:
+    """Takes everything, and answers at once."""
+
+    path = b"/mcp"
+
+    def take(self, outlet: Outlet, head: Head, body: bytes) -> "Immediately":
+        assert outlet.answer(200, [(b"content-length", b"5")], b"taken")
+        return self
+
+    def leave(self) -> None:
+        raise AssertionError("it was answered")
+
+
+async def unasked(scope: Scope, receive: Receive, send: Send) -> None:
+    raise AssertionError("the express takes everything")
+
+
+async def test_one_that_answers_at_once_may_be_asked_again_on_the_same_connection() -> None:
+    with anyio.fail_after(DEADLINE), bound("127.0.0.1", 0) as listener:
+        async with (
+            Listening(unasked, listener, lambda: None, Immediately()),
+            await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
+        ):
+            line = Line(stream)
+            await stream.send(written("echo", text="x") * 3)
+            assert [(await line.answer())[2] for _ in range(3)] == [b"taken"] * 3
+
+
+def test_only_so_many_heads_are_remembered_and_only_what_was_one_request() -> None:
+    heads = Heads()
+    text = b"POST /mcp HTTP/1.1\r\nx: %d\r\n\r\nbody"
+    for number in range(MOST_HEADS + 1):
+        heads.keep(text % number, Head(b"", [], {}, 4))
+    assert heads.of(text % 0)[0] is None
+    found, begins = heads.of(text % MOST_HEADS)
+    assert found is not None
+    assert (text % MOST_HEADS)[begins:] == b"body"
+    heads.keep(b"POST /other HTTP/1.1\r\n\r\nbodyPOST", Head(b"", [], {}, 4))
+    assert heads.of(b"POST /other HTTP/1.1\r\n\r\nbody")[0] is None
