@@ -1,19 +1,26 @@
 """First sight: recorded before a tool hangs, once, and only for servers whose trust is baseline."""
 
+import threading
 from dataclasses import replace
+from typing import Any
 
 import anyio
+import anyio.from_thread
 import pytest
 from tests.core.boards import ME, NOW, PERSON, key, server
 from tests.gateway.desk import Desk
-from tests.support.doubles import UP, named
-from tests.support.house import PATIENCE, declared
+from tests.support.doubles import OK, UP, Providers, named
+from tests.support.house import PATIENCE, call_of, declared, declaring, opened
 
 from pegboard.core.catalogue import Down, Listing
-from pegboard.core.commands import AddServer, Approve, Rejected, RemoveServer, SetTrust
+from pegboard.core.commands import AddServer, Approve, Command, Rejected, RemoveServer, SetTrust
+from pegboard.core.ids import ToolId
 from pegboard.core.policy import Approval, Decided
+from pegboard.core.running import first_sight
 from pegboard.core.server import Trust
 from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.gateway import operate
 from pegboard.gateway.operate import FIRST_SIGHT
 
 pytestmark = pytest.mark.anyio
@@ -165,3 +172,28 @@ async def test_while_the_store_is_away_a_first_sight_hangs_locked_and_is_recorde
     await at.operator.reload()
     await at.sees(FIRST)
     assert at.locked() == {}
+
+
+@pytest.mark.behaviour("approvals.trust_baseline", "speed.large_messages_off_the_loop")
+async def test_a_first_sight_that_takes_long_holds_up_neither_other_servers_nor_their_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looking, looked = anyio.Event(), threading.Event()
+
+    def slowly(listing: Listing, *rest: Any) -> Command | None:
+        anyio.from_thread.run_sync(looking.set)
+        assert looked.wait(PATIENCE)
+        return first_sight(listing, *rest)
+
+    monkeypatch.setattr(operate, "first_sight", slowly)
+    both = declaring(server(GITHUB, trust=Trust.BASELINE), server(NOTES, trust=Trust.OPEN))
+    many = named(GITHUB, *(f"tool-{number}" for number in range(2_000)))
+    providers = Providers({GITHUB: many, NOTES: named(NOTES, "read")})
+    async with opened(both, providers, settle=False) as house:
+        with anyio.fail_after(PATIENCE):
+            await looking.wait()
+        await house.until(lambda: house.status(ToolId(NOTES, "read")) == "open")
+        assert await house.gateway.caller.call(call_of("read"), View()) == OK
+        assert house.status(many[0].id) is None, "nothing hangs before it was seen"
+        looked.set()
+        await house.until(lambda: house.status(many[-1].id) == "open")

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
+from mcp import MCPError
 from mcp.shared.message import SessionMessage
 from tests.providers.running import KEY, nothing_left
 from tests.providers.test_raw_http import text, until
@@ -199,3 +200,22 @@ async def test_a_flood_on_any_other_event_stream_is_read_a_slice_in_a_turn() -> 
                     size += len(part)
     assert size == 360_000
     assert 0 < most[0] <= SLICE
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_trailers_without_end_cost_the_call_of_their_server_and_no_memory(kind: str) -> None:
+    async def trail(request: Heard) -> None:
+        if len(calls.heard) > 1:
+            request.answer()
+            return
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
+        request.write(head.encode() + chunk(b" ") + b"0\r\nx-trailer: ")
+        while True:
+            request.write(b"a" * 65_536)
+            await request.writer.drain()
+
+    async with calling(trail) as calls:
+        with pytest.raises(MCPError, match="its headers are longer than 64 KiB"):
+            await calls.call()
+        assert text(await calls.call()) == "done"
+        assert calls.connections == [1, 2]

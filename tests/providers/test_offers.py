@@ -7,14 +7,23 @@ from tests.servers import peers
 
 from pegboard.core.ask import Answer, Declined, Directed, Failed, Method, Told
 from pegboard.core.catalogue import Listing, Up
-from pegboard.core.server import Connection, Http, Stdio
+from pegboard.core.server import Connection, Http, Stdio, Transport
 from pegboard.core.tool import Json, JsonObject
 from pegboard.providers.mcp import McpServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ERAS = pytest.mark.parametrize("era", ["handshake", "stateless"])
-WAYS = pytest.mark.parametrize("transport", ["stdio", "http"])
+WAYS = pytest.mark.parametrize(
+    ("transport", "era"),
+    [
+        ("stdio", "handshake"),
+        ("stdio", "stateless"),
+        ("http", "handshake"),
+        ("http", "stateless"),
+        ("sse", "handshake"),
+    ],
+)
 WATCHED = "test://watched-resource"
 
 
@@ -32,8 +41,8 @@ class Reached:
     async def __aenter__(self) -> Connection:
         if self._transport == "stdio":
             return over_stdio("--era", self._era)
-        self._serving = peers.http("everything", "--era", self._era)
-        return Http(await self._serving.__aenter__())
+        self._serving = peers.http("everything", "--era", self._era, transport=self._transport)
+        return Http(await self._serving.__aenter__(), Transport(self._transport))
 
     async def __aexit__(self, *ended: object) -> None:
         if self._transport != "stdio":
@@ -68,7 +77,6 @@ def keys(listing: Listing) -> tuple[list[str], list[str], list[str]]:
 
 
 @pytest.mark.behaviour("offers.listed")
-@ERAS
 @WAYS
 async def test_prompts_resources_and_templates_are_listed_as_they_came(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
@@ -94,7 +102,6 @@ async def test_prompts_resources_and_templates_are_listed_as_they_came(transport
 
 
 @pytest.mark.behaviour("offers.read", "offers.prompts", "offers.completions")
-@ERAS
 @WAYS
 async def test_what_is_asked_for_comes_back_whole(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
@@ -128,7 +135,6 @@ async def test_what_is_asked_for_comes_back_whole(transport: str, era: str) -> N
 
 
 @pytest.mark.behaviour("offers.list_changed")
-@ERAS
 @WAYS
 async def test_a_prompt_that_comes_or_goes_is_listed_anew(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:
@@ -140,7 +146,6 @@ async def test_a_prompt_that_comes_or_goes_is_listed_anew(transport: str, era: s
 
 
 @pytest.mark.behaviour("offers.subscriptions")
-@ERAS
 @WAYS
 async def test_a_followed_resource_is_told_of_until_it_is_followed_no_more(transport: str, era: str) -> None:
     async with Reached(transport, era) as connection, running(connection) as watched:

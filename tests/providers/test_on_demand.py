@@ -14,9 +14,11 @@ import psutil
 import pytest
 from tests.core.boards import toolset
 from tests.providers.running import KEY, PATIENCE, Peer, Watched, nothing_left, program, running, server
+from tests.providers.test_offers import Reached, ask, text_of, told
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import call_of
 
+from pegboard.core.ask import Method
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolIsLocked
 from pegboard.core.catalogue import Asleep, Down, Listing, Up
 from pegboard.core.ids import ToolId
@@ -86,6 +88,22 @@ async def test_a_call_wakes_it_and_runs(transport: Peer) -> None:
         assert isinstance(outcome, Returned)
         assert json.loads(outcome.body)["content"] == [{"type": "text", "text": "good morning"}]
         assert isinstance(watched.provider.listing().health, Up)
+
+
+@pytest.mark.behaviour("on_demand.a_call_wakes_it")
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_who_reads_a_resource_or_asks_for_a_prompt_wakes_it_too(transport: str) -> None:
+    async with Reached(transport, "handshake") as connection, running(on_demand(connection, idle=0.0)) as watched:
+        offers = (await asleep(watched)).offers
+        assert [resource.uri for resource in offers.resources][:1] == ["test://static-text"]
+        for _ in range(2):
+            read = await ask(watched, Method.READ, uri="test://static-text")
+            assert text_of(read) == "This is the content of the static text resource."
+            listing = await asleep(watched)
+            assert listing.offers == offers
+            prompt = await ask(watched, Method.GET, name="test_simple_prompt")
+            assert told(prompt)["messages"]
+            await asleep(watched)
 
 
 @pytest.mark.behaviour("on_demand.started_once_for_all")
