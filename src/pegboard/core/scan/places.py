@@ -1,0 +1,110 @@
+"""Every text that a model sees of a tool, and where it stands."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+from pegboard.core.tool import Json, ToolSpec
+
+from .excerpt import excerpt
+from .finding import Path
+
+
+class Place(NamedTuple):
+    """Linked, because a path of its own for every text of a deep schema would be costly; and a tuple, because there is
+    one for every key of every schema."""
+
+    above: "Place | None"
+    key: str | int
+    is_key: bool = False
+    """The text is the key itself and not what stands under it."""
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.is_key and self.above is not None and self.above.key == "properties"
+
+    @property
+    def is_name(self) -> bool:
+        return self.is_parameter or (self.above is None and self.key == "name")
+
+    def path(self) -> Path:
+        keys: list[str | int] = []
+        place: Place | None = self
+        while place is not None:
+            keys.append(place.key)
+            place = place.above
+        return tuple(reversed(keys))
+
+    def __str__(self) -> str:
+        if self.above is None:
+            return f"The {self.key}"
+        where = excerpt(".".join(map(str, self.path())), 80)
+        return f"The name at {where}" if self.is_key else f"The text at {where}"
+
+
+def texts(spec: ToolSpec) -> Iterator[tuple[Place, str]]:
+    yield Place(None, "name"), spec.name
+    yield Place(None, "title"), spec.title or ""
+    yield Place(None, "description"), spec.description
+    for root, value in (
+        ("inputSchema", spec.input_schema),
+        ("outputSchema", spec.output_schema),
+        ("annotations", spec.annotations),
+    ):
+        if value is not None:
+            yield from _strings(Place(None, root), value)
+
+
+def _strings(root: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, str]]:
+    """Every key and every text, by a stack of its own: a schema may be deeper than the interpreter recurses."""
+    waiting: list[tuple[Place, Json | Mapping[str, Json]]] = [(root, value)]
+    while waiting:
+        place, item = waiting.pop()
+        if isinstance(item, str):
+            yield place, item
+        elif isinstance(item, Mapping):
+            yield from ((Place(place, key, is_key=True), key) for key in item if key not in _KEYWORDS)
+            waiting += [
+                (Place(place, key), below)
+                for key, below in reversed([*item.items()])
+                if isinstance(below, str | list | Mapping) and not (key == "type" and below in _TYPES)
+            ]
+        elif isinstance(item, list):
+            waiting += [
+                (Place(place, number), element)
+                for number, element in reversed([*enumerate(item)])
+                if isinstance(element, str | list | Mapping)
+            ]
+
+
+_KEYWORDS: Final = frozenset(
+    {
+        *(
+            "type",
+            "properties",
+            "required",
+            "items",
+            "description",
+            "title",
+            "default",
+            "enum",
+            "$defs",
+            "anyOf",
+            "format",
+        ),
+        *(
+            "additionalProperties",
+            "$schema",
+            "$ref",
+            "minimum",
+            "maximum",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "oneOf",
+        ),
+        *("allOf", "examples", "const", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"),
+    }
+)
+"""Keys of nearly every schema, which say nothing."""
+
+_TYPES: Final = ("string", "object", "integer", "number", "boolean", "array", "null")

@@ -1,0 +1,128 @@
+"""A text as the words a model reads in it: one case, one alphabet, nothing invisible, no marks between.
+
+Chinese and Japanese characters are a word each, since nothing stands between theirs.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from .excerpt import visible
+
+_CHARACTERS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f"
+_LONGEST_WORD: Final = 48
+_WORD: Final = re.compile(rf"[{_CHARACTERS}]|[^\W_{_CHARACTERS}]{{1,{_LONGEST_WORD}}}")
+_ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{1,{_LONGEST_WORD}}}")
+_CAMEL: Final = re.compile(r"[a-z0-9][A-Z]")
+_CAMEL_JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SIGN: Final = re.compile(r"[0-9@$!|]")
+_SIGN_WITHIN: Final = re.compile(r"[^\W_][@$!|]+[^\W_]")
+_WORD_OR_SIGNS: Final = re.compile(r"[^\W_@$!|]+(?:[@$!|]+[^\W_@$!|]+)+|[^\W_]+")
+_SIGNS: Final = str.maketrans("01345789@$!|", "oieastbgasil")
+
+LOOKALIKES: Final = str.maketrans(
+    "аеорсухіјѕһԁԛԝвкмнтгАВЕКМНОРСТУХІЈЅοαερτυικνχΑΒΕΗΙΚΜΝΟΡΤΥΧΖᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
+    "aeopcyxijshdqwbkmhtrABEKMHOPCTYXIJSoaeptuikvxABEHIKMNOPTYXZabcdefghijklmnoprstuvwyz",
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    all: Sequence[str]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        return frozenset(self.all)
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each word stands, in order."""
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(self.all):
+            places.setdefault(word, []).append(place)
+        return places
+
+    def between(self, first: int, end: int) -> str:
+        return " ".join(self.all[first:end])
+
+
+def words_of(text: str) -> frozenset[str]:
+    """A set of words, written as a line of them."""
+    return frozenset(text.split())
+
+
+def shown(text: str) -> str:
+    """What is left to read of it: compatible forms made one, and without what does not show."""
+    seen = visible(text)
+    return seen if seen.isascii() else unicodedata.normalize("NFKC", seen)
+
+
+def split(text: str) -> list[str]:
+    """Of a text as `shown`. A name is split where its parts begin."""
+    if "'" in text or "\u2019" in text:
+        text = text.replace("\u2019", "'").replace("n't", " not").replace("N'T", " NOT")
+    if _CAMEL.search(text):
+        text = _CAMEL_JOINT.sub(" ", text)
+    return _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(text.casefold())
+
+
+def readings(text: str, vocabulary: Collection[str]) -> list[Words]:
+    """The ways to read it: as it stands, and with letters of other alphabets or digits read as the letters they stand
+    for, where that brings out a word that matters."""
+    plain = Words(split(text))
+    ways = [plain]
+    if not text.isascii():
+        ways += _brought_out(split(text.translate(LOOKALIKES)), plain, vocabulary)
+    if _has_signs(text, plain):
+        signs = [found.casefold().translate(_SIGNS) for found in _WORD_OR_SIGNS.findall(text)]
+        ways += _brought_out([word[:_LONGEST_WORD] for word in signs], plain, vocabulary)
+    if len(plain.known & _LETTERS) >= _LEAST_LETTERS and (spelt := _spelt(plain.all, vocabulary)):
+        ways.append(Words(spelt))
+    return ways
+
+
+def _has_signs(text: str, words: Words) -> bool:
+    """Whether digits or signs stand within words, as in `1gn0re`."""
+    if _SIGN.search(text) is None:
+        return False
+    if any(not word.isalpha() and not word.isdigit() for word in words.known):
+        return True
+    return _SIGN_WITHIN.search(text) is not None
+
+
+def _brought_out(words: list[str], plain: Words, vocabulary: Collection[str]) -> list[Words]:
+    other = Words(words)
+    return [other] if any(word in vocabulary for word in other.known - plain.known) else []
+
+
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_LEAST_LETTERS: Final = 4
+_LEAST_SPELT: Final = 8
+
+
+def _spelt(words: Sequence[str], vocabulary: Collection[str]) -> list[str]:
+    """Words that were written letter by letter, put together again."""
+    letters = "".join(word if len(word) == 1 else " " for word in words)
+    put_together: list[str] = []
+    for run in letters.split():
+        if len(run) >= _LEAST_SPELT:
+            put_together += _cut(run, vocabulary)
+    return put_together
+
+
+def _cut(run: str, vocabulary: Collection[str]) -> list[str]:
+    """Cut into words that matter, the longest first; what fits none is left as it is."""
+    cut: list[str] = []
+    start = 0
+    while start < len(run):
+        for length in range(min(16, len(run) - start), 1, -1):
+            if run[start : start + length] in vocabulary:
+                cut.append(run[start : start + length])
+                start += length
+                break
+        else:
+            start += 1
+    return cut
