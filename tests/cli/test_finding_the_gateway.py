@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.terminal import Gateway, Pegboard, board, peer
+from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, peer
 
 from pegboard.config import places
 from pegboard.surfaces.cli import client
@@ -26,7 +26,7 @@ def test_a_command_asks_the_running_gateway(at_gateway: Pegboard) -> None:
 
 def test_servers_that_are_just_starting_are_waited_for(at_gateway: Pegboard, gateway: Gateway) -> None:
     token = {"authorization": f"Bearer {gateway.token}"}
-    assert httpx2.post(f"{gateway.url}/api/v1/servers/slow/restart", headers=token).status_code == 200
+    assert httpx2.post(f"{gateway.url}/api/v1/servers/slow/restart", headers=token, timeout=PATIENCE).status_code == 200
     why = at_gateway("why", "mcp:slow~slow:echo", "--json").json
     assert why["verdict"] == "open"
 

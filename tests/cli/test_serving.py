@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.cli.terminal import Gateway, Pegboard, board, ended, peer, serving, started
+from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, ended, peer, serving, started
 
 from pegboard.config import places
 from pegboard.surfaces.cli.run import serve
@@ -107,7 +107,7 @@ def test_a_second_gateway_on_the_same_data_directory_is_told_of_the_first(
         1,
         f"pegboard: 127.0.0.1:{port} cannot be listened on: Address already in use. Choose another: --port\n",
     )
-    assert httpx2.get(f"{gateway.url}/health").json() == {"status": "ok"}
+    assert httpx2.get(f"{gateway.url}/health", timeout=PATIENCE).json() == {"status": "ok"}
 
 
 def test_a_killed_gateway_is_found_dead_and_replaced(pegboard: Pegboard, home: Path) -> None:
@@ -163,7 +163,7 @@ def test_an_address_that_cannot_be_listened_on_is_told_with_the_option_to_change
 
 
 def test_a_client_that_comes_before_the_gateway_is_ready_only_waits() -> None:
-    with bound("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=10) as early:
+    with bound("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=60) as early:
         assert early.getpeername() == listener.getsockname()
 
 

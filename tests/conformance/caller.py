@@ -95,7 +95,7 @@ async def signed_in(gateway: Served) -> None:
 
     while (link := _link(await gateway.until("servers", "list", holds=settled))) is not None:
         followed.add(link)
-        async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=DEADLINE) as browser:
             await browser.get(link)
 
 

@@ -116,7 +116,7 @@ def connection(line: str) -> tuple[str, str, dict[str, str]]:
 
 async def tools_seen(url: str, headers: dict[str, str]) -> list[str]:
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, timeout=DEADLINE) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         return [tool.name for tool in (await client.list_tools()).tools]

@@ -121,7 +121,7 @@ async def test_another_host_or_origin_reaches_no_page(tmp_path: Path, headers: d
     async with guarded_board(tmp_path) as (_, gateway):
         body = await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
         link = body["servers"][0]["health"]["url"]
-        async with httpx2.AsyncClient(trust_env=False) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=DEADLINE) as client:
             assert (await client.get(link, headers=headers)).status_code == status
             back = link.rpartition("/")[0] + "/callback?code=c&state=s"
             assert (await client.get(back, headers=headers)).status_code == status

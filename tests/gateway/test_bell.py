@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.behaviour("gateway.bells_carry_nothing")
 async def test_a_change_between_two_waits_is_heard_at_the_second() -> None:
     bell = Bell()
-    with bell.listen() as listener, anyio.fail_after(5):
+    with bell.listen() as listener, anyio.fail_after(30):
         bell.ring()
         await listener.wait()
         bell.ring()
@@ -23,7 +23,7 @@ async def test_many_strokes_before_a_wait_are_one() -> None:
     with bell.listen() as listener:
         for _ in range(100):
             bell.ring()
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await listener.wait()
         with anyio.move_on_after(0) as second:
             await listener.wait()
@@ -47,7 +47,7 @@ async def test_a_wait_that_was_given_up_loses_no_stroke() -> None:
         with anyio.CancelScope() as scope:
             scope.cancel()
             await listener.wait()
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await listener.wait()
 
 
@@ -65,7 +65,7 @@ async def test_every_listener_hears_each_change() -> None:
                     told.set()
 
     ready = anyio.Semaphore(0)
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             for place in range(50):
                 tasks.start_soon(hear, place, ready)
@@ -98,7 +98,7 @@ async def test_two_who_wait_on_one_listener_both_hear_and_lose_nothing() -> None
         await anyio.wait_all_tasks_blocked()
         listener.ring()
     assert woken == 2
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         await listener.wait()
 
 
@@ -120,7 +120,7 @@ async def test_a_cancelled_listener_leaves_nothing() -> None:
 
 async def test_a_listener_may_leave_while_the_bell_rings() -> None:
     bell = Bell()
-    with bell.listen() as stays, anyio.fail_after(5):
+    with bell.listen() as stays, anyio.fail_after(30):
         with bell.listen() as leaves:
             bell.ring()
             await leaves.wait()

@@ -107,7 +107,7 @@ async def test_whoever_hears_the_bell_sees_a_whole_state() -> None:
                 (tool,) = resolution.verdicts
                 seen.append((resolution.policy_version, tool.name))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(look)
             await anyio.wait_all_tasks_blocked()
@@ -353,7 +353,7 @@ async def test_a_notice_is_told_once_and_keeps_the_time_at_which_it_became_true(
     first = Notice("store", "The store does not answer.", NOW)
     with board.changed.listen() as bell:
         board.notice(first)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await bell.wait()
         board.notice(replace(first, since=NOW + timedelta(minutes=1)))
         with anyio.move_on_after(0) as waited:
@@ -362,7 +362,7 @@ async def test_a_notice_is_told_once_and_keeps_the_time_at_which_it_became_true(
         assert board.notices == {"store": first}
         other = Notice("store", "The store is full.", NOW + timedelta(minutes=2))
         board.notice(other)
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await bell.wait()
         assert board.notices == {"store": other}
 
@@ -376,7 +376,7 @@ async def test_a_forgotten_notice_is_gone_and_the_others_stay() -> None:
     handed_out = board.notices
     with board.changed.listen() as bell:
         board.forget_notice("store")
-        with anyio.fail_after(5):
+        with anyio.fail_after(30):
             await bell.wait()
         board.forget_notice("store")
         with anyio.move_on_after(0) as waited:

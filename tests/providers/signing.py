@@ -63,7 +63,7 @@ class Person:
 
 async def consents(url: str) -> dict[str, str]:
     """At the authorization server's own page: what it sends the person back with."""
-    async with httpx2.AsyncClient(trust_env=False) as browser:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as browser:
         page = await browser.get(url)
     assert page.status_code == 302, page.text
     assert urlsplit(page.headers["location"]).path == "/sign-in/callback"

@@ -14,7 +14,7 @@ from tests.providers.running import program, running, server
 from pegboard.core.call import Outcome, ProviderFailed, Returned
 from pegboard.core.catalogue import Flaw, Starting, Up
 from pegboard.core.server import Stdio
-from pegboard.providers.mcp import life, listing, stdio
+from pegboard.providers.mcp import connect, life, listing, stdio
 from pegboard.providers.mcp.lines import KEPT
 from pegboard.providers.mcp.messages import Lines
 
@@ -192,8 +192,11 @@ async def test_what_a_server_asks_back_is_answered_as_not_supported() -> None:
         }
 
 
-async def test_a_server_that_ignores_the_question_of_the_new_era_is_asked_in_the_old_way() -> None:
-    async with running(server(peer("odd", "--ignore-discover"), start=3.0)) as watched:
+async def test_a_server_that_ignores_the_question_of_the_new_era_is_asked_in_the_old_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connect, "_PROBE", 0.5)
+    async with running(peer("odd", "--ignore-discover")) as watched:
         await watched.up()
         assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
         assert "resultType" not in json.loads(text_body(await watched.call("listens")))

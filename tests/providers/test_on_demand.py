@@ -146,7 +146,7 @@ async def test_it_never_stops_in_the_middle_of_a_call() -> None:
 
 async def test_calls_that_race_with_its_falling_asleep_all_run() -> None:
     """Each call comes just as the last one's idleness may be over, so that many meet a server that is stopping."""
-    async with running(on_demand(program("everyday"), idle=0.001)) as watched:
+    async with running(on_demand(program("crash_on_call"), idle=0.001)) as watched:
         await asleep(watched)
         for turn in range(12):
             outcome = await call(watched, "echo", text=str(turn))
@@ -156,19 +156,19 @@ async def test_calls_that_race_with_its_falling_asleep_all_run() -> None:
 
 
 async def test_a_caller_who_gives_up_while_it_wakes_leaves_it_as_it_would_be() -> None:
-    async with running(on_demand(program("everyday"), idle=0.05)) as watched:
+    async with running(on_demand(program("crash_on_call"), idle=0.05)) as watched:
         await asleep(watched)
         with anyio.CancelScope() as given_up:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(call, watched, "whoami")
+                tasks.start_soon(call, watched, "echo")
                 await anyio.lowlevel.checkpoint()
                 given_up.cancel()
-        assert isinstance(await call(watched, "whoami"), Returned)
+        assert isinstance(await call(watched, "echo"), Returned)
         await asleep(watched)
 
 
 async def test_a_restart_wakes_it_to_list_anew_and_lets_it_sleep_again() -> None:
-    async with running(on_demand(program("everyday"))) as watched:
+    async with running(on_demand(program("crash_on_call"))) as watched:
         await asleep(watched)
         watched.seen.clear()
         watched.provider.restart()

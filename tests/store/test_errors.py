@@ -305,7 +305,7 @@ async def test_a_postgresql_url_works_as_people_write_it(postgres: Postgres) -> 
 
 
 async def test_an_outage_is_told_while_it_lasts_and_forgotten_afterwards(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now, patience=0.5) as store:
+    async with open_store(engine.url, clock=now) as store:
         if isinstance(engine, Postgres):
             await engine.outside(f"ALTER DATABASE {engine.name} ALLOW_CONNECTIONS false")
             ends = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{engine.name}'"

@@ -19,7 +19,7 @@ from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.gateway.gateway import Gateway, open_gateway
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
 
 

@@ -36,7 +36,7 @@ async def called(http: httpx2.AsyncClient, url: str, mode: str, name: str, **arg
 @pytest.mark.parametrize("mode", MODES)
 async def test_members_that_no_protocol_knows_come_through(mode: str) -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             result = (await called(http, url, mode, "odd"))["result"]
     if mode != LEGACY:
         assert result.pop("resultType") == "complete"
@@ -88,7 +88,7 @@ async def test_an_answer_nested_too_deep_spoils_nothing_but_itself(mode: str) ->
         async with (
             open_workshop(shelves={**SHELVES, BENCH: shelf}) as workshop,
             served(workshop) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             assert (await called(http, url, mode, "dig"))["result"]["isError"] is True
             assert (await called(http, url, mode, "echo", text="hi"))["result"]["content"][0]["text"] == "hi"
@@ -102,7 +102,7 @@ async def test_a_gateway_that_fails_on_a_request_says_so_and_keeps_its_reasons(
         raise ZeroDivisionError("a secret of the gateway")
 
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             monkeypatch.setattr(workshop.gateway.audit, "record", broken)
             answer = await called(http, url, mode, "echo", text="hi")
     assert answer["error"] == {"code": -32603, "message": "The gateway failed on this request. Its log says why."}
@@ -111,7 +111,7 @@ async def test_a_gateway_that_fails_on_a_request_says_so_and_keeps_its_reasons(
 @pytest.mark.behaviour("law.only_admitted_calls_run")
 async def test_a_call_is_recorded_with_who_called_and_how_it_ended() -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             for name in ("echo", "break_off", "open_vault"):
                 await ask(http, url, "tools/call", name=name, arguments={"text": "hi"})
             records = workshop.audit.records
@@ -138,7 +138,7 @@ async def test_a_call_does_not_list_the_tools_on_its_way(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Direct, "shown", counted)
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             for mode in MODES:
                 answer = await called(http, url, mode, "echo", text="hi")
                 assert answer["result"]["content"] == [{"type": "text", "text": "hi"}]
@@ -152,7 +152,11 @@ async def test_equal_lists_are_equal_bytes_on_every_gateway_and_every_time() -> 
     bodies: set[bytes] = set()
     with anyio.fail_after(DEADLINE):
         for _ in range(2):
-            async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+            async with (
+                open_workshop() as workshop,
+                served(workshop) as url,
+                httpx2.AsyncClient(timeout=DEADLINE) as http,
+            ):
                 bodies.add((await ask(http, url, "tools/list")).content)
                 workshop.bench.restart()
                 workshop.bench.grow()

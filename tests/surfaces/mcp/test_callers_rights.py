@@ -64,7 +64,7 @@ async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in
 
     with anyio.fail_after(DEADLINE):
         async with owners() as upstream, shared(upstream) as workshop, served(workshop) as url:
-            async with httpx2.AsyncClient() as http:
+            async with httpx2.AsyncClient(timeout=DEADLINE) as http:
                 without = await ask(http, url, "tools/list")
                 assert without.json()["result"]["tools"] == []
                 first = await ask(http, url, "tools/list", {"x-owner-token": "token-of-alice"})
@@ -73,7 +73,7 @@ async def test_two_callers_under_load_over_http_are_each_served_as_themselves_in
                 for name in heard:
                     for mode in (*MODES, *MODES):
                         tasks.start_soon(work, url, name, mode)
-            async with httpx2.AsyncClient() as http:
+            async with httpx2.AsyncClient(timeout=DEADLINE) as http:
                 refused = await ask(http, url, "tools/call", name="whose", arguments={})
                 told = await ask(
                     http, url, "tools/call", {"x-owner-token": "token-of-bob"}, name="crossings", arguments={}

@@ -131,7 +131,7 @@ async def test_a_toolset_that_a_person_switches_off_leaves_the_list_of_every_cli
 async def test_a_change_between_a_sessions_list_and_its_stream_is_told_when_the_stream_opens() -> None:
     """Servers come up while a client connects: what it listed just before it began to listen must not stay."""
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             session = await handshake(http, url)
             listed = await http.post(url, json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=session)
             assert [tool["name"] for tool in listed.json()["result"]["tools"]] == OPEN_TOOLS
@@ -188,7 +188,7 @@ async def test_the_stream_of_a_session_ends_in_order_when_the_server_goes_away()
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
             app = McpHttp(workshop.gateway)
-            async with served(workshop, app=app) as url, httpx2.AsyncClient() as http:
+            async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
                 async with http.stream("GET", url, headers=session) as stream:
                     assert stream.status_code == 200

@@ -54,7 +54,11 @@ class Endpoint:
 @pytest.fixture
 async def endpoint(anyio_backend: str) -> AsyncIterator[Endpoint]:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop, DOOR) as url, httpx2.AsyncClient() as http:
+        async with (
+            open_workshop() as workshop,
+            served(workshop, DOOR) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
             yield Endpoint(workshop, url, http)
             # Whatever was sent, the next honest request is served.
             assert (await ask(http, url, "tools/list")).status_code == 200
@@ -309,7 +313,7 @@ async def test_no_more_than_the_most_sessions_are_open_and_an_idle_one_makes_roo
         async with (
             open_workshop() as workshop,
             served(workshop, Door(sessions=1, idle=0.05)) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             session = await handshake(http, url)
             async with http.stream("GET", url, headers=session):
@@ -334,7 +338,7 @@ async def hang_up_during(workshop: Workshop, url: str, message: dict[str, Any], 
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_that_hangs_up_has_given_up_its_call(mode: str) -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             message = modern("tools/call", name="wait", arguments={})
             headers = modern_headers(message)
             if mode == LEGACY:

@@ -56,7 +56,7 @@ async def seeded(anyio_backend: str) -> AsyncIterator[Asked]:
         async with (
             open_workshop(BOARD, shelves=SHELF) as workshop,
             served(workshop) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             yield Asked(http, url)
 
@@ -69,7 +69,7 @@ async def selected(anyio_backend: str) -> AsyncIterator[Asked]:
         async with (
             open_workshop(BOARD, shelves=SHELF, selection=selection) as workshop,
             served(workshop) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             yield Asked(http, url)
 
@@ -251,7 +251,7 @@ async def test_a_server_that_never_starts_delays_a_refusal_only_so_long() -> Non
         async with (
             open_workshop(held=frozenset({BENCH})) as workshop,
             served(workshop, Door(settle=0.01)) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             answer = await ask(http, url, "tools/list", {"X-Mcp-Enabled-Tools": "echo"})
             assert error_of(answer)[:2] == (400, INVALID_PARAMS)

@@ -60,7 +60,11 @@ class Endpoint:
 @pytest.fixture
 async def endpoint(anyio_backend: str) -> AsyncIterator[Endpoint]:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop(GUARDED) as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with (
+            open_workshop(GUARDED) as workshop,
+            served(workshop) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
             yield Endpoint(workshop, url, http)
 
 
@@ -134,7 +138,7 @@ async def test_a_session_does_not_exist_for_another_principal(endpoint: Endpoint
 
 
 async def handshake_as(http: httpx2.AsyncClient, url: str, who: PrincipalId) -> dict[str, str]:
-    async with httpx2.AsyncClient(headers=bearer(who)) as named_client:
+    async with httpx2.AsyncClient(headers=bearer(who), timeout=DEADLINE) as named_client:
         return await handshake(named_client, url)
 
 

@@ -96,7 +96,7 @@ async def roads(anyio_backend: str) -> AsyncIterator[Roads]:
             workshop = await stack.enter_async_context(open_workshop(shelves=CURIOUS))
             short = await stack.enter_async_context(served(workshop))
             long = await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False)))
-            yield Roads(workshop, await stack.enter_async_context(httpx2.AsyncClient()), short, long)
+            yield Roads(workshop, await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
 
 
 ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])

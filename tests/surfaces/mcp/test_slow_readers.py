@@ -21,7 +21,7 @@ from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.progress import WAITING, progress_to
 
 pytestmark = pytest.mark.anyio
-WORDS = "x" * 10_000
+WORDS = "x" * 100_000
 
 
 async def chatter(bench: Bench, arguments: Arguments, progress: Progress | None) -> Outcome:
@@ -29,7 +29,7 @@ async def chatter(bench: Bench, arguments: Arguments, progress: Progress | None)
     assert progress is not None
     bench.started.set()
     number = 0
-    while number < 5_000 or arguments.get("forever"):
+    while number < 500 or arguments.get("forever"):
         progress(number, None, WORDS)
         number += 1
         await anyio.lowlevel.checkpoint()
@@ -70,7 +70,7 @@ async def test_a_call_whose_client_does_not_read_ends_and_others_are_served_mean
         async with (
             open_workshop(shelves=CHATTY) as workshop,
             served(workshop) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
             http_client(url) as other,
         ):
             headers, message = await call_of_chatter(http, url, era)
@@ -90,7 +90,7 @@ async def test_a_client_that_does_not_read_is_let_go_after_a_while_and_its_call_
         async with (
             open_workshop(shelves=CHATTY) as workshop,
             served(workshop, Door(patience=0.05)) as url,
-            httpx2.AsyncClient() as http,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
         ):
             headers, message = await call_of_chatter(http, url, era, forever=True)
             with await silent_reader(url, headers, message):
@@ -125,7 +125,7 @@ async def test_a_stream_of_changes_that_is_not_read_is_closed_and_others_still_h
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
             app = McpHttp(workshop.gateway, Door(patience=0.05))
-            async with served(workshop, app=app) as url, httpx2.AsyncClient() as http:
+            async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
                 opened = anyio.Event()
                 sent: list[str] = []

@@ -26,7 +26,7 @@ async def test_a_body_that_does_not_come_is_waited_for_only_so_long() -> None:
 
 async def test_a_client_that_leaves_before_its_body_is_complete_leaves_nothing_behind() -> None:
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             port = httpx2.URL(url).port
             assert port is not None
             async with await anyio.connect_tcp("127.0.0.1", port) as stream:

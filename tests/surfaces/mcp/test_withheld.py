@@ -45,7 +45,7 @@ OPTIONS = [
 async def test_nothing_of_a_locked_tool_is_in_any_byte_over_http() -> None:
     said: list[bytes] = []
     with anyio.fail_after(DEADLINE):
-        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient() as http:
+        async with open_workshop() as workshop, served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
             session = await handshake(http, url)
             for method, params in probes():
                 for options in OPTIONS:
