@@ -45,9 +45,9 @@ SHORT: Final = "answered HTTP 403: whoever signed in did not grant enough for th
 _SIGN_IN: Final = "Ask the user to run: pegboard servers sign-in"
 
 # Their lines name whole addresses, which may hold a key, and sessions, which are one.
-for _name in ("httpx2", "mcp.client.streamable_http"):
+for _name, _level in (("httpx2", logging.WARNING), ("mcp.client.streamable_http", logging.ERROR)):
     if (_chatter := logging.getLogger(_name)).level == logging.NOTSET:
-        _chatter.setLevel(logging.WARNING)
+        _chatter.setLevel(_level)
 
 
 @cache

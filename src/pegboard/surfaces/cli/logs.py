@@ -5,6 +5,7 @@ import sys
 from types import TracebackType
 from typing import Final, TypeAlias
 
+from .quiet import Quiet
 from .text import clean
 
 Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -44,5 +45,6 @@ def log_errors_briefly() -> None:
 def _replace_handlers(logger: logging.Logger, formatter: logging.Formatter, level: int) -> None:
     stream = logging.StreamHandler(sys.stderr)
     stream.setFormatter(formatter)
+    stream.addFilter(Quiet())
     logger.handlers = [stream]
     logger.setLevel(level)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
 from .express import LARGEST_BODY, Express, Head, Heads, Pairs, Taken
+from .strict import Strict
 
 if TYPE_CHECKING:
     from starlette.types import Message
@@ -28,7 +29,7 @@ WHOLE_WITHIN: Final = 0.5
 _DIGITS: Final = 8
 
 
-class Connection(uvicorn.HttpToolsProtocol):
+class Connection(Strict):
     """`express` takes requests that came whole, at a fraction of what an ASGI application costs."""
 
     def __init__(self, *args: Any, express: Express | None = None, heads: Heads | None = None, **kwargs: Any) -> None:
@@ -115,6 +116,9 @@ class Connection(uvicorn.HttpToolsProtocol):
         if self._fed == 0 and self.cycle is not None:
             return False  # between two requests, uvicorn's own timer runs
         return now - self._since > (HEAD_WITHIN if self._fed else FIRST_WITHIN)
+
+    def _waits(self) -> bool:
+        return self._cycle is None if self.cycle is self._passing else super()._waits()
 
     # What the parser calls while it is fed.
 
