@@ -34,17 +34,17 @@ def log() -> Iterator[Log]:
 
 @pytest.mark.behaviour("log.strangers_do_not_fill_it")
 def test_a_library_s_warning_comes_once_a_minute_and_says_how_many_there_were(log: Log) -> None:
-    uvicorn, ours = logging.getLogger("uvicorn.error"), logging.getLogger("pegboard.x")
+    library, ours = logging.getLogger("library.error"), logging.getLogger("pegboard.x")
     for _ in range(1_000):
-        uvicorn.warning("Invalid HTTP request received.")
-    uvicorn.warning("Unsupported upgrade request.")
+        library.warning("Invalid HTTP request received.")
+    library.warning("Unsupported upgrade request.")
     log.now = EVERY
     for _ in range(3):
-        uvicorn.warning("Invalid HTTP request received.")
+        library.warning("Invalid HTTP request received.")
     log.now = 3 * EVERY
-    uvicorn.warning("Invalid HTTP request received.")
-    uvicorn.error("a fault")
-    uvicorn.error("a fault")
+    library.warning("Invalid HTTP request received.")
+    library.error("a fault")
+    library.error("a fault")
     for _ in range(2):
         ours.warning("our own words")
     assert log.lines() == [
@@ -61,7 +61,7 @@ def test_a_library_s_warning_comes_once_a_minute_and_says_how_many_there_were(lo
 
 @pytest.mark.behaviour("log.strangers_do_not_fill_it")
 def test_words_that_are_never_the_same_do_not_fill_the_memory(log: Log) -> None:
-    chatty = logging.getLogger("uvicorn.error")
+    chatty = logging.getLogger("library.error")
     for number in range(500):
         chatty.warning(f"{number}")
     assert len(log.lines()) == 500
@@ -69,7 +69,7 @@ def test_words_that_are_never_the_same_do_not_fill_the_memory(log: Log) -> None:
 
 @pytest.mark.behaviour("log.no_session_ids")
 def test_of_a_session_id_the_log_has_the_beginning(log: Log) -> None:
-    sdk = logging.getLogger("mcp.server.streamable_http_manager")
+    sdk = logging.getLogger("library.sessions")
     sdk.error("Session %s crashed", "0123456789abcdef0123456789abcdef")
     sdk.warning("nothing secret: %d%%", 5)
     assert log.lines() == ["Session 0123… crashed", "nothing secret: 5%"]
