@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from pegboard.config import places
+from pegboard.config.ours import why_not_directory, why_not_file
 from pegboard.surfaces.cli.client import HttpApi, running_gateway
 from pegboard.surfaces.cli.link import Api, Options, Starts
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
@@ -146,19 +147,28 @@ def _settings(options: Options, *, here: bool = True) -> "Settings | None":
     path = places.config_file(options.config, os.environ, here=here)
     if path is None:
         return None
+    unnamed = here and places.is_of_folder(path, options.config, os.environ)
+    if unnamed and (why := why_not_file(path)) is not None:
+        fail(Exit.CONFIG, f"{path} is not used: {why}")
     loaded = load(path)
     if isinstance(loaded, Broken):
         told = [str(problem) for problem in loaded.problems]
         fail(Exit.CONFIG, "\n".join(("the configuration cannot be used.", *told)), {"errors": told})
+    if unnamed:
+        tell(f"  … with {path}, the one of this folder")
     return loaded
 
 
 def _data_dir(options: Options) -> Path:
     directory = places.data_directory(options.data_dir, os.environ)
     try:
-        return places.made(directory)
+        places.made(directory)
+        why = why_not_directory(directory)
     except OSError as error:
         _no_data_dir(directory, error)
+    if why is not None:
+        fail(Exit.REFUSED, f"the data directory {directory} is not used: {why}")
+    return directory
 
 
 def _no_data_dir(directory: Path, error: OSError) -> NoReturn:

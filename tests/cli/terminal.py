@@ -122,5 +122,10 @@ def board(file: Path, servers: Mapping[str, object], **more: object) -> Path:
     return file
 
 
+def of_folder(home: Path) -> str:
+    """What is told first of a file that nobody named."""
+    return f"  … with {home / 'pegboard.yaml'}, the one of this folder\n"
+
+
 def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     return {row["id"]: row for row in rows}

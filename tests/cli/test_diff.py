@@ -37,7 +37,9 @@ def test_every_kind_of_change_is_told_with_its_reason(pegboard: Pegboard, home: 
     assert "! selection: Unknown disabled tool 'ecko'. Did you mean 'echo'?\n" in done.err
     lines = other.read_text().splitlines()
     deny = next(number for number, line in enumerate(lines, start=1) if '"*:crash*"' in line)
-    kept = next(number for number, line in enumerate(before.read_text().splitlines(), start=1) if '"kept"' in line)
+    kept = next(
+        number for number, line in enumerate(before.read_text().splitlines(), start=1) if "disabled_tools" in line
+    )
     assert done.out == (
         "+ mcp:kept~kept:tool_00000  disabled_by_config → open\n"
         "    no longer: mcp:kept~kept:tool_00000 is denied by the operator: among the disabled_tools of its server "

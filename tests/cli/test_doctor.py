@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Done, Pegboard, board, peer
+from tests.cli.terminal import Done, Pegboard, board, of_folder, peer
 
 
 def findings(done: Done) -> list[tuple[str, str, bool]]:
@@ -16,7 +16,7 @@ def test_a_sound_board_has_nothing_wrong(pegboard: Pegboard, home: Path) -> None
     config = board(home / "pegboard.yaml", {"one": peer("many", "1")})
     done = pegboard("doctor")
     data = home / ".local" / "share" / "pegboard"
-    assert (done.code, done.err) == (0, "  ● one~one: 1 tool\n")
+    assert (done.code, done.err) == (0, of_folder(home) + "  ● one~one: 1 tool\n")
     assert done.out == (
         f"configuration  {config}\n"
         f"data           {data}\n"
@@ -129,8 +129,8 @@ def test_a_data_directory_that_others_may_use_is_told_with_the_command_that_clos
     assert done.code == 1
     assert findings(done) == [
         (
-            f"Others may write to the data directory {data}, and so could take the gateway over.",
-            f"chmod 700 '{data}'",
+            f"The data directory {data} is not used: others may write to it, and so could take the gateway over.",
+            f"Run: chmod go-w '{data}'",
             True,
         ),
         (

@@ -6,7 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import PATIENCE, PROGRAM, Pegboard, board, clean_environment, ended, peer, program, started
+from tests.cli.terminal import (
+    PATIENCE,
+    PROGRAM,
+    Pegboard,
+    board,
+    clean_environment,
+    ended,
+    of_folder,
+    peer,
+    program,
+    started,
+)
 
 from pegboard.surfaces.cli.output import Exit
 
@@ -161,6 +172,7 @@ def test_a_command_that_is_interrupted_ends_at_once_and_takes_its_servers_along(
     board(home / "pegboard.yaml", {"quick": peer("many", "1"), "hung": peer("hung")})
     with started(home, "tools", "list") as process:
         assert process.stderr is not None
+        assert process.stderr.readline() == of_folder(home)
         assert process.stderr.readline() == "  ● quick~quick: 1 tool\n"
         done = ended(process, number)
     assert (done.code, done.out) == (code, "")
@@ -171,6 +183,7 @@ def test_a_call_that_is_interrupted_is_given_up(home: Path) -> None:
     board(home / "pegboard.yaml", {"hung": peer("hung", "--after-initialize", trust="open")})
     with started(home, "tools", "call", "mcp:hung~hung:wait") as process:
         assert process.stderr is not None
+        assert process.stderr.readline() == of_folder(home)
         assert process.stderr.readline() == "  ● hung~hung: 1 tool\n"
         assert "waiting for mcp:hung~hung:wait (Ctrl-C gives it up)" in process.stderr.readline()
         done = ended(process, signal.SIGINT)

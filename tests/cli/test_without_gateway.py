@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Pegboard, board, by_id, peer
+from tests.cli.terminal import Pegboard, board, by_id, of_folder, peer, serving
 
 NO_GATEWAY = "No gateway is running here; this is what the store and the file say. Start it: pegboard serve\n"
 
@@ -151,7 +151,8 @@ def test_a_removed_server_is_gone_and_a_declared_one_stays(pegboard: Pegboard, h
     assert (removed.code, removed.out) == (0, "Removed extra~extra.\n")
     refused = pegboard("servers", "remove", "mine")
     assert (refused.code, refused.out) == (5, "")
-    assert refused.err == f"pegboard: Server mine~mine is declared at {config}:3. Remove it there.\n"
+    told = f"pegboard: Server mine~mine is declared at {config}:3. Remove it there.\n"
+    assert refused.err == of_folder(home) + told
     assert [server["id"] for server in pegboard("servers", "list", "--json").json["servers"]] == ["mine~mine"]
 
 
@@ -160,17 +161,53 @@ def test_a_switch_holds_for_the_next_command(pegboard: Pegboard, home: Path) -> 
     board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open")})
     assert pegboard("servers", "disable", "two", "--note", "too loud").out == "two~two is switched off.\n"
     tools = pegboard("tools", "list", "--json")
-    assert (tools.json["tools"], tools.err) == ([], "")
+    assert (tools.json["tools"], tools.err) == ([], of_folder(home))
     on = pegboard("servers", "enable", "two~two")
     assert on.out == "two~two is switched on. It starts with the gateway: pegboard serve\n"
     assert len(pegboard("tools", "list", "--json").json["tools"]) == 2
+
+
+@pytest.mark.behaviour("cli.toolsets_enable_disable", "explain.every_step")
+def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_off(
+    pegboard: Pegboard, home: Path
+) -> None:
+    board(home / "pegboard.yaml", {"one": peer("many", "1", trust="open", toolset="dev")})
+    assert pegboard("why", "tool_00000", "--json").json["verdict"] == "open"
+    # Off, a server lists nothing, and of what nobody listed there is nothing to explain: so it is asked of a gateway.
+    with serving(home, home / "pegboard.yaml", home / "data"):
+        at = ("--data-dir", home / "data")
+        while pegboard("why", "tool_00000", "--json", *at).json.get("verdict") != "open":
+            pass
+        assert pegboard("servers", "disable", "one", *at).code == 0
+        assert pegboard("toolsets", "disable", "dev", "--note", "on leave", *at).out == (
+            "Toolset dev is switched off.\n"
+        )
+        first = pegboard("why", "tool_00000", "--json", *at).json
+        assert (first["sentence"].startswith("Toolset dev is off: switched off by local"), first["remedy"]) == (
+            True,
+            "Ask the user to enable the toolset first: pegboard toolsets enable dev",
+        )
+        half = pegboard("servers", "enable", "one", *at)
+        assert half.err == "! The toolset dev is off, so dev~one stays off with it: pegboard toolsets enable dev\n"
+        assert pegboard("servers", "disable", "one", *at).code == 0
+        assert pegboard("toolsets", "enable", "dev", *at).out == "Toolset dev is switched on.\n"
+        then = pegboard("why", "tool_00000", "--json", *at).json
+        assert (then["sentence"].startswith("Server dev~one is off: switched off by local"), then["remedy"]) == (
+            True,
+            "Ask the user to enable the server first: pegboard servers enable SERVER",
+        )
+        assert "It is up" in pegboard("servers", "enable", "one", *at).out
+        assert pegboard("why", "tool_00000", "--json", *at).json["verdict"] == "open"
+        missing = pegboard("toolsets", "enable", "dve", *at)
+        assert (missing.code, missing.err) == (4, "pegboard: There is no toolset 'dve'. Did you mean 'dev'?\n")
+        assert pegboard("toolsets", "enable", "../x", *at).code == 4
 
 
 @pytest.mark.behaviour("cli.tools_list", "cli.progress")
 def test_tools_are_listed_by_servers_started_for_the_command(pegboard: Pegboard, home: Path) -> None:
     board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open", disabled_tools=["tool_00001"])})
     listed = pegboard("tools", "list")
-    assert listed.err == "  ● two~two: 2 tools\n"
+    assert listed.err == of_folder(home) + "  ● two~two: 2 tools\n"
     assert listed.out == (
         "TOOL                      NAME FOR CLIENTS  STATUS\n"
         "● mcp:two~two:tool_00000  tool_00000        open\n"
@@ -189,7 +226,7 @@ def test_a_call_by_id_starts_the_server_of_that_tool_alone(pegboard: Pegboard, h
         {"good": peer("crash_on_call", trust="open"), "bad": peer("crash_on_start"), "hung": peer("hung")},
     )
     called = pegboard("tools", "call", "mcp:good~good:echo", '{"text": "grüße"}')
-    assert (called.code, called.out, called.err) == (0, "grüße\n", "  ● good~good: 3 tools\n")
+    assert (called.code, called.out, called.err) == (0, "grüße\n", of_folder(home) + "  ● good~good: 3 tools\n")
 
 
 def test_a_server_that_fails_does_not_hide_the_others(pegboard: Pegboard, home: Path) -> None:
@@ -201,7 +238,7 @@ def test_a_server_that_fails_does_not_hide_the_others(pegboard: Pegboard, home: 
     board(home / "pegboard.yaml", servers)
     listed = pegboard("tools", "list", "--json")
     assert [tool["id"] for tool in listed.json["tools"]] == ["mcp:good~good:tool_00000"]
-    assert sorted(listed.err.splitlines()) == [
+    assert sorted(listed.err.removeprefix(of_folder(home)).splitlines()) == [
         "  ○ bad~bad is down: exited with code 3",
         "  ○ none~none is down: command 'no-such-one' was not found on the PATH. Install it, or write its full path",
         "  ● good~good: 1 tool",
@@ -213,7 +250,7 @@ def test_the_log_of_a_server_that_dies_at_once_is_shown(pegboard: Pegboard, home
     board(home / "pegboard.yaml", {"bad": peer("crash_on_start"), "hung": peer("hung")})
     shown = pegboard("servers", "logs", "bad")
     assert shown.code == 0
-    assert shown.err == "  ○ bad~bad is down: exited with code 3\n"
+    assert shown.err == of_folder(home) + "  ○ bad~bad is down: exited with code 3\n"
     assert shown.out == (
         "crash_on_start: reading settings\ncrash_on_start: DATABASE_URL is not set\ncrash_on_start: giving up\n"
     )

@@ -57,7 +57,7 @@ def test_a_program_is_declared_with_all_that_is_said_of_it() -> None:
         origin=DeclaredAt("pegboard.yaml", 3),
         enabled=False,
         trust=Trust.STRICT,
-        limit=OnlyTools(("query", "describe_*")),
+        limit=OnlyTools(("query", "describe_*"), DeclaredAt("pegboard.yaml", 11)),
         timeouts=Timeouts(start=120.0, call=1.5, stop=0.5),
     )
 
@@ -117,11 +117,13 @@ def test_tools_of_a_server_are_named_by_name_pattern_id_or_one_text() -> None:
             toolset: dev
             disabled_tools: delete_*, mcp:dev~github:merge, mcp:github:a:b
         """
-    assert only_server(text).limit == AllButTools(("delete_*", "merge", "a:b"))
+    assert only_server(text).limit == AllButTools(("delete_*", "merge", "a:b"), DeclaredAt("pegboard.yaml", 5))
 
 
 def test_an_empty_list_of_enabled_tools_allows_none() -> None:
-    assert only_server("servers: {a: {command: x, enabled_tools: []}}").limit == OnlyTools(())
+    assert only_server("servers: {a: {command: x, enabled_tools: []}}").limit == OnlyTools(
+        (), DeclaredAt("pegboard.yaml", 1)
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.core.boards import (
     tool,
 )
 
-from pegboard.core.ids import ID_RULE, BadId, LegacyToolId, ServerId, ToolId, ToolsetId, is_id
+from pegboard.core.ids import BUILTIN, ID_RULE, BadId, LegacyToolId, ServerId, ToolId, ToolsetId, is_id
 from pegboard.core.pattern import Pattern
 from pegboard.core.reference import (
     Directory,
@@ -58,6 +58,7 @@ def found(text: str, within: Directory = HERE) -> tuple[ToolId, ...] | Unknown:
         ("  read ", Named("read")),
         ("dev__read", Named("dev__read")),
         ("toolset:dev", OfToolset(ToolsetId("dev"))),
+        ("toolset:builtin", OfToolset(BUILTIN)),
         ("mcp:dev~github", OfServer(GITHUB)),
         ("mcp:dev~github:read", READ),
         ("mcp:github:read", LegacyToolId(ServerId("github"), "read")),

@@ -213,6 +213,17 @@ async def test_an_unknown_url_is_refused_with_those_that_are_known(url: str) -> 
         "postgresql://ann:s3\ncret@db.example/pegboard",
         "postgresql://db.example/pegboard?user=ann&password=s3cret&sslmode=require",
         "postgresql:///pegboard?sslpassword=s3cret",
+        "postgresql:///pegboard?p%61ssword=s3cret&sslmode=require",
+        "postgresql:///pegboard?password=s3&cret&sslmode=require",
+        "postgresql://an/n:s3cret@db.example/pegboard",
+        "postgresql://ann:s3cret://s3cret@db.example/pegboard",
+        "postgresql://:s3cret@db.example/pegboard",
+        "postgresql:/ann:s3cret@db.example/pegboard",
+        "ann:s3cret@db.example/pegboard",
+        "ann:s3cret://s3cret@db.example/pegboard",
+        "host=db.example dbname=pegboard user=ann password=s3cret",
+        "dbname=pegboard password = 's3cret and s3cret'",
+        "dbname=pegboard PASSWORD=s3cret@s3cret",
     ],
 )
 def test_a_password_is_never_shown(url: str) -> None:

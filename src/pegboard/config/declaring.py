@@ -83,7 +83,7 @@ def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Serve
         origin=place.at(said),
         enabled=values.value(keys.ENABLED, True),
         trust=values.value(keys.TRUST, Trust.BASELINE),
-        limit=_limit(values, key, tell),
+        limit=_limit(values, key, place, tell),
         timeouts=_timeouts(values.get(keys.TIMEOUTS)),
         starts=_starts(values, tell),
     )
@@ -148,12 +148,12 @@ def _check_headers(headers: Mapping[str, Placed[str]], tell: Telling) -> None:
             tell.wrong(value.line, value.at, f"this is the header {before!r} once more. Keep one of them.")
 
 
-def _limit(values: Values, key: ServerKey, tell: Telling) -> ToolLimit:
+def _limit(values: Values, key: ServerKey, place: Place, tell: Telling) -> ToolLimit:
     only, all_but = values.get(keys.ENABLED_TOOLS), values.get(keys.DISABLED_TOOLS)
     if only is not None:
-        return OnlyTools(tuple(_own_names(only.value, key, tell)))
+        return OnlyTools(tuple(_own_names(only.value, key, tell)), place.at(only))
     if all_but is not None:
-        return AllButTools(tuple(_own_names(all_but.value, key, tell)))
+        return AllButTools(tuple(_own_names(all_but.value, key, tell)), place.at(all_but))
     return EveryTool()
 
 

@@ -44,6 +44,11 @@ def config_file(said: Path | None, environ: Mapping[str, str], *, here: bool = T
     return next((path for path in usual if path.is_file()), None)
 
 
+def is_of_folder(path: Path, said: Path | None, environ: Mapping[str, str]) -> bool:
+    """Whether nobody named this file: it is used because it lies where the command was typed."""
+    return said is None and not environ.get("PEGBOARD_CONFIG") and path == Path.cwd() / FILE_NAME
+
+
 def made(directory: Path) -> Path:
     """The directory, made if need be, for its owner's eyes only."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -82,6 +82,9 @@ class Unknown:
 
 def reference(text: str) -> Reference:
     text = text.strip()
+    if text == f"toolset:{BUILTIN}":
+        # No toolset of people's own can have this id, and it is what they write for the gateway's own tools.
+        return OfToolset(BUILTIN)
     if text.startswith("toolset:"):
         id = toolset_id(text.removeprefix("toolset:"))
         return id if isinstance(id, BadId) else OfToolset(id)

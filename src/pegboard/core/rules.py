@@ -54,12 +54,12 @@ def limit_lets_it(tool: Tool, health: Health | None, policy: Policy) -> Reason |
     match server.limit:
         case EveryTool():
             return None
-        case OnlyTools(names):
+        case OnlyTools(names, at):
             if not _among(tool, names):
-                return DeniedByLimit(tool.id, "not among the enabled_tools", server.origin)
-        case AllButTools(names):
+                return DeniedByLimit(tool.id, "not among the enabled_tools", at or server.origin)
+        case AllButTools(names, at):
             if _among(tool, names):
-                return DeniedByLimit(tool.id, "among the disabled_tools", server.origin)
+                return DeniedByLimit(tool.id, "among the disabled_tools", at or server.origin)
         case _:
             assert_never(server.limit)
     return None

@@ -71,6 +71,8 @@ class OnlyTools:
     """`enabled_tools`: names or patterns; everything else of the server is denied."""
 
     names: tuple[str, ...]
+    at: "DeclaredAt | None" = None
+    """Where a file says so; without one, it was said where the server was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class AllButTools:
     """`disabled_tools`: names or patterns that are denied."""
 
     names: tuple[str, ...]
+    at: "DeclaredAt | None" = None
 
 
 ToolLimit: TypeAlias = EveryTool | OnlyTools | AllButTools

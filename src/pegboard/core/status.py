@@ -171,7 +171,8 @@ REMEDIES: Final = {
     ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
 }
-"""One remedy a status: the same words wherever the status is told. Only a sign-in has words of its own, in `remedy`."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in and a toolset that is off have words
+of their own, in `remedy`."""
 
 
 def remedy(reason: Reason) -> str:
@@ -180,6 +181,9 @@ def remedy(reason: Reason) -> str:
     match reason:
         case Unavailable(source, NeedsSignIn()):
             return f"Ask the user to sign in: pegboard servers sign-in {source}"
+        case OwnerOff(str() as toolset):
+            # To switch its server on would not help.
+            return f"Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"
         case _:
             return REMEDIES[status(reason)]
 

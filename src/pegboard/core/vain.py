@@ -9,7 +9,7 @@ from .ids import ServerKey
 from .policy import Policy
 from .reference import closest
 from .rules import means
-from .server import AllButTools, EveryTool, OnlyTools, Origin, ToolLimit
+from .server import AllButTools, DeclaredAt, EveryTool, OnlyTools, Origin, ToolLimit
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,20 @@ def in_vain(catalogue: Catalogue, policy: Policy) -> Iterator[InVain]:
         if listing is None or not isinstance(listing.health, Up):
             continue
         ids = [tool.id for tool in listing.tools]
-        word, names = _entries(server.limit)
+        word, names, at = _entries(server.limit)
         for name in names:
             if not any(means(name, id) for id in ids):
-                yield InVain(key, word, name, server.origin, closest(name.rpartition(":")[2], (id.name for id in ids)))
+                near = closest(name.rpartition(":")[2], (id.name for id in ids))
+                yield InVain(key, word, name, at or server.origin, near)
 
 
-def _entries(limit: ToolLimit) -> tuple[str, tuple[str, ...]]:
+def _entries(limit: ToolLimit) -> tuple[str, tuple[str, ...], DeclaredAt | None]:
     match limit:
         case EveryTool():
-            return "", ()
-        case OnlyTools(names):
-            return "enabled_tools", names
-        case AllButTools(names):
-            return "disabled_tools", names
+            return "", (), None
+        case OnlyTools(names, at):
+            return "enabled_tools", names, at
+        case AllButTools(names, at):
+            return "disabled_tools", names, at
         case _:
             assert_never(limit)

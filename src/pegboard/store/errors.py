@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
+from urllib.parse import unquote
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -17,13 +18,34 @@ class StoreError(Exception):
     """The database cannot be used as asked. The message is for people."""
 
 
-_PASSWORD: Final = re.compile(r"(?<=://)([^:/?#]*):.*@", re.DOTALL)
-_PASSWORD_OPTION: Final = re.compile(r"((?:ssl)?password=)[^&]*", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
+_OPTION: Final = re.compile(r"(?P<before>[?&]|(?<![^\s?&]))(?P<name>[^\s=?&]+)(?P<is>\s*=\s*)", re.DOTALL)
 
 
 def masked(url: str) -> str:
-    """The URL as it may be shown. An unescaped `/` or `@` in a password must not let half of it through."""
-    return _PASSWORD_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
+    """The URL as it may be shown. An unescaped `/`, `@` or `&` in a password must not let half of it through, nor must
+    another form than a URL, such as libpq's `host=h password=p`."""
+    scheme, slashes, rest = url.partition("://")
+    if not slashes or _SCHEME.fullmatch(scheme) is None:
+        scheme, slashes, rest = "", "", url
+    # In libpq's own form, what stands before an `@` is no user.
+    known, at, place = rest.rpartition("@") if slashes or _OPTION.match(rest) is None else ("", "", rest)
+    if at:
+        user, colon, _ = known.partition(":")
+        # Without a scheme, nobody knows where the user ends.
+        known = "***" if not slashes else f"{user}:***" if colon else user
+    return f"{scheme}{slashes}{_without_passwords(known)}{at}{_without_passwords(place)}"
+
+
+def _without_passwords(text: str) -> str:
+    shown, place = "", 0
+    found = [*_OPTION.finditer(text)]
+    starts = [*(option.start() for option in found[1:]), len(text)]
+    for option, following in zip(found, starts, strict=False):
+        if "password" in unquote(option["name"]).lower():
+            shown += f"{text[place : option.end()]}***"
+            place = following
+    return shown + text[place:]
 
 
 @contextmanager

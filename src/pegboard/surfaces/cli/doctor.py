@@ -78,7 +78,8 @@ async def _look(options: Options, board: _Board) -> int:
     except* Ended as endings:
         ending = unwrapped(endings)
         # What is wrong with the file is told by the file's own report, problem by problem.
-        if isinstance(ending, Ended) and ending.code != Exit.CONFIG:
+        # What is wrong with the directory, by the look at the directory.
+        if isinstance(ending, Ended) and ending.code not in (Exit.CONFIG, Exit.REFUSED):
             board.findings.append(Finding("gateway", ending.message, "Mend this, then look again: pegboard doctor"))
     return Exit.OK
 

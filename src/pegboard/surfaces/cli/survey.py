@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pegboard.config import places
+from pegboard.config.ours import why_not_directory
 from pegboard.config.problem import Problem, Remarks
 from pegboard.config.settings import Broken, load
 
@@ -40,9 +41,9 @@ def directory_findings(directory: Path, *, gateway_answers: bool) -> Iterator[Fi
     if not os.access(directory, os.W_OK | os.X_OK):
         told = f"This user may not write to the data directory {directory}, so nothing can be kept there."
         yield Finding(subject, told, f"chmod u+rwx {where}   or choose another: --data-dir")
-    if places.others_may(directory, 0o022):
-        told = f"Others may write to the data directory {directory}, and so could take the gateway over."
-        yield Finding(subject, told, f"chmod 700 {where}")
+    if (why := why_not_directory(directory)) is not None:
+        what, _, mend = why.partition(". ")
+        yield Finding(subject, f"The data directory {directory} is not used: {what}.", mend)
     database = directory / places.DATABASE
     if database.exists() and places.others_may(database, 0o077):
         told = f"Others may use {database}, in which servers' secrets may be kept."

@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "serve": "run:serve",
         "stdio": "run:stdio",
         "servers": "servers:servers",
+        "toolsets": "toolsets:toolsets",
         "tools": "deciding:tools",
         "why": "why:why",
         "import": "imports:import_servers",

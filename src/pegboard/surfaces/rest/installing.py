@@ -9,7 +9,7 @@ from typing import assert_never
 from pegboard.config.problem import Problem as FileProblem
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.ids import PrincipalId
-from pegboard.core.server import Http, InstalledBy, Server, Stdio
+from pegboard.core.server import EveryTool, Http, InstalledBy, Server, Stdio, ToolLimit
 from pegboard.core.toolset import Toolset
 
 from .bodies import ServerBody
@@ -47,10 +47,15 @@ def installing(body: ServerBody, by: PrincipalId, at: datetime) -> Installing | 
         case _:
             assert_never(declared.connection)
     return Installing(
-        replace(declared, connection=connection, origin=origin),
+        replace(declared, connection=connection, origin=origin, limit=_placeless(declared.limit)),
         replace(toolset, origin=origin, name=toolset.name or toolset.id),
         tuple(_told(problem, body.id) for problem in read.warnings),
     )
+
+
+def _placeless(limit: ToolLimit) -> ToolLimit:
+    """What a person says of a server stands in no file."""
+    return limit if isinstance(limit, EveryTool) else replace(limit, at=None)
 
 
 def _told(problem: FileProblem, id: str) -> str:
