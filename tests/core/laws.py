@@ -106,7 +106,8 @@ def a_rule_only_locks(core: Core, board: Board, order: Sequence[Rule], left_out:
 
 def seen(spec: ToolSpec) -> str:
     """All that a model sees of a tool, worked out apart from the fingerprint."""
-    return json.dumps({field.name: getattr(spec, field.name) for field in fields(spec)}, sort_keys=True)
+    shown = {field.name: getattr(spec, field.name) for field in fields(spec) if field.init}
+    return json.dumps(shown, sort_keys=True, default=dict)
 
 
 def an_open_tool_is_what_was_approved(core: Core, board: Board, view: View) -> None:

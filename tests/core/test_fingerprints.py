@@ -84,7 +84,7 @@ def test_values_that_python_confuses_are_told_apart(one: Json, other: Json) -> N
 def test_equal_fingerprints_mean_equal_text(one: ToolSpec, other: ToolSpec) -> None:
     def text(spec: ToolSpec) -> str:
         parts = (spec.name, spec.title, spec.description, spec.input_schema, spec.output_schema, spec.annotations)
-        return json.dumps(parts, sort_keys=True)
+        return json.dumps(parts, sort_keys=True, default=dict)
 
     # Plain JSON escapes a lone surrogate and half of a pair alike, so only what it tells apart is compared.
     if text(one) != text(other):

@@ -1,12 +1,15 @@
 """From what a server lists to tools and flaws."""
 
+from typing import cast
+
 import pytest
 from tests.providers.running import KEY
 
 from pegboard.core.catalogue import Flaw
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, Tool, ToolSpec
-from pegboard.providers.mcp.listing import Listed, read
+from pegboard.providers.mcp.connection import Connection
+from pegboard.providers.mcp.listing import Listed, listed, read
 
 OBJECT: dict[str, Json] = {"type": "object"}
 
@@ -42,6 +45,22 @@ def test_every_member_of_a_tool_is_kept_as_it_came() -> None:
     )
     extra = {key: item[key] for key in ("icons", "_meta", "execution")}
     assert read([item], KEY) == Listed((Tool(ToolId(KEY, "hang"), spec, extra),))
+
+
+@pytest.mark.anyio
+async def test_a_page_that_was_read_holds_its_tools_no_longer() -> None:
+    """The SDK holds on to an answer until the next one comes, which may take days."""
+    page: dict[str, Json] = {"tools": [{"name": "hang", "inputSchema": OBJECT}], "ttlMs": 1}
+
+    class Answering:
+        modern = False
+
+        async def list_page(self, cursor: str | None) -> dict[str, Json]:
+            return page
+
+    connection = Answering()
+    assert await listed(cast(Connection, connection), KEY) == Listed((tool("hang"),))
+    assert page == {"ttlMs": 1}
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NewType, TypeAlias
+from typing import Final, NewType, TypeAlias
 
+from .folded import EMPTY, folded, plain
+from .folded import Json as Json
+from .folded import JsonObject as JsonObject
 from .ids import ToolId
 
-Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-JsonObject: TypeAlias = dict[str, "Json"]
 JsonSchema: TypeAlias = Mapping[str, "Json"]
 Fingerprint = NewType("Fingerprint", str)
 
@@ -25,30 +25,46 @@ class Hints:
     open_world: bool = True
 
 
-@dataclass(frozen=True)
+_ANY_OBJECT: Final = folded({"type": "object"})
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """All that a model is shown of a tool, and so all that an approval is an approval of."""
+    """All that a model is shown of a tool, and so all that an approval is an approval of.
+
+    Its objects are kept folded: see there.
+    """
 
     name: str
     title: str | None = None
     description: str = ""
-    input_schema: JsonSchema = field(default_factory=lambda: {"type": "object"})
+    input_schema: JsonSchema = field(default_factory=lambda: _ANY_OBJECT)
     output_schema: JsonSchema | None = None
     annotations: Mapping[str, Json] | None = None
+    _fingerprint: Fingerprint | None = field(default=None, init=False, repr=False, compare=False)
 
-    @cached_property
+    def __post_init__(self) -> None:
+        for member in ("input_schema", "output_schema", "annotations"):
+            if (value := getattr(self, member)) is not None:
+                object.__setattr__(self, member, folded(value))
+
+    @property
     def fingerprint(self) -> Fingerprint:
-        shown = {
-            "name": self.name,
-            "title": self.title,
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            "outputSchema": self.output_schema,
-            "annotations": self.annotations,
-        }
-        return Fingerprint(hashlib.sha256(canonical(shown)).hexdigest())
+        """Worked out once, when somebody asks: most tools of a board whose servers are trusted openly never are."""
+        if self._fingerprint is None:
+            shown = {
+                "name": self.name,
+                "title": self.title,
+                "description": self.description,
+                "inputSchema": self.input_schema,
+                "outputSchema": self.output_schema,
+                "annotations": self.annotations,
+            }
+            object.__setattr__(self, "_fingerprint", Fingerprint(hashlib.sha256(canonical(shown)).hexdigest()))
+            assert self._fingerprint is not None
+        return self._fingerprint
 
-    @cached_property
+    @property
     def hints(self) -> Hints:
         """The annotations as claims, with the protocol's defaults; anything but a boolean claims nothing."""
         told = self.annotations or {}
@@ -65,12 +81,15 @@ class ToolSpec:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tool:
     id: ToolId
     spec: ToolSpec
-    extra: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    extra: Mapping[str, Json] = field(default_factory=lambda: EMPTY)
     """What else the provider sent (icons, `_meta`): passed on as it came, shown to no model."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extra", folded(self.extra))
 
 
 def canonical(value: object) -> bytes:
@@ -82,15 +101,7 @@ def canonical(value: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _dumps(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=_plain)
-
-
-def _plain(value: object) -> object:
-    """A mapping that is not a dictionary is an object all the same."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"{type(value).__name__} is no JSON value")
+_dumps: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=plain).encode
 
 
 def _pieces(value: object) -> Iterator[str]:

@@ -5,7 +5,11 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.test_folded import objects, texts
 from tests.surfaces.mcp.workshop import SECRET
 
 from pegboard.core.catalogue import Listing, Up
@@ -14,12 +18,13 @@ from pegboard.core.override import Override
 from pegboard.core.policy import Decided, Declared, Policy, Switch, Switchable
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
-from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.direct import PAGE, BadCursor, Direct, Page, tool_document
+from pegboard.surfaces.mcp.direct import PAGE, BadCursor, Direct, Page, tool_document, tool_text
 from pegboard.surfaces.mcp.door import host_of
+from pegboard.surfaces.mcp.raw.lists import Lists
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = ServerKey(ToolsetId("shed"), ServerId("shed"))
@@ -69,6 +74,42 @@ def test_a_document_holds_what_the_tool_says_and_nothing_it_does_not_say() -> No
         ("icons", []),
         ("_meta", {"a": None}),
     ]
+
+
+@given(st.builds(ToolSpec, st.just("saw"), st.none() | texts, texts, objects, st.none() | objects, st.none() | objects))
+def test_the_text_of_a_tool_is_its_document(spec: ToolSpec) -> None:
+    saw = Tool(ToolId(KEY, "saw"), spec)
+    assert msgspec.json.decode(tool_text(saw, WireName("saw"))) == tool_document(saw, WireName("saw"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        ({"default": float("nan")}, {"default": None}),
+        ({"default": -float("inf")}, {"default": None}),
+        ({"description": "NaN and Infinity"}, {"description": "NaN and Infinity"}),
+        ({"description": "half \ud800"}, {"description": "half \ufffd"}),
+        ({"description": "힣"}, {"description": "힣"}),
+        ({"wide": [[]] * 200}, {"wide": [[]] * 200}),
+    ],
+    ids=["nan", "infinity", "the words", "half a character", "a character that looks like half", "wide"],
+)
+def test_a_schema_is_sent_as_it_came_unless_no_client_could_read_it(schema: JsonObject, sent: JsonObject) -> None:
+    text = tool_text(tool("saw", input_schema=schema), WireName("saw"))
+    assert msgspec.json.decode(text) == {"name": "saw", "inputSchema": sent}
+
+
+def test_a_page_is_kept_once_for_both_eras() -> None:
+    shown = Direct(board_of(tool("saw"))).shown(View())
+    lists = Lists(b',"ttlMs":0')
+    old, new = (lists.page(shown, None, modern=modern) for modern in (False, True))
+    assert old is not None
+    assert new is not None
+    assert old.text is new.text
+    assert old.text + old.rest == (
+        b'{"jsonrpc":"2.0","result":{"tools":[{"name":"saw","inputSchema":{"type":"object"}}]},"id":'
+    )
+    assert new.rest == b'],"ttlMs":0},"id":'
 
 
 def test_one_tool_that_cannot_be_sent_whole_does_not_spoil_the_list() -> None:

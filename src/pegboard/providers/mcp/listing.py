@@ -40,7 +40,8 @@ async def listed(connection: Connection, source: Source) -> Listed:
     cursor: str | None = None
     while True:
         page = await connection.list_page(cursor)
-        tools, cursor = page.get("tools"), _cursor(page.get("nextCursor"))
+        # Taken out of it, because the SDK's loops hold on to an answer until the next one comes.
+        tools, cursor = page.pop("tools", None), _cursor(page.get("nextCursor"))
         if not isinstance(tools, list):
             raise Trouble("answered tools/list with something that is no list of tools")
         items += tools
@@ -67,11 +68,12 @@ def read(items: Sequence[Json], source: Source, cut: Sequence[Flaw] = (), *, mod
         tool = _tool(item, number, source)
         if isinstance(tool, Tool) and tool.id.name in tools:
             tool = Flaw(tool.id.name, "is listed more than once: the first one stays")
-        if isinstance(tool, Tool) and modern:
+        if isinstance(tool, Tool) and isinstance(item, dict) and modern:
             # The protocol asks clients to drop a tool whose header wishes cannot be met.
-            if (why := find_invalid_x_mcp_header(tool.spec.input_schema)) is not None:
+            schema = item.get("inputSchema")
+            if (why := find_invalid_x_mcp_header(schema)) is not None:
                 tool = Flaw(tool.id.name, f"wants arguments in HTTP headers in a way the protocol forbids: {why}")
-            elif wanted := x_mcp_header_map(tool.spec.input_schema):
+            elif wanted := x_mcp_header_map(schema):
                 header_maps[tool.id.name] = wanted
         if isinstance(tool, Tool):
             tools[tool.id.name] = tool
@@ -92,6 +94,7 @@ def _tool(item: Json, number: int, source: Source) -> Tool | Flaw:
     if (why := _bad_name(name)) is not None:
         return Flaw(_shown(name, number), why)
     assert isinstance(name, str)
+    name = _copied(name)
     if (why := next(_bad_members(item), None)) is not None:
         return Flaw(name, why)
     return Tool(
@@ -117,6 +120,8 @@ def _bad_name(name: Json) -> str | None:
         return "has an empty name"
     if len(name) > LONGEST_NAME:
         return f"has a name of {len(name):,} characters; at most {LONGEST_NAME} are possible"
+    if name.isascii() and name.isprintable():
+        return None
     # Control characters, invisible ones, halves of characters, and line separators: a refusal tells an agent the name.
     if any(unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") for letter in name):
         return "has a control or invisible character in its name"
@@ -149,7 +154,12 @@ def _shown(name: Json, number: int) -> str:
 
 def _text(item: dict[str, Json], key: str) -> str | None:
     value = item.get(key)
-    return value if isinstance(value, str) else None
+    return _copied(value) if isinstance(value, str) else None
+
+
+def _copied(text: str) -> str:
+    """Kept texts of their own: one that stays among thousands of objects that go keeps all their room taken."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
 
 
 def _object(item: dict[str, Json], key: str) -> dict[str, Json] | None:

@@ -13,13 +13,14 @@ from typing import Final
 
 import msgspec
 
+from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution
 from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 
-from .wire import DEEPEST, is_deeper, is_sendable, sound_object
+from .wire import DEEPEST, is_deeper, is_sendable, is_sound_text, sound_object
 
 PAGE: Final = 5_000
 """Many clients never ask for a second page, and some list again for each call of a tool they did not see."""
@@ -29,6 +30,7 @@ REMEMBERED_TOOLS: Final = 50_000
 _CURSOR: Final = "after:"
 
 log = logging.getLogger(__name__)
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class BadCursor:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Document:
     tool: Tool
     title: str | None
@@ -116,12 +118,12 @@ class Direct:
         tools = tuple(msgspec.json.decode(fragment) for fragment in shown.fragments[start : start + PAGE])
         return Page(tools, shown.following(start))
 
-    def input_schema(self, view: View, name: str) -> JsonSchema | None:
+    def input_schema(self, view: View, name: str) -> JsonObject | None:
         """Of an open tool only: the schema of a locked one is withheld."""
         resolution = self._board.resolution(view)
         id = resolution.by_name.get(WireName(name))
         verdict = None if id is None else resolution.verdicts[id]
-        return verdict.tool.spec.input_schema if isinstance(verdict, Open) else None
+        return dict(verdict.tool.spec.input_schema) if isinstance(verdict, Open) else None
 
     def _work_out(self, resolution: Resolution) -> Shown:
         fragments: list[bytes] = []
@@ -144,7 +146,7 @@ class Direct:
         said = look.name_override, look.description_override
         if known is not None and known.tool is tool and (known.title, known.description) == said:
             return known
-        fragment = msgspec.json.encode(tool_document(tool, name, *said))
+        fragment = tool_text(tool, name, *said)
         # A server that came back with the same tools has changed nothing that a client sees.
         number = known.number if known is not None and known.fragment == fragment else next(self._numbers)
         fresh = self._documents[key] = _Document(tool, *said, fragment, number)
@@ -154,8 +156,38 @@ class Direct:
         return fresh
 
 
-def tool_document(tool: Tool, name: WireName, title: str | None = None, description: str | None = None) -> JsonObject:
+def tool_text(tool: Tool, name: WireName, title: str | None = None, description: str | None = None) -> bytes:
     """A tool as the protocol writes it; the title and description that people gave it stand before its own."""
+    members: dict[str, str | msgspec.Raw] = {"name": name}
+    for key, value in _members(tool, title, description).items():
+        if isinstance(value, Folded) and is_sound_text(value.text):
+            members[key] = msgspec.Raw(value.text)
+        elif isinstance(value, str):
+            members[key] = value
+        else:
+            return _encoded(tool_document(tool, name, title, description))
+    try:
+        return _encoded(members)
+    except UnicodeEncodeError:  # half a character in a title or a description
+        return _encoded(tool_document(tool, name, title, description))
+
+
+def _encoded(members: Mapping[str, object]) -> bytes:
+    """To its length: what the encoder gives back by itself takes up to twice the room."""
+    text = bytearray()
+    _ENCODER.encode_into(members, text)
+    return bytes(text)
+
+
+def tool_document(tool: Tool, name: WireName, title: str | None = None, description: str | None = None) -> JsonObject:
+    """The same as an object, without what no client could read."""
+    body: JsonObject = {"name": name}
+    for key, value in _members(tool, title, description).items():
+        body[key] = dict(value) if isinstance(value, Mapping) else value
+    return body if is_sendable(body) else _mended(tool, body)
+
+
+def _members(tool: Tool, title: str | None, description: str | None) -> dict[str, Json | JsonSchema]:
     spec = tool.spec
     told: dict[str, Json | JsonSchema] = {
         "title": spec.title if title is None else title,
@@ -164,11 +196,8 @@ def tool_document(tool: Tool, name: WireName, title: str | None = None, descript
         "outputSchema": spec.output_schema,
         "annotations": spec.annotations,
     }
-    members: dict[str, Json | JsonSchema] = {key: value for key, value in told.items() if value not in (None, "")}
-    members |= {key: tool.extra[key] for key in PASSED_ON if key in tool.extra}
-    body: JsonObject = {"name": name}
-    body |= {key: dict(value) if isinstance(value, Mapping) else value for key, value in members.items()}
-    return body if is_sendable(body) else _mended(tool, body)
+    members = {key: value for key, value in told.items() if value is not None and value != ""}
+    return members | {key: tool.extra[key] for key in PASSED_ON if key in tool.extra}
 
 
 def _mended(tool: Tool, body: JsonObject) -> JsonObject:

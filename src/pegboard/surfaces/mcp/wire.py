@@ -16,6 +16,7 @@ DEEPEST: Final = 150
 
 _MAYBE_INFINITE: Final = re.compile(rb"[0-9]{309}|[eE]\+?[0-9]{3}")
 _MAYBE_UNSOUND: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|NaN|Infinity|[0-9]{309}|[eE]\+?[0-9]{3}")
+_MAYBE_NOT_JSON: Final = re.compile(rb"\xed[\xa0-\xbf]|NaN|Infinity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ def is_sendable(value: JsonObject) -> bool:
     except (ValueError, RecursionError):
         return False
     return text.count("{") + text.count("[") <= DEEPEST or not is_deeper(value, DEEPEST)
+
+
+def is_sound_text(text: bytes) -> bool:
+    """Whether this text, which Python wrote, can be sent as it is. A cheap look: what it doubts may be sound."""
+    return text.count(b"{") + text.count(b"[") < DEEPEST and _MAYBE_NOT_JSON.search(text) is None
 
 
 def sound_object(value: JsonObject) -> JsonObject:

@@ -21,7 +21,7 @@ from .calls import Asked, Calls, Ready
 from .envelope import Envelope, is_large
 from .express import Head, Outlet
 from .flight import Flight, Phase, Ticket
-from .lists import Lists
+from .lists import Lists, Page
 from .messages import (
     NOTHING,
     UNREADABLE,
@@ -252,7 +252,7 @@ class Road:
         if not reply.at_once(text, status):
             await reply.finish(text, status)
 
-    def _page(self, message: Message, asked: Asked) -> bytes | None:
+    def _page(self, message: Message, asked: Asked) -> Page | None:
         try:
             params = read_list(message.params)
         except UNREADABLE:
@@ -268,9 +268,9 @@ class Road:
             self._mcp.listed(asked.session.id, profile.view, shown.mark)
         return page
 
-    async def _write(self, page: bytes, id: bytes, ticket: Ticket) -> None:
+    async def _write(self, page: Page, id: bytes, ticket: Ticket) -> None:
         ticket.enter(Phase.WRITING)
-        await ticket.reply.finish_in_parts(page, b"%b}" % id)
+        await ticket.reply.finish_in_parts(page.text, b"%b%b}" % (page.rest, id))
 
 
 async def _body(receive: "Receive") -> bytes | None:
