@@ -21,7 +21,8 @@ from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .leaving import Leaving
 from .plain import plain_answer
-from .raw.road import Road, Way
+from .raw.metas import is_too_large
+from .raw.road import META_TOO_LARGE, Road, Way
 from .raw.sessions import Sessions
 from .server import McpServer
 from .standing import standing_stream
@@ -125,6 +126,8 @@ class McpHttp:
             return None
         if isinstance(body, Refused):
             return await _refuse(send, body)
+        if is_too_large(body):
+            return await _refuse(send, META_TOO_LARGE)
         own = self._entrance.own_headers(headers)
         if method == "POST" and self._gateway.roster.meet(own):
             await self._gateway.settled(self._door.settle)

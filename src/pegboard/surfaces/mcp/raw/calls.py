@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from secrets import token_hex
-from typing import Final
+from typing import Final, TypeAlias
 
 from mcp.shared.inbound import decode_header_value, validate_mcp_param_headers, x_mcp_header_map
 from mcp_types import LOG_LEVEL_META_KEY
@@ -27,6 +27,16 @@ from .sessions import Session
 
 NAME: Final = b"mcp-name"
 NOBODY: Final[Mapping[str, Json]] = {}
+
+
+Decoded: TypeAlias = tuple[dict[str, Json], bytes]
+"""Arguments, and the same as they are sent on: what was judged is what is sent."""
+
+
+def decode(raw: bytes) -> Decoded:
+    """Raises what is in `UNREADABLE`."""
+    arguments: dict[str, Json] = {} if raw == b"null" else read_object(raw)
+    return arguments, encode(arguments)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,13 +64,17 @@ class Calls:
         self._own = token_hex(8)
         self._numbers = count(1)
 
-    def read(self, asked: Asked, told: CallParams, beside: Mapping[str, bytes] = NOTHING_BESIDE) -> Ready | None:
-        """The call that was asked for; `None` when it is not plainly one."""
+    def read(
+        self,
+        asked: Asked,
+        told: CallParams,
+        beside: Mapping[str, bytes] = NOTHING_BESIDE,
+        decoded: "Decoded | None" = None,
+    ) -> Ready | None:
+        """The call that was asked for; `None` when it is not plainly one. Raises `MetaTooLargeError`."""
         try:
             meta = self._metas.of(told.meta)
-            raw = bytes(told.arguments)
-            arguments: dict[str, Json] = {} if raw == b"null" else read_object(raw)
-            text = encode(arguments)
+            arguments, text = decode(bytes(told.arguments)) if decoded is None else decoded
         except UNREADABLE:
             return None
         if meta is None or (asked.profile.modern and not self._fits(asked, told.name, meta, arguments)):

@@ -5,10 +5,12 @@ from typing import Final
 
 from pegboard.surfaces.mcp.exchange import client_text
 
-from .messages import EMPTY, NOTHING, UNREADABLE, Meta, read_meta, sound
+from .messages import EMPTY, NOTHING, UNREADABLE, Meta, read_list, read_message, read_meta, sound
 
 MOST: Final = 1024
 LONGEST: Final = 2048
+LARGEST: Final = 262_144
+"""Bytes. It is about the request, and is read on the event loop; what is large belongs into the arguments."""
 NO_META: Final = Meta()
 
 
@@ -23,12 +25,16 @@ class Known:
 NONE: Final = Known(NO_META, b"")
 
 
+class MetaTooLargeError(Exception):
+    """No request is served that says more about itself."""
+
+
 class Metas:
     def __init__(self) -> None:
         self._known: dict[bytes, Known] = {}
 
     def of(self, raw: bytes) -> Known | None:
-        """`None` for what the long road must look at."""
+        """`None` for what the long road must look at. Raises `MetaTooLargeError`."""
         if raw is NOTHING or not raw:
             return NONE
         text = bytes(raw)
@@ -36,6 +42,8 @@ class Metas:
         return self._read(text) if known is None else known
 
     def _read(self, text: bytes) -> Known | None:
+        if len(text) > LARGEST:
+            raise MetaTooLargeError
         try:
             meta = read_meta(text)
             told = meta.client or {}
@@ -48,3 +56,13 @@ class Metas:
                 del self._known[next(iter(self._known))]
             self._known[text] = known
         return known
+
+
+def is_too_large(body: bytes) -> bool:
+    """Whether a request says more about itself than is served, on whichever road."""
+    if len(body) <= LARGEST:
+        return False
+    try:
+        return len(bytes(read_list(read_message(body).params).meta)) > LARGEST
+    except UNREADABLE:
+        return False

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
@@ -17,8 +17,8 @@ from pegboard.surfaces.mcp.door import Door, Refused
 from pegboard.surfaces.mcp.entrance import AUTHORIZATION
 from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
-from .calls import Asked, Calls, Ready
-from .envelope import Envelope, is_large
+from .calls import Asked, Calls, Ready, decode
+from .envelope import BESIDE, Envelope, is_large
 from .express import Head, Outlet
 from .flight import Flight, Phase, Ticket
 from .lists import Lists, Page
@@ -35,7 +35,7 @@ from .messages import (
     read_request,
     read_text,
 )
-from .metas import Metas
+from .metas import LARGEST, Metas, MetaTooLargeError
 from .profile import Profile, Profiles, ReadView
 from .reply import Reply
 from .sessions import Session, Sessions
@@ -52,6 +52,11 @@ CALL: Final = b"tools/call"
 PATH: Final = b"/mcp"
 WHOLE: Final = "pegboard.whole"
 """See the listening: what sends a whole answer in one go."""
+META_TOO_LARGE: Final = Refused(
+    400,
+    f"The _meta of the request is larger than {LARGEST} bytes. Send less there: what is large belongs into arguments.",
+    INVALID_PARAMS,
+)
 
 
 class Way(Enum):
@@ -176,6 +181,8 @@ class Road:
             if body is None:
                 return Way.SERVED
             return await self._taken(body, Asked(profile, session, self._own(headers)), ticket)
+        except MetaTooLargeError:
+            return META_TOO_LARGE
         except asyncio.CancelledError:
             ticket.reply.drop()
             if not ticket.caught():
@@ -201,7 +208,13 @@ class Road:
                 told, beside = call_params(message.params)
             except UNREADABLE:
                 return body
-            ready = self._calls.read(asked, told, beside)
+            decoded = None
+            if len(told.arguments) > BESIDE:
+                try:
+                    decoded = await to_thread.run_sync(decode, bytes(told.arguments), abandon_on_cancel=True)
+                except UNREADABLE:
+                    return body
+            ready = self._calls.read(asked, told, beside, decoded)
             if ready is not None:
                 await self._call(ready, id, asked, ticket)
                 return Way.SERVED

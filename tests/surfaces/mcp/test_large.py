@@ -1,0 +1,87 @@
+"""Large requests: read beside the event loop, so that other clients go on, or refused."""
+
+import json
+import threading
+
+import anyio
+import anyio.from_thread
+import httpx2
+import pytest
+from mcp_types import INVALID_PARAMS
+from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
+from tests.surfaces.mcp.raw import ask, error_of, handshake, modern, modern_headers
+from tests.surfaces.mcp.workshop import open_workshop
+
+from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.raw import road
+from pegboard.surfaces.mcp.raw.calls import Decoded, decode
+from pegboard.surfaces.mcp.raw.metas import LARGEST
+
+pytestmark = pytest.mark.anyio
+
+MANY = {"text": "x", "more": {f"key-{number}": number for number in range(100_000)}}
+
+
+async def call(http: httpx2.AsyncClient, url: str, mode: str, meta: dict[str, object] | None = None) -> httpx2.Response:
+    if mode != LEGACY:
+        message = modern("tools/call", meta=meta, name="odd", arguments=MANY)
+        return await http.post(url, json=message, headers=modern_headers(message))
+    params = {"name": "odd", "arguments": MANY, **({} if meta is None else {"_meta": meta})}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    return await http.post(url, json=message, headers=await handshake(http, url))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.behaviour("speed.large_messages_off_the_loop")
+async def test_while_large_arguments_are_read_other_calls_are_answered(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, read = anyio.Event(), threading.Event()
+
+    def slowly(raw: bytes) -> Decoded:
+        anyio.from_thread.run_sync(reading.set)
+        assert read.wait(DEADLINE)
+        return decode(raw)
+
+    monkeypatch.setattr(road, "decode", slowly)
+    found: list[httpx2.Response] = []
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+            anyio.create_task_group() as tasks,
+        ):
+
+            async def call_large() -> None:
+                found.append(await call(http, url, mode))
+
+            tasks.start_soon(call_large)
+            await reading.wait()
+            answer = await ask(http, url, "tools/call", name="get_file", arguments={})
+            assert answer.status_code == 200
+            assert not found
+            read.set()
+        assert found[0].status_code == 200
+        assert workshop.audit.records[-1].call.arguments == MANY
+        assert json.loads(workshop.audit.records[-1].call.raw or b"") == MANY
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("short", [True, False])
+async def test_a_request_that_says_too_much_about_itself_is_refused_by_either_road(mode: str, short: bool) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop, app=McpHttp(workshop.gateway, short=short)) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+            answer = await call(http, url, mode, {"example.org/a": "x" * LARGEST})
+            assert error_of(answer) == (
+                400,
+                INVALID_PARAMS,
+                "The _meta of the request is larger than 262144 bytes. Send less there: what is large belongs into "
+                "arguments.",
+            )
+            assert workshop.audit.records == []
+            assert (await call(http, url, mode, {"example.org/a": "x" * (LARGEST // 2)})).status_code == 200
