@@ -96,14 +96,12 @@ def scanned(all_of_them: Sequence[Sample]) -> list[Scanned]:
     """A poisoned sample has the others that it names; honest ones have each other."""
     honest = [Tool(ToolId(_source(each), each.spec.name), each.spec) for each in all_of_them if each.kind is None]
     strangers = strangers_of_each(honest)
-    nobody = Strangers(frozenset())
-    return [
-        Scanned(
-            each,
-            scan(each.spec, Strangers(frozenset(each.others)) if each.others else strangers.get(_source(each), nobody)),
-        )
-        for each in all_of_them
-    ]
+
+    def others(sample: Sample) -> Strangers:
+        named = Strangers.of(map(ToolSpec, sample.others))
+        return named if sample.others else strangers.get(_source(sample), named)
+
+    return [Scanned(each, scan(each.spec, others(each))) for each in all_of_them]
 
 
 def _source(sample: Sample) -> ToolsetKey:

@@ -44,7 +44,7 @@ def _has_answered(listing: Listing) -> bool:
 
 def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:
     """What to record then. A tool that looks poisoned is left out, so that a person must approve it; `others` are the
-    tools of the board, whose names it may be trying to shadow. Scanning takes about half a millisecond a tool."""
+    tools of the board, whose names it may be trying to shadow. Scanning takes about a third of a millisecond a tool."""
     key = listing.source
     if not isinstance(key, ServerKey) or not awaits_first_sight(listing, policy):
         return None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -147,6 +148,10 @@ _MOST_MENTIONS: Final = 64
 _NEAR: Final = 160
 
 
+def names_private_file(text: str) -> bool:
+    return _PRIVATE.search(text.casefold()) is not None
+
+
 def private_files(text: str) -> Iterator[Mark]:
     """Of a text as it is shown."""
     lower = text.casefold()
@@ -169,6 +174,7 @@ _SECRET_NAME: Final = re.compile(
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+@lru_cache(maxsize=1 << 14)
 def secret_name(name: str) -> bool:
     """Whether a parameter is called like something that nobody should hand to a tool unasked."""
     return _SECRET_NAME.search(_CAMEL.sub("_", name[:256]).casefold().replace("-", "_")) is not None

@@ -122,14 +122,14 @@ class _Payload:
 
 
 def _payloads(text: str, words: frozenset[str]) -> Iterator[_Payload]:
-    if max(map(len, text.split()), default=0) >= SHORTEST_PAYLOAD:
-        yield from _runs(text, _DEPTH)
-        if "%" in text:
-            yield from (
-                _Payload(unquote(word[:_LONGEST_PAYLOAD]), True) for word in text.split() if word.count("%") >= 3
-            )
-        for found in _ESCAPED.finditer(text):
-            yield _Payload(_ONE_ESCAPED.sub(_character, found.group()[:_LONGEST_PAYLOAD]))
+    for word in text.split():
+        if len(word) >= SHORTEST_PAYLOAD:
+            yield from _runs(word, _DEPTH)
+            if word.count("%") >= 3:
+                yield _Payload(unquote(word[:_LONGEST_PAYLOAD]), True)
+            if "\\" in word or "&#" in word:
+                for found in _ESCAPED.finditer(word):
+                    yield _Payload(_ONE_ESCAPED.sub(_character, found.group()[:_LONGEST_PAYLOAD]))
     if not words.isdisjoint(_ROTATED_WORDS) and len(words & _ROTATED_WORDS) >= _LEAST_TURNED:
         yield _Payload(text[:_LONGEST_PAYLOAD].translate(_ROTATED))
     if not words.isdisjoint(_REVERSED_WORDS) and len(words & _REVERSED_WORDS) >= _LEAST_TURNED:

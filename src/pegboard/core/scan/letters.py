@@ -22,10 +22,15 @@ _STYLED: Final = re.compile(
     "[\U0001d400-\U0001d7ff\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f189]{3,}"
     "|[ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ]{3,}"
 )
+_ONE_STYLED: Final = re.compile("[ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ]")
 _LATIN: Final = re.compile("[A-Za-z]")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _DELIBERATE: Final = 3
+
+
+def has_styled_letters(text: str) -> bool:
+    return _STYLED.search(text) is not None or _ONE_STYLED.search(text) is not None
 
 
 def lookalikes(text: str, *, is_name: bool) -> Iterator[Mark]:

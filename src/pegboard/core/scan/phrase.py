@@ -25,24 +25,28 @@ class Phrase:
     gaps: tuple[int, ...]
     unless: frozenset[str]
     """Words that turn it into its opposite when one stands shortly before it."""
-    firsts: tuple[frozenset[str], ...]
-    """The first words of each step, to see quickly that it cannot be there."""
+    tellers: tuple[frozenset[str], ...]
+    """Of each step the words without which it is not there, to see quickly that the phrase is not."""
 
     def found(self, words: Words) -> tuple[int, int] | None:
         """From which word to which it goes, where it stands first."""
-        for first in self.firsts:
-            if first.isdisjoint(words.known):
-                return None
+        for start, end in self.reached(words):
+            if self.unless.isdisjoint(words.all[max(0, start - _GUARDED) : start]):
+                return start, end
+        return None
+
+    def reached(self, words: Words) -> list[tuple[int, int]]:
+        """Wherever it ends, also where it is turned into its opposite."""
+        for tellers in self.tellers:
+            if tellers.isdisjoint(words.known):
+                return []
         reached: list[tuple[int, int]] = []
         for number, choice in enumerate(self.steps):
             spans = _spans(choice, words)
             reached = spans if number == 0 else _following(reached, spans, self.gaps[number - 1])
             if not reached:
-                return None
-        for start, end in reached:
-            if self.unless.isdisjoint(words.all[max(0, start - _GUARDED) : start]):
-                return start, end
-        return None
+                return []
+        return reached
 
 
 def _spans(choice: Choice, words: Words) -> list[tuple[int, int]]:
@@ -84,6 +88,12 @@ class Phrases:
                 self._by_word.setdefault(word, []).append(phrase)
         self.vocabulary: Final = frozenset(vocabulary)
 
+    def may_be_in(self, words: Words) -> bool:
+        """Whether any is there, or would be but for what stands before it."""
+        return any(
+            phrase.reached(words) for word in self._by_word.keys() & words.known for phrase in self._by_word[word]
+        )
+
     def found(self, words: Words) -> list[tuple[Phrase, str]]:
         """Those that the words hold, each with what stands there."""
         told: dict[str, tuple[Phrase, str]] = {}
@@ -104,7 +114,7 @@ _COMMON: Final = words_of(
 
 def _telling(phrase: Phrase) -> frozenset[str]:
     """The words to look a phrase up by: those of the last step without such as every text has."""
-    return next((first for first in reversed(phrase.firsts) if first.isdisjoint(_COMMON)), phrase.firsts[-1])
+    return next((words for words in reversed(phrase.tellers) if words.isdisjoint(_COMMON)), phrase.tellers[-1])
 
 
 def phrases(hard: bool, kind: Kind, what: str, *written: str, unless: str = "") -> Iterable[Phrase]:
@@ -120,8 +130,13 @@ def phrases(hard: bool, kind: Kind, what: str, *written: str, unless: str = "") 
             else:
                 step.append(piece)
         steps.append(_choice(step))
-        firsts = tuple(frozenset(item[0] for item in choice) for choice in steps)
-        yield Phrase(hard, kind, what, tuple(steps), tuple(gaps), frozenset(unless.split("|")), firsts)
+        tellers = tuple(frozenset(map(_teller, choice)) for choice in steps)
+        yield Phrase(hard, kind, what, tuple(steps), tuple(gaps), frozenset(unless.split("|")), tellers)
+
+
+def _teller(item: tuple[str, ...]) -> str:
+    """The longest word of some in a row, which is mostly the rarest."""
+    return max(reversed(item), key=len)
 
 
 def _choice(step: list[str]) -> Choice:

@@ -54,6 +54,32 @@ def texts(spec: ToolSpec) -> Iterator[tuple[Place, str]]:
             yield from _strings(Place(None, root), value)
 
 
+def strings(spec: ToolSpec) -> tuple[list[str], list[str]]:
+    """The same texts in no order and without their places, and the names of the parameters among them."""
+    found = [spec.name, spec.title or "", spec.description]
+    parameters: list[str] = []
+    waiting: list[tuple[str | None, Json | Mapping[str, Json]]] = [
+        (None, value) for value in (spec.input_schema, spec.output_schema, spec.annotations) if value is not None
+    ]
+    while waiting:
+        above, item = waiting.pop()
+        if isinstance(item, Mapping):
+            if above == "properties":
+                parameters += [key for key in item if key not in _KEYWORDS]
+            for key, below in item.items():
+                if key not in _KEYWORDS:
+                    found.append(key)
+                if isinstance(below, str):
+                    if not (key == "type" and below in _TYPES):
+                        found.append(below)
+                elif isinstance(below, list | Mapping):
+                    waiting.append((key, below))
+        elif isinstance(item, list):
+            found += [element for element in item if isinstance(element, str)]
+            waiting += [(None, element) for element in item if isinstance(element, list | Mapping)]
+    return found, parameters
+
+
 def _strings(root: Place, value: Mapping[str, Json]) -> Iterator[tuple[Place, str]]:
     """Every key and every text, by a stack of its own: a schema may be deeper than the interpreter recurses."""
     waiting: list[tuple[Place, Json | Mapping[str, Json]]] = [(root, value)]

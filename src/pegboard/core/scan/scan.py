@@ -8,6 +8,7 @@ from pegboard.core.tool import ToolSpec
 from .asking import secret_name
 from .claims import claims
 from .finding import Finding, Kind, Mark, Severity
+from .glance import is_ordinary
 from .places import Place, texts
 from .strangers import Strangers
 from .wording import wording
@@ -36,10 +37,12 @@ def scan(spec: ToolSpec, others: Strangers | Iterable[ToolSpec] = ()) -> tuple[F
 
 
 def _marks(spec: ToolSpec, strangers: Strangers) -> Iterator[tuple[Place, Mark]]:
+    name = Place(None, "name")
+    yield from ((name, mark) for mark in strangers.taken(spec.name))
+    if is_ordinary(spec, strangers):
+        return
     for place, text in texts(spec):
-        if place.above is None and place.key == "name":
-            yield from ((place, mark) for mark in strangers.taken(text))
-        else:
+        if place != name:
             yield from ((place, mark) for mark in strangers.mentioned(text))
         yield from ((place, mark) for mark in wording(text, is_name=place.is_name))
         if place.is_parameter and secret_name(text):

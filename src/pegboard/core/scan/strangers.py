@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -50,32 +50,55 @@ _PRAISE: Final = words_of(
 
 
 @dataclass(frozen=True)
-class Strangers:
-    """The names of other servers' tools, and what a reader might take for one."""
+class Names:
+    """The names of all tools there are, by how many servers have them. One for all servers of a board."""
 
-    names: frozenset[str]
+    servers: Mapping[str, int]
+
+    @cached_property
+    def alike(self) -> Mapping[str, Sequence[str]]:
+        """By what a reader might take them for."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.servers):
+            for key in _keys(name):
+                found.setdefault(key, []).append(name)
+        return found
+
+    @cached_property
+    def token(self) -> re.Pattern[str]:
+        """Nearly all names are of letters, digits, lines and underscores, which are found in less time."""
+        return _PLAIN_TOKEN if all(_PLAIN_TOKEN.fullmatch(name) for name in self.servers) else _TOKEN
+
+    def named(self, text: str) -> frozenset[str]:
+        """Those that may stand in a text that has anything in it that joins the parts of a name."""
+        if "_" not in text and "-" not in text and self.token is _PLAIN_TOKEN and not _CAMEL.search(text):
+            return frozenset()
+        return frozenset(self.servers.keys() & {token.strip("./:-") for token in self.token.findall(text)})
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """The tools of other servers, as one server's tools may speak of them."""
+
+    names: Names
     own: frozenset[str] = frozenset()
     """Names of the server itself: what its texts say of those, they say of its own tools."""
-    index: Mapping[str, Sequence[str]] | None = field(default=None, compare=False, repr=False)
-    """Names by what they may be taken for; of more servers than these, where it is shared."""
 
     @staticmethod
     def of(others: Iterable[ToolSpec], own: Iterable[str] = ()) -> "Strangers":
-        return Strangers(frozenset(spec.name for spec in others), frozenset(own))
+        mine = frozenset(own)
+        return Strangers(Names(Counter([*{spec.name for spec in others}, *mine])), mine)
 
-    @cached_property
-    def _index(self) -> Mapping[str, Sequence[str]]:
-        return _indexed(self.names) if self.index is None else self.index
+    def _has(self, name: str) -> bool:
+        return self.names.servers.get(name, 0) > (name in self.own)
 
     def _alike(self, key: str) -> str | None:
-        return next((name for name in self._index.get(key, ()) if name in self.names), None)
+        return next((name for name in self.names.alike.get(key, ()) if self._has(name)), None)
 
     def taken(self, name: str) -> Iterator[Mark]:
         """A plain word such as `search` is everybody's. Another case or separator is a habit; letters of another
         alphabet are a disguise."""
-        if not self.names:
-            return
-        if name in self.names and _SEVERAL_PARTS.search(name):
+        if self._has(name) and _SEVERAL_PARTS.search(name):
             yield Mark(False, Kind.SHADOWING, "is also the name of another server's tool")
         elif (other := self._alike(lookalike(name))) is not None and other != name:
             what = f"looks like {excerpt(other)}, a tool of another server"
@@ -91,31 +114,18 @@ class Strangers:
                 return other
         return None
 
-    @cached_property
-    def _token(self) -> re.Pattern[str]:
-        """Nearly all names are of letters, digits, lines and underscores, which are found in less time."""
-        return _PLAIN_TOKEN if all(_PLAIN_TOKEN.fullmatch(name) for name in self.names) else _TOKEN
-
-    def _may_name(self, text: str) -> bool:
-        """Whether there is anything in it that joins the parts of a name."""
-        return "_" in text or "-" in text or self._token is _TOKEN or _CAMEL.search(text) is not None
-
     def mentioned(self, text: str) -> Iterator[Mark]:
         """Of a plain word nobody knows whether it names a tool; a name of several parts is one."""
-        if not self.names:
-            return
-        if "ther" in text and (found := _EVERYONE.search(text)):
+        if len(self.names.servers) > len(self.own) and "ther" in text and (found := _EVERYONE.search(text)):
             what = "tells the model what to do with other servers' tools"
             yield Mark(False, Kind.SHADOWING, what, around(text, found.start(), found.end()))
-        if not self._may_name(text):
-            return
-        tokens = self._token.findall(text)
-        if self.names.isdisjoint(tokens if self._token is _PLAIN_TOKEN else [token.strip("./:-") for token in tokens]):
+        theirs = {name for name in self.names.named(text) - self.own if _SEVERAL_PARTS.search(name)}
+        if not theirs:
             return
         told: set[str] = set()
-        for found in _TOKEN.finditer(text):
+        for found in self.names.token.finditer(text):
             name = found.group().strip("./:-")
-            if name not in self.names or name in self.own or name in told or not _SEVERAL_PARTS.search(name):
+            if name not in theirs or name in told:
                 continue
             told.add(name)
             against = _AGAINST.search(text, max(0, found.start() - _NEAR), found.end() + _NEAR) is not None
@@ -126,32 +136,21 @@ class Strangers:
 
 def strangers(source: Source, tools: Iterable[Tool]) -> Strangers:
     """Who `others` are to every tool of this source: the tools of all other sources."""
-    everyone = tuple(tools)
-    own = {each.spec.name for each in everyone if each.id.source == source}
-    return Strangers.of((each.spec for each in everyone if each.id.source != source), own)
+    names, own = _names(tools)
+    return Strangers(names, frozenset(own.get(source, ())))
 
 
 def strangers_of_each(tools: Iterable[Tool]) -> Mapping[Source, Strangers]:
     """The same for every source at once, which is quicker when all of a board is scanned."""
+    names, own = _names(tools)
+    return {source: Strangers(names, frozenset(mine)) for source, mine in own.items()}
+
+
+def _names(tools: Iterable[Tool]) -> tuple[Names, Mapping[Source, set[str]]]:
     own: dict[Source, set[str]] = {}
     for tool in tools:
         own.setdefault(tool.id.source, set()).add(tool.spec.name)
-    sources = Counter(name for names in own.values() for name in names)
-    index = _indexed(sources)
-    return {
-        source: Strangers(
-            frozenset(name for name, count in sources.items() if count > (name in names)), frozenset(names), index
-        )
-        for source, names in own.items()
-    }
-
-
-def _indexed(names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
-    for name in sorted(names):
-        for key in _keys(name):
-            found.setdefault(key, []).append(name)
-    return found
+    return Names(Counter(name for mine in own.values() for name in mine)), own
 
 
 @lru_cache(maxsize=1 << 16)

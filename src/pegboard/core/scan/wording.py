@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from .asking import PRIVATE_WORDS, asking, private_files
+from .asking import PRIVATE_WORDS, asking, names_private_file, private_files
 from .encoded import SHORTEST_PAYLOAD, decoding, encoded
 from .excerpt import around, excerpt
 from .finding import Kind, Mark
@@ -14,7 +14,7 @@ from .letters import lookalikes
 from .orders import orders
 from .phrase import Phrases
 from .tongues import tongues
-from .words import Words, readings, shown, split, words_of
+from .words import Words, all_readings, readings, shown, split, words_of
 
 _PHRASES: Final = Phrases((*orders(), *tongues(), *asking(), *decoding()))
 
@@ -43,6 +43,21 @@ _CACHED: Final = 80
 def wording(text: str, *, is_name: bool) -> Iterable[Mark]:
     """What is wrong with it. Short texts come again and again, in one schema as in the next."""
     return _remembered(text, is_name) if len(text) <= _CACHED else tuple(_marks(text, is_name))
+
+
+def may_be_marked(texts: str) -> bool:
+    """Whether any of the texts that were put together to this one may hold what is to be marked."""
+    known: frozenset[str] | None = None
+    for words in all_readings(texts, _PHRASES.vocabulary):
+        known = words.known if known is None else known
+        if _PHRASES.may_be_in(words):
+            return True
+    assert known is not None, "a text can be read as it stands"
+    return (
+        next(_imitated(texts, known), None) is not None
+        or (not PRIVATE_WORDS.isdisjoint(known) and names_private_file(texts))
+        or next(encoded(texts, known, _tells), None) is not None
+    )
 
 
 @lru_cache(maxsize=1 << 14)

@@ -5,7 +5,7 @@ Chinese and Japanese characters are a word each, since nothing stands between th
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -19,7 +19,7 @@ _ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{1,{_LONGEST_WORD}}}")
 _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]")
 _CAMEL_JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SIGN: Final = re.compile(r"[0-9@$!|]")
-_SIGN_WITHIN: Final = re.compile(r"[^\W_][@$!|]+[^\W_]")
+_SIGN_WITHIN: Final = re.compile(r"[a-z0-9][@$!|][a-z0-9]", re.IGNORECASE)
 _WORD_OR_SIGNS: Final = re.compile(r"[^\W_@$!|]+(?:[@$!|]+[^\W_@$!|]+)+|[^\W_]+")
 _SIGNS: Final = str.maketrans("01345789@$!|", "oieastbgasil")
 
@@ -27,6 +27,9 @@ LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕһԁԛԝвкмнтгАВЕКМНОРСТУХІЈЅοαερτυικνχΑΒΕΗΙΚΜΝΟΡΤΥΧΖᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ",
     "aeopcyxijshdqwbkmhtrABEKMHOPCTYXIJSoaeptuikvxABEHIKMNOPTYXZabcdefghijklmnoprstuvwyz",
 )
+
+
+_LOOKALIKE: Final = re.compile(f"[{''.join(map(chr, LOOKALIKES))}]")
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ def readings(text: str, vocabulary: Collection[str]) -> list[Words]:
     for, where that brings out a word that matters."""
     plain = Words(split(text))
     ways = [plain]
-    if not text.isascii():
+    if not text.isascii() and _LOOKALIKE.search(text):
         ways += _brought_out(split(text.translate(LOOKALIKES)), plain, vocabulary)
-    if _has_signs(text, plain):
+    if _has_signs(text, plain, vocabulary):
         signs = [found.casefold().translate(_SIGNS) for found in _WORD_OR_SIGNS.findall(text)]
         ways += _brought_out([word[:_LONGEST_WORD] for word in signs], plain, vocabulary)
     if len(plain.known & _LETTERS) >= _LEAST_LETTERS and (spelt := _spelt(plain.all, vocabulary)):
@@ -84,11 +87,21 @@ def readings(text: str, vocabulary: Collection[str]) -> list[Words]:
     return ways
 
 
-def _has_signs(text: str, words: Words) -> bool:
-    """Whether digits or signs stand within words, as in `1gn0re`."""
+def all_readings(text: str, vocabulary: Collection[str]) -> Iterator[Words]:
+    """Of a text that many others were put together to, none with lookalikes: every way to read any of them."""
+    plain = Words(split(text))
+    yield plain
+    if _has_signs(text, plain, vocabulary):
+        yield Words([found.casefold().translate(_SIGNS)[:_LONGEST_WORD] for found in _WORD_OR_SIGNS.findall(text)])
+    if len(plain.known & _LETTERS) >= _LEAST_LETTERS:
+        yield Words(_spelt(plain.all, vocabulary))
+
+
+def _has_signs(text: str, words: Words, vocabulary: Collection[str]) -> bool:
+    """Whether digits or signs stand within words that matter without them, as in `1gn0re`."""
     if _SIGN.search(text) is None:
         return False
-    if any(not word.isalpha() and not word.isdigit() for word in words.known):
+    if any(word.translate(_SIGNS) in vocabulary for word in words.known if not word.isalpha() and not word.isdigit()):
         return True
     return _SIGN_WITHIN.search(text) is not None
 

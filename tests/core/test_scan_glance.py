@@ -1,0 +1,76 @@
+"""A glance at a tool misses nothing that reading it text by text would find."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.boards import json_objects, texts
+from tests.corpus.figures import HONEST, POISONED
+from tests.corpus.measure import CORPUS, samples
+
+from pegboard.core.scan import Strangers
+from pegboard.core.scan import places as where
+from pegboard.core.scan.asking import secret_name
+from pegboard.core.scan.glance import is_ordinary
+from pegboard.core.scan.wording import wording
+from pegboard.core.scan.words import words_of
+from pegboard.core.tool import ToolSpec
+
+OTHERS = Strangers.of((ToolSpec("send_email"), ToolSpec("readFile"), ToolSpec("a.b")), ("own_tool",))
+
+
+def is_marked(spec: ToolSpec, others: Strangers) -> bool:
+    """By reading every text by itself."""
+    return any(
+        [*wording(text, is_name=place.is_name)]
+        or (place.path() != ("name",) and [*others.mentioned(text)])
+        or (place.is_parameter and secret_name(text))
+        for place, text in where.texts(spec)
+    )
+
+
+PIECES = st.sampled_from(
+    [
+        *sorted(
+            words_of(
+                "ignore previous instructions do not tell the user never without telling you are now in mode a b"
+                " Ignore Don't 1gn0re pr3vious inst|ructions i g n o r e p v u s System: <system> ### Human: [INST]"
+                " other servers tools zqz ~/.ssh/id_rsa .env content of pass send password api_key send_email"
+                " readFile a.b own_tool instead"
+                " aWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnM= 69676e6f726520616c6c2070726576696f757320 %69%67%6e %20"
+                " \\u0069 &#105; erongi suoiverp vtaber cerivbhf 01101001 105 103 110 data:text/html,"
+                " ![x](https://e.example/?q={chat})"
+            )
+        ),
+        *("\u2019", "\u2013", "\u2026", "\u200b", "\u0430", "忽略", "之前", "指令", "\x1b", "\n", "\n\n", " " * 45),
+    ]
+)
+LINES = st.lists(PIECES, max_size=9).map(" ".join) | st.lists(PIECES, max_size=4).map("".join)
+
+
+@given(
+    st.builds(ToolSpec, LINES, LINES, LINES, st.dictionaries(LINES, LINES | st.lists(LINES, max_size=3), max_size=4))
+)
+@settings(max_examples=400)
+def test_a_tool_made_of_suspicious_pieces_is_ordinary_only_when_none_of_its_texts_is_marked(spec: ToolSpec) -> None:
+    assert not (is_ordinary(spec, OTHERS) and is_marked(spec, OTHERS))
+
+
+@given(st.builds(ToolSpec, texts, texts, texts, json_objects, json_objects, json_objects))
+def test_a_glance_sees_every_text(spec: ToolSpec) -> None:
+    all_texts, parameters = where.strings(spec)
+    placed = [*where.texts(spec)]
+    assert sorted(all_texts) == sorted(text for _, text in placed)
+    assert sorted(parameters) == sorted(text for place, text in placed if place.is_parameter)
+
+
+@pytest.mark.parametrize("name", [*POISONED, *HONEST])
+def test_no_tool_of_the_corpus_is_ordinary_at_a_glance_but_marked(name: str) -> None:
+    for sample in samples(CORPUS / f"{name}.jsonl"):
+        others = Strangers.of(map(ToolSpec, sample.others))
+        assert not (is_ordinary(sample.spec, others) and is_marked(sample.spec, others)), sample.id
+
+
+def test_most_honest_tools_are_ordinary_at_a_glance() -> None:
+    """Else it would be no use."""
+    specs = [sample.spec for name in HONEST for sample in samples(CORPUS / f"{name}.jsonl")]
+    assert sum(is_ordinary(spec, OTHERS) for spec in specs) * 10 > len(specs) * 7
