@@ -58,7 +58,7 @@ def alone(audit: MemoryAudit) -> CallRecord:
 
 
 def untimed(record: CallRecord) -> CallRecord:
-    return replace(record, took=timedelta())
+    return record._replace(took=timedelta())
 
 
 # How a call can end

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Final, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
@@ -70,8 +70,7 @@ class Call:
         object.__setattr__(self, "__dict__", fields)
 
 
-@dataclass(frozen=True)
-class Admitted:
+class Admitted(NamedTuple):
     """A call that passed the gate. Providers take only this, and only `admit` makes it."""
 
     call: Call
@@ -147,8 +146,7 @@ class Cancelled:
 Outcome: TypeAlias = Returned | ToolFailed | NeedsInput | Demanded | ProviderFailed | Cancelled
 
 
-@dataclass(frozen=True)
-class CallRecord:
+class CallRecord(NamedTuple):
     """What the audit keeps of one call. A refused call took no time at any provider."""
 
     call: Call
@@ -164,13 +162,13 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bo
         return UnknownTool(call.name, closest(call.name, resolution.by_name))
     verdict = resolution.verdicts[id]
     match verdict:
-        case Absent():
-            return UnknownTool(call.name, closest(call.name, resolution.by_name))
-        case Locked(_, reason):
-            return ToolIsLocked(id, reason)
         case Open(tool):
             problems = validate(tool, call.arguments)
             return BadArguments(id, problems) if problems else Admitted(call, tool, confirm)
+        case Locked(_, reason):
+            return ToolIsLocked(id, reason)
+        case Absent():
+            return UnknownTool(call.name, closest(call.name, resolution.by_name))
         case _:
             assert_never(verdict)
 

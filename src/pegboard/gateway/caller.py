@@ -38,6 +38,7 @@ BESIDE: Final = 262_144
 """Bytes of arguments from which on they are checked beside the event loop."""
 
 Ended: TypeAlias = Outcome | Refusal
+_GIVEN_UP: Final = Cancelled()
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Caller:
         if not isinstance(verdict, Admitted):
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta()))
             return verdict
-        ended: Outcome = Cancelled()
+        ended: Outcome = _GIVEN_UP
         source = verdict.tool.id.source
         try:
             provider = self.roster.provider(source)

@@ -33,7 +33,7 @@ class AuditLimits:
     """How much waits in memory, and how long it may; times in seconds."""
 
     queue: int = 10_000
-    batch: int = 500
+    batch: int = 1_000
     delay: float = 0.25
     closing: float = 5.0
     prune_every: float = 60.0

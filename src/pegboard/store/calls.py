@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Final, TypeAlias, assert_never
 
@@ -36,7 +36,7 @@ Recorded: TypeAlias = tuple[int, str, str | None, str, str, str, str | None, str
 
 COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
 SAID_AT_MOST: Final = 2000
-BLOCK: Final = 100
+BLOCKS: Final = (500, 50)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -124,17 +124,23 @@ def insertion(dialect: Dialect) -> str:
 
 
 async def inserted(connection: AsyncConnection, rows: Sequence[Recorded], one: str) -> None:
-    """`one` is the statement for one row. SQLite gets a hundred at a time: between two of its statements it gives way
-    to the event loop, which has to be interrupted again for each next one."""
-    whole = len(rows) - len(rows) % BLOCK if connection.dialect.name == "sqlite" else 0
-    if whole:
-        row = f"({', '.join('?' * len(COLUMNS))})"
-        block = f"INSERT INTO {calls.name} ({', '.join(COLUMNS)}) VALUES {', '.join([row] * BLOCK)}"  # noqa: S608 - our own names
-        for start in range(0, whole, BLOCK):
-            values = tuple(chain.from_iterable(rows[start : start + BLOCK]))
-            await connection.exec_driver_sql(block, values)
-    if whole < len(rows):
-        await connection.exec_driver_sql(one, list(rows[whole:]))
+    """`one` is the statement for one row. SQLite gets many at a time: between two of its statements it gives way to the
+    event loop, which has to be interrupted again for each next one."""
+    done = 0
+    for block in BLOCKS if connection.dialect.name == "sqlite" else ():
+        statement = _insertion_of(block)
+        while done + block <= len(rows):
+            values = tuple(chain.from_iterable(rows[done : done + block]))
+            await connection.exec_driver_sql(statement, values)
+            done += block
+    if done < len(rows):
+        await connection.exec_driver_sql(one, list(rows[done:]))
+
+
+@cache
+def _insertion_of(rows: int) -> str:
+    row = f"({', '.join('?' * len(COLUMNS))})"
+    return f"INSERT INTO {calls.name} ({', '.join(COLUMNS)}) VALUES {', '.join([row] * rows)}"  # noqa: S608 - our own names
 
 
 async def is_kept(connection: AsyncConnection, row: Recorded) -> bool:

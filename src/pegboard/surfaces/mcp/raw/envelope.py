@@ -15,6 +15,7 @@ from pegboard.surfaces.mcp.wire import DEEPEST
 
 from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_fault, read_members, read_result
 
+_WITH_BODY: Final = (Returned, ToolFailed, NeedsInput)
 SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
 BESIDE: Final = 262_144
 """Bytes of a result from which on its answer is written beside the event loop."""
@@ -32,7 +33,7 @@ class Envelope:
 
     def text(self, id: bytes, name: str, ended: Ended, *, modern: bool) -> tuple[int, bytes]:
         """The HTTP status, and the message."""
-        if isinstance(ended, Returned | ToolFailed | NeedsInput):
+        if isinstance(ended, _WITH_BODY):
             if (passed := self._passed(ended.body, modern=modern)) is not None:
                 return 200, answer(id, passed)
         elif isinstance(ended, Demanded):
