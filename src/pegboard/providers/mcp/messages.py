@@ -63,6 +63,11 @@ class Lines:
         self._size = 0
         self._dropped: bytes | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no line has begun."""
+        return not self._parts and self._dropped is None
+
     def feed(self, chunk: bytes) -> Iterator[Line]:
         *ends, rest = chunk.split(b"\n")
         for end in ends:

@@ -21,7 +21,7 @@ from pegboard.core.server import Stdio
 from . import processes
 from .messages import Line, Lines, Reader
 from .pace import Turns
-from .raw.pipe import PipeCalls, Taking, closed
+from .raw.pipe import PipeCalls, Taking, Tap, closed
 from .raw.request import Requests
 from .raw.tickets import Tickets
 from .transport import Wire
@@ -91,9 +91,12 @@ async def _read(
     reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears)
     async with arriving:
         with suppress(*_GONE):
+            tap = Tap(_output(process), lines, taking)
             async for chunk in process.stdout:
+                tap.is_busy = True
                 if await _deliver(lines.feed(chunk), taking, turns, reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
+                tap.is_busy = False
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
         loss.happen(await _ending(process))
         tickets.break_off(closed)
@@ -138,6 +141,12 @@ async def _deliver(
                 await arriving.send(session_message)
     turns.catch_up()
     return 0 if answered else unasked
+
+
+def _output(process: Process) -> asyncio.StreamReader:
+    """Beneath what anyio shows of it, as its input."""
+    stream: asyncio.StreamReader = process.stdout._stream  # type: ignore[union-attr]
+    return stream
 
 
 def _pipe(process: Process) -> asyncio.StreamWriter:

@@ -10,7 +10,7 @@ from mcp_types import CONNECTION_CLOSED, JSONRPCError, JSONRPCResponse
 
 from pegboard.core.call import Admitted, Outcome
 from pegboard.ports import Peer, Progress
-from pegboard.providers.mcp.messages import LARGE, Line, id_in
+from pegboard.providers.mcp.messages import LARGE, Line, Lines, id_in
 from pegboard.providers.mcp.transport import HeaderMap
 from pegboard.providers.mcp.trouble import UNSENT
 
@@ -118,6 +118,33 @@ class Taking:
         elif isinstance(line, bytes):
             ticket.settle((None, line))
         return True
+
+
+class Tap:
+    """Takes answers off a server's output as they arrive, while nothing that came before them waits to be read.
+
+    To wake the task that reads the rest would cost more than to read an answer.
+    """
+
+    def __init__(self, output: asyncio.StreamReader, lines: Lines, taking: Taking) -> None:
+        self._output = output
+        self._lines = lines
+        self._taking = taking
+        self._feed = output.feed_data
+        self.is_busy = False
+        """Whether the reader is at what it took last."""
+        output.feed_data = self.feed  # type: ignore[assignment, method-assign]  # asyncio has no other place to look before it
+
+    def feed(self, data: bytes) -> None:
+        if self.is_busy or self._output._buffer or not self._lines.is_empty or data[-1:] != b"\n":  # type: ignore[attr-defined]
+            self._feed(data)
+            return
+        begins = 0
+        for line in data[:-1].split(b"\n"):
+            if not self._taking.answer(line):
+                self._feed(data[begins:] if begins else data)
+                return
+            begins += len(line) + 1
 
 
 _PROGRESS: Final = b'"notifications/progress"'

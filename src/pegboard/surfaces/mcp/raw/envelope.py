@@ -15,6 +15,7 @@ from pegboard.surfaces.mcp.wire import DEEPEST
 
 from .messages import NOTHING, UNREADABLE, answer, encode, error, error_text, read_fault, read_members, read_result
 
+_KIND_LAST: Final = b',"resultType":"complete"}'
 _WITH_BODY: Final = (Returned, ToolFailed, NeedsInput)
 SERVER_INFO: Final = encode(SERVER_INFO_META_KEY)
 BESIDE: Final = 262_144
@@ -86,6 +87,9 @@ def _status(code: int, *, modern: bool) -> int:
 
 
 def _without_kind(body: bytes) -> bytes:
+    # Where most servers write it, it is cut off without reading the rest.
+    if body.endswith(_KIND_LAST):
+        return body[: -len(_KIND_LAST)] + b"}"
     members = read_members(body)
     del members["resultType"]
     return encode(members)
