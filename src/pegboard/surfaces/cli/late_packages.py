@@ -1,7 +1,7 @@
 """Packages that open late: their modules can be had one by one, without all that the package's own `__init__` loads.
 
-The SDK's and SQLAlchemy's load everything they have, of which a gateway uses less than half: about fifteen megabytes that
-nobody would ever look at. Whoever asks such a package for a name of its own still gets it, by `__init__` run then.
+The SDK's and SQLAlchemy's load everything they have, of which a gateway uses less than half: some fifteen megabytes
+that nobody looks at. Whoever asks such a package for a name of its own still gets it, by `__init__` run then.
 """
 
 import sys
