@@ -16,9 +16,9 @@ from tests.e2e.served import Served, as_stdio, served
 from tests.servers import peers
 from tests.surfaces.mcp.raw import handshake, modern, modern_headers
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(400)]
 
-PATIENCE = 60
+PATIENCE = 90
 UPSTREAMS = ("stdio", "http_2025", "http_2026", "sse")
 CLIENTS = ("stdio auto", "http legacy", "http 2026-07-28")
 FIVE_MEGABYTES = "Grüße 🔨" * 416_667
