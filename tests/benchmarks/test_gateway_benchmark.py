@@ -143,7 +143,7 @@ async def test_the_upstream_refuses_a_stateless_request_whose_headers_disagree_w
 async def test_the_load_client_counts_every_call_it_makes_and_no_other(era: Era, operation: Operation) -> None:
     server = CountingServer()
     async with served(server) as endpoint, prepared(endpoint, era, operation, 3) as clients:
-        load = await put_load(clients, 0.05)
+        load = await put_load(clients, 0.5)
         assert load.calls > 0
         assert (load.errors, load.problem) == (0, "")
         assert server.answered == (load.calls if operation is Operation.CALL else 0)
@@ -153,7 +153,7 @@ async def test_the_load_client_counts_every_call_it_makes_and_no_other(era: Era,
 async def test_an_answer_meant_for_another_client_is_an_error_and_not_a_call() -> None:
     server = CountingServer(wrong_every=3)
     async with served(server) as endpoint, prepared(endpoint, Era.STATELESS, Operation.CALL, 2) as clients:
-        load = await put_load(clients, 0.05)
+        load = await put_load(clients, 0.5)
         assert (load.calls, load.errors) == (server.answered - server.answered // 3, server.answered // 3)
         assert "nobody" in load.problem
 
@@ -161,7 +161,7 @@ async def test_an_answer_meant_for_another_client_is_an_error_and_not_a_call() -
 async def test_a_session_outlives_its_connection() -> None:
     async with served(EchoServer(TOOLS)) as endpoint, prepared(endpoint, Era.SESSION, Operation.CALL, 2) as clients:
         await connect_anew(clients)
-        load = await put_load(clients, 0.05)
+        load = await put_load(clients, 0.5)
         assert (load.errors, load.problem) == (0, "")
 
 
@@ -221,7 +221,7 @@ def is_not_installed(target: Target, folder: Path) -> Unavailable:
 @pytest.mark.slow
 async def test_a_gateway_that_cannot_run_says_why_and_the_rest_goes_on(tmp_path: Path) -> None:
     broken = [Contender("broken", "Broken", ends_at_once), Contender("missing", "Missing", is_not_installed)]
-    plan = Plan(seconds=0.05, windows=1, concurrency=1)
+    plan = Plan(seconds=0.5, windows=1, concurrency=1)
     with anyio.fail_after(DEADLINE):
         async with field("http", TOOLS, [*broken, *contenders(FLOOR)], UNPINNED, tmp_path) as running:
             result = await measure(Cell(Operation.CALL, Era.STATELESS, "http", TOOLS), running, plan)
