@@ -26,7 +26,7 @@ from mcp import MCPError, StdioServerParameters
 from mcp_types import TextContent
 
 pytestmark = pytest.mark.anyio
-DEADLINE = 60
+DEADLINE = 110
 TOOLS = 7
 UNPINNED = Placement(load=None, gateway=None)
 SDK_MODES = pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
