@@ -78,10 +78,11 @@ class Connection(Strict):
 
     def _knows(self, heads: Heads, data: bytes) -> bool:
         """Whether this begins with a head that came before, so that nobody need parse it again."""
-        head, begins = heads.of(data)
-        if head is None:
+        known = heads.of(data)
+        if known is None:
             return False
-        missing = begins + head.length - len(data)
+        head, begins, length = known
+        missing = begins + length - len(data)
         if missing == 0:
             self._stop_waiting()
             self._unset_keepalive_if_required()
@@ -181,7 +182,7 @@ class Connection(Strict):
         length = headers.get(b"content-length", b"")
         if not length.isdigit() or len(length) > _DIGITS or int(length) > LARGEST_BODY:
             return False
-        self._head = Head(query, self.headers, headers, int(length))
+        self._head = Head(query, self.headers, headers)
         return True
 
     def _passes(self, head: Head, body: bytes) -> bool:

@@ -17,39 +17,59 @@ MOST_HEADS: Final = 512
 
 
 class Head:
-    """What stands before the body of a request."""
+    """What stands before the body of a request, but for how long that is."""
 
-    __slots__ = ("given", "headers", "length", "meaning", "query")
+    __slots__ = ("given", "headers", "meaning", "query")
 
-    def __init__(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], length: int) -> None:
+    def __init__(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> None:
         self.query = query
         self.given = given
         self.headers = headers
         """Those given, by name. If there are fewer of them, a name was given twice."""
-        self.length = length
         self.meaning: object = None
         """For whoever takes such requests to remember what this head means to it."""
 
 
 class Heads:
-    """Heads as they were written, with what the parser made of them: a client writes the same one again and again."""
+    """Heads as they were written, with what the parser made of them: a client writes the same one again and again, and
+    only the length differs."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Head] = {}
 
-    def of(self, data: bytes) -> tuple[Head | None, int]:
-        """The head at the beginning, if it came before, and where its body begins."""
-        begins = data.find(b"\r\n\r\n", 0, LARGEST_HEAD) + 4
-        return (None, 0) if begins < 4 else (self._known.get(data[:begins]), begins)
+    def of(self, data: bytes) -> tuple[Head, int, int] | None:
+        """The head at the beginning, if it came before, where its body begins and how long that is."""
+        parts = _parts(data)
+        if parts is None:
+            return None
+        key, begins, length = parts
+        head = self._known.get(key)
+        return None if head is None else (head, begins, length)
 
     def keep(self, data: bytes, head: Head) -> None:
-        """One that the parser has read, and that was good enough to be served."""
-        begins = len(data) - head.length
-        if not 4 <= begins <= LARGEST_HEAD or data.find(b"\r\n\r\n") != begins - 4:
-            return  # it came in pieces, or something came with it
+        """One that the parser has read, of a request that is all there is of the data and was good enough."""
+        parts = _parts(data)
+        if parts is None or parts[1] + parts[2] != len(data):
+            return
         if len(self._known) >= MOST_HEADS:
             del self._known[next(iter(self._known))]
-        self._known[data[:begins]] = head
+        self._known[parts[0]] = head
+
+
+def _parts(data: bytes) -> tuple[bytes, int, int] | None:
+    """A head without its length, where it ends, and that length. `None` for what must be parsed to be understood."""
+    begins = data.find(b"\r\n\r\n", 0, LARGEST_HEAD) + 4
+    if begins < 4:
+        return None
+    at = data.find(b"\r\ncontent-length: ", 0, begins)
+    if at < 0 and (at := data.find(b"\r\nContent-Length: ", 0, begins)) < 0:
+        return None
+    at += 18
+    end = data.find(b"\r\n", at)
+    digits = data[at:end]
+    if not digits.isdigit() or len(digits) > 8 or (length := int(digits)) > LARGEST_BODY:
+        return None
+    return data[:at] + data[end:begins], begins, length
 
 
 class Outlet(Protocol):

@@ -41,35 +41,43 @@ class Reply(NamedTuple):
     """What the server wants to see before it answers."""
 
 
-class Known(NamedTuple):
-    """What the head of a response said that came before."""
-
-    kind: bytes
-    length: int
-
-
 class KnownHeads:
-    """Heads as they were written, with what the parser made of them: but for its date, a server writes one again and
-    again. Only of plain answers, after which the connection is kept."""
+    """Heads as they were written, with the kind of body that the parser found they announce: but for the length and the
+    date a server writes the same one again and again. Only of plain answers after which the connection is kept."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[bytes, bytes] = {}
 
-    def body(self, data: bytes) -> tuple[Known, bytes] | None:
-        """The whole body of a response that is whole, if its head came before."""
-        begins = data.find(b"\r\n\r\n", 0, _LONGEST_KNOWN) + 4
-        if begins < 4:
+    def body(self, data: bytes) -> tuple[bytes, bytes] | None:
+        """Kind and body of a response that is there as a whole, if its head came before."""
+        parts = _parts(data)
+        if parts is None:
             return None
-        known = self._known.get(data[:begins])
-        return None if known is None or len(data) - begins != known.length else (known, data[begins:])
+        key, begins = parts
+        kind = self._known.get(key)
+        return None if kind is None else (kind, data[begins:])
 
-    def keep(self, data: bytes, known: Known) -> None:
+    def keep(self, data: bytes, kind: bytes) -> None:
         """One that the parser has read."""
-        begins = len(data) - known.length
-        if 4 <= begins <= _LONGEST_KNOWN and data.find(b"\r\n\r\n") == begins - 4:
+        if (parts := _parts(data)) is not None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[data[:begins]] = known
+            self._known[parts[0]] = kind
+
+
+def _parts(data: bytes) -> tuple[bytes, int] | None:
+    """A head without its length, and where it ends. `None` for what must be parsed, or is not whole."""
+    begins = data.find(b"\r\n\r\n", 0, _LONGEST_KNOWN) + 4
+    if begins < 4:
+        return None
+    at = data.find(b"\r\ncontent-length: ", 0, begins)
+    if at < 0 and (at := data.find(b"\r\nContent-Length: ", 0, begins)) < 0:
+        return None
+    at += 18
+    end = data.find(b"\r\n", at)
+    if data[at:end] != b"%d" % (len(data) - begins):
+        return None
+    return data[:at] + data[end:begins], begins
 
 
 class Listener(Protocol):
@@ -186,9 +194,8 @@ class Exchange(asyncio.Protocol):
         if self._ticket is None:
             self._transport.abort()  # bytes that nobody asked for
         elif self._is_new and (whole := self._heads.body(data)) is not None:
-            known, body = whole
             ticket, self._ticket = self._ticket, None
-            ticket.settle(Reply(200, known.kind, body))
+            ticket.settle(Reply(200, *whole))
             self._home.release(self)
         elif len(data) > SLICE or self._unread:
             self._unread.append(memoryview(data))
@@ -227,7 +234,7 @@ class Exchange(asyncio.Protocol):
         if self._complete:
             self._spoiled |= bool(self._unread)
             if is_first and self._is_plain and isinstance(data, bytes):
-                self._heads.keep(data, Known(self._kind, self._length))
+                self._heads.keep(data, self._kind)
             self._rest()
         elif self._head_size > _LONGEST_HEAD:
             self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")
