@@ -18,7 +18,7 @@ MANY: Final = 500
 """Tools more or less than before. Reading a list takes several times the memory that the list has."""
 
 
-YOUNG: Final = 10_000
+YOUNG: Final = 50_000
 """Objects after which those made last are looked through for rings. A call makes some dozens, and lets go of them."""
 
 

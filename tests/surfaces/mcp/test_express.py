@@ -218,7 +218,7 @@ class Immediately:
     path = b"/mcp"
 
     def take(self, outlet: Outlet, head: Head, body: bytes) -> "Immediately":
-        assert outlet.answer(200, [(b"content-length", b"5")], b"taken")
+        assert outlet.answer(200, b"content-length: 5\r\n", b"taken")
         return self
 
     def leave(self) -> None:

@@ -14,7 +14,7 @@ from pegboard.core.view import View
 from pegboard.ports import CannotAsk, Peer, Progress
 from pegboard.surfaces.mcp import rounds
 from pegboard.surfaces.mcp.answer import Ended
-from pegboard.surfaces.mcp.rounds import MOST_ROUNDS, answered
+from pegboard.surfaces.mcp.rounds import MOST_ROUNDS, carried
 
 pytestmark = pytest.mark.anyio
 ACCEPT: JsonObject = {"action": "accept", "content": {"colour": "größe", "none": None}}
@@ -46,7 +46,7 @@ async def test_the_answers_and_the_state_go_with_the_next_call_beside_what_the_c
     carry, client = carrier(needs("s1", a=QUESTION, b=QUESTION), needs("s2"), needs(c=QUESTION)), AskedClient(ACCEPT)
     call = asked(_meta={"x": 1}, requestState="old", inputResponses={})
     with anyio.fail_after(20):
-        assert await answered(call, View(), carry, None, client) == DONE
+        assert await carried(call, View(), carry, None, client) == DONE
     assert beside(carry.calls) == [
         {"_meta": {"x": 1}, "requestState": "old", "inputResponses": {}},
         {"_meta": {"x": 1}, "inputResponses": {"a": ACCEPT, "b": ACCEPT}, "requestState": "s1"},
@@ -62,13 +62,13 @@ async def test_the_answers_and_the_state_go_with_the_next_call_beside_what_the_c
 @pytest.mark.parametrize("ended", [DONE, Demanded(b"{}")])
 async def test_what_needs_nothing_is_carried_once(ended: Ended) -> None:
     carry = carrier(ended)
-    assert await answered(asked(), View(), carry, None, AskedClient()) == ended
+    assert await carried(asked(), View(), carry, None, AskedClient()) == ended
     assert len(carry.calls) == 1
 
 
 async def test_a_tool_that_never_stops_asking_is_given_up() -> None:
     carry = carrier(then=needs(a=QUESTION))
-    told = text_of(await answered(asked(), View(), carry, None, AskedClient(ACCEPT)))
+    told = text_of(await carried(asked(), View(), carry, None, AskedClient(ACCEPT)))
     assert told == "The call of 'ask' was given up: its tool asked back more than 10 times."
     assert len(carry.calls) == MOST_ROUNDS + 1
 
@@ -83,14 +83,14 @@ async def test_a_tool_that_only_wants_to_be_called_again_is_called_after_a_pause
 
     monkeypatch.setattr(anyio, "sleep", sleep)
     ends = [needs("s"), needs("s"), needs("s", a=QUESTION), needs("s"), *[needs("s")] * 4]
-    assert await answered(asked(), View(), carrier(*ends), None, AskedClient(ACCEPT)) == DONE
+    assert await carried(asked(), View(), carrier(*ends), None, AskedClient(ACCEPT)) == DONE
     assert pauses == [0.05, 0.1, 0.05, 0.1, 0.2, 0.25, 0.25]
 
 
 @pytest.mark.behaviour("mcp.in.asks_only_what_the_client_knows")
 async def test_of_several_questions_none_is_asked_if_one_cannot_be() -> None:
     client = AskedClient(ACCEPT, can={"elicitation": {}})
-    ended = await answered(asked(), View(), carrier(needs(a=QUESTION, b={**QUESTION, "mode": "url"})), None, client)
+    ended = await carried(asked(), View(), carrier(needs(a=QUESTION, b={**QUESTION, "mode": "url"})), None, client)
     assert text_of(ended) == (
         "The call of 'ask' cannot go on: its tool needs an answer from the user (\"Which colour?\"). "
         "The client knows elicitation, but not in the mode 'url'."
@@ -100,7 +100,7 @@ async def test_of_several_questions_none_is_asked_if_one_cannot_be() -> None:
 
 async def test_a_client_that_answers_with_an_error_ends_the_call_with_its_words() -> None:
     client = AskedClient(CannotAsk(-1, "The user said no"))
-    ended = await answered(asked(), View(), carrier(needs(a=QUESTION, b=QUESTION)), None, client)
+    ended = await carried(asked(), View(), carrier(needs(a=QUESTION, b=QUESTION)), None, client)
     assert "The client answered with an error: The user said no (-1)." in text_of(ended)
 
 
@@ -108,7 +108,7 @@ async def test_a_client_that_does_not_answer_ends_the_call_in_time(monkeypatch: 
     monkeypatch.setattr(rounds, "PATIENCE", 0.01)
     client = AskedClient()
     with anyio.fail_after(20):
-        ended = await answered(asked(), View(), carrier(needs(a=QUESTION)), None, client)
+        ended = await carried(asked(), View(), carrier(needs(a=QUESTION)), None, client)
     assert "There was no answer within 0.01 seconds." in text_of(ended)
     assert client.given_up.is_set()
 
@@ -128,14 +128,14 @@ async def test_a_client_that_does_not_answer_ends_the_call_in_time(monkeypatch: 
     ],
 )
 async def test_what_cannot_be_read_as_a_question_ends_the_call(body: bytes) -> None:
-    ended = await answered(asked(), View(), carrier(NeedsInput(body)), None, AskedClient(ACCEPT))
+    ended = await carried(asked(), View(), carrier(NeedsInput(body)), None, AskedClient(ACCEPT))
     assert text_of(ended) == "The call of 'ask' failed: its tool asked for something that cannot be read."
 
 
 async def test_a_page_to_open_gets_the_id_that_the_older_era_wants() -> None:
     client = AskedClient({"action": "accept"})
     page: JsonObject = {"message": "There.", "mode": "url", "url": "https://there.example/"}
-    assert await answered(asked(), View(), carrier(needs(a=page)), None, client) == DONE
+    assert await carried(asked(), View(), carrier(needs(a=page)), None, client) == DONE
     [(_, params)] = client.asked
     assert {**params, "elicitationId": ""} == {**page, "elicitationId": ""}
     assert params["elicitationId"]

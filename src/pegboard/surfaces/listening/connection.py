@@ -230,14 +230,11 @@ class Connection(Strict):
 
     # What the express answers with.
 
-    def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
+    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
         if self._cycle is not None or self.flow.write_paused or not self._passing.keep_alive:
             return False
-        parts = [uvicorn.STATUS_LINE[status]]
-        for name, value in (*self.server_state.default_headers, *headers):
-            parts += (name, b": ", value, b"\r\n")
-        parts += (b"\r\n", body)
-        self.transport.write(b"".join(parts))
+        usual = usual_lines(self.server_state.default_headers)
+        self.transport.write(b"%b%b%b\r\n%b" % (uvicorn.STATUS_LINE[status], usual, lines, body))
         self._answered()
         return True
 
@@ -317,18 +314,12 @@ class Cycle(uvicorn.RequestResponseCycle):
             return
         self._write(start, message.get("body", b""))
 
-    def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
+    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
         """A whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
         self._refuse_body()
         if self.response_started or not self.keep_alive or self.disconnected or self.flow.write_paused:
             return False
-        parts = [uvicorn.STATUS_LINE[status]]
-        for name, value in self.default_headers:
-            parts += (name, b": ", value, b"\r\n")
-        for name, value in headers:
-            parts += (name, b": ", value, b"\r\n")
-        parts += (b"\r\n", body)
-        self._end(parts)
+        self._end([uvicorn.STATUS_LINE[status], usual_lines(self.default_headers), lines, b"\r\n", body])
         return True
 
     def _fits(self, start: "HTTPResponseStartEvent", more: bool) -> bool:
@@ -358,6 +349,17 @@ class Cycle(uvicorn.RequestResponseCycle):
         self.transport.write(b"".join(parts))
         self.message_event.set()
         self.on_response()
+
+
+_usual: tuple[object, bytes] = (None, b"")
+
+
+def usual_lines(headers: Pairs) -> bytes:
+    """Those of every answer. uvicorn makes a new list of them once a second, for the date."""
+    global _usual
+    if _usual[0] is not headers:
+        _usual = headers, b"".join(b"%b: %b\r\n" % header for header in headers)
+    return _usual[1]
 
 
 def _is_odd(name: bytes, value: bytes) -> bool:

@@ -75,8 +75,9 @@ def _parts(data: bytes) -> tuple[bytes, int, int] | None:
 class Outlet(Protocol):
     """Where the answer to one request goes."""
 
-    def answer(self, status: int, headers: Pairs, body: bytes) -> bool:
-        """The whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
+    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
+        """The whole answer at once, with lines of headers that are known to be sound. False when it must be sent bit by
+        bit."""
         ...
 
     async def send(self, message: "Message") -> None:

@@ -21,7 +21,7 @@ from .exchange import Exchange, client_text
 from .levels import NO_LOGS, Levels, wanted
 from .parking import Parking
 from .progress import progress_by, words
-from .rounds import answered
+from .rounds import carried
 from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
 
@@ -85,7 +85,7 @@ class Calls:
     ) -> Ended:
         if parking is not None:
             return await parking.call(call, exchange.view, progress, peer)
-        return await answered(call, exchange.view, self._gateway.caller.call, progress, peer)
+        return await carried(call, exchange.view, self._gateway.caller.call, progress, peer)
 
 
 def _beside(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes]:

@@ -50,11 +50,17 @@ class _Needed:
     state: str | None
 
 
-async def answered(
+async def carried(
     call: Call, view: View, carry: Carry, progress: Progress | None = None, peer: Peer | None = None
 ) -> Ended:
-    """The call's end, after as many rounds as the tool needs. Every round passes the gate and is recorded."""
-    ended = await carry(call, view, progress, peer)
+    """The call's end, after as many rounds as the tool needs."""
+    return await answered(await carry(call, view, progress, peer), call, view, carry, progress, peer)
+
+
+async def answered(
+    ended: Ended, call: Call, view: View, carry: Carry, progress: Progress | None, peer: Peer | None
+) -> Ended:
+    """The same from the end of the first round on. Every round passes the gate and is recorded."""
     pauses = 0
     for _ in range(MOST_ROUNDS):
         if not isinstance(ended, NeedsInput):

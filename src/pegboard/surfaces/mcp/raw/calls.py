@@ -13,6 +13,7 @@ from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports import Progress
 from pegboard.surfaces.mcp.answer import Ended
 from pegboard.surfaces.mcp.levels import NO_LOGS, wanted
 from pegboard.surfaces.mcp.rounds import answered
@@ -100,16 +101,25 @@ class Calls:
         return Ready(call, meta, can)
 
     def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
-        session, token = asked.session, ready.meta.meta.token
-        who = session if session is not None else ready.call.id
-        progress = None if token is None else progress_to(reply, token)
-        call, view, carry = ready.call, asked.profile.view, self._gateway.caller.call
-        if session is not None:
-            client = Client(reply, ready.can, who, session.asking, self._mcp.levels.of(session.id))
-            return answered(call, view, carry, progress, client)
-        client = Client(reply, ready.can, who, None, wanted(ready.meta.meta.log_level) or NO_LOGS)
+        """A client of the handshake era may get an end that needs its answers first: see `answered`."""
+        progress, client = self._back(ready, asked, reply)
+        if asked.session is not None:
+            return self._gateway.caller.call(ready.call, asked.profile.view, progress, client)
         assert self._mcp.parking is not None, "The endpoint serves only while it runs."
-        return self._mcp.parking.call(call, view, progress, client)
+        return self._mcp.parking.call(ready.call, asked.profile.view, progress, client)
+
+    def answered(self, ended: Ended, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
+        """The end of a call after its client has answered what it needed."""
+        progress, client = self._back(ready, asked, reply)
+        return answered(ended, ready.call, asked.profile.view, self._gateway.caller.call, progress, client)
+
+    def _back(self, ready: Ready, asked: Asked, reply: Reply) -> tuple[Progress | None, Client]:
+        """The ways back to the client while the call runs."""
+        session, meta = asked.session, ready.meta.meta
+        progress = None if meta.token is None else progress_to(reply, meta.token)
+        if session is not None:
+            return progress, Client(reply, ready.can, session, session.asking, self._mcp.levels.of(session.id))
+        return progress, Client(reply, ready.can, ready.call.id, None, wanted(meta.log_level) or NO_LOGS)
 
     def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:
         """Whether the headers of the 2026-07-28 era say what the body says. If not, the long road tells how not."""

@@ -28,8 +28,8 @@ class Head(Protocol):
 class Outlet(Protocol):
     """Where the answer goes."""
 
-    def answer(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
-        """All of it at once, if that can be."""
+    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
+        """All of it at once, after these lines of headers, if that can be."""
         ...
 
     async def send(self, message: "Message") -> None: ...

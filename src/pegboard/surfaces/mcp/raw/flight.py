@@ -38,7 +38,7 @@ class Ticket:
         self.receive = receive
         self.reply = reply
         self.task: asyncio.Task[Any] | None = None
-        self.phase = Phase.READING
+        self.phase = Phase.CALLING if receive is None else Phase.READING
         self.since = self.spoke = perf_counter()
         self.watcher: asyncio.Task[None] | None = None
         self.key: tuple[bytes, bytes] | None = None

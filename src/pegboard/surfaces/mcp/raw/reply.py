@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -24,7 +24,8 @@ WAITING: Final = 32
 PING: Final = b": ping\r\n\r\n"
 
 Header: TypeAlias = tuple[bytes, bytes]
-Whole: TypeAlias = Callable[[int, Sequence[Header], bytes], bool]
+Whole: TypeAlias = Callable[[int, bytes, bytes], bool]
+"""Status, lines of headers, and body."""
 _NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
 
 
@@ -74,7 +75,10 @@ class Reply:
         if self._whole is None or self._pump is not None:
             return False
         self._over = True
-        return self._whole(status, (JSON, (b"content-length", b"%d" % len(message)), *self._headers), message)
+        lines = b"content-type: application/json\r\ncontent-length: %d\r\n" % len(message)
+        for header in self._headers:
+            lines += b"%b: %b\r\n" % header
+        return self._whole(status, lines, message)
 
     async def finish(self, message: bytes, status: int = 200) -> None:
         """The answer itself. Everything told before is on its way when it goes."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
+from pegboard.core.call import NeedsInput
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
 from pegboard.surfaces.mcp.door import Door, Refused
@@ -248,9 +249,12 @@ class Road:
         reply, modern = ticket.reply, asked.profile.modern
         if not modern:
             ticket.key = asked.headers[SESSION], id
-        ticket.enter(Phase.CALLING)
+        if ticket.phase is not Phase.CALLING:
+            ticket.enter(Phase.CALLING)
         try:
             ended = await self._calls.carried(ready, asked, reply)
+            if isinstance(ended, NeedsInput) and not modern:
+                ended = await self._calls.answered(ended, ready, asked, reply)
         except asyncio.CancelledError:
             if ticket.hung_up or not ticket.given_up or not ticket.caught():
                 raise
@@ -259,10 +263,13 @@ class Road:
             log.exception("Serving tools/call failed")
             status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
         else:
-            write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
-            status, text = await to_thread.run_sync(write) if is_large(ended) else write()
-        ticket.enter(Phase.WRITING)
+            if is_large(ended):
+                write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
+                status, text = await to_thread.run_sync(write)
+            else:
+                status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
         if not reply.at_once(text, status):
+            ticket.enter(Phase.WRITING)
             await reply.finish(text, status)
 
     def _page(self, message: Message, asked: Asked) -> Page | None:
