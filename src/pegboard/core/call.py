@@ -30,8 +30,7 @@ class Call:
     principal: PrincipalId
     at: datetime
     raw: bytes | None = None
-    """The arguments as JSON text, when a surface has them: what they were read from, or what they were written as. A
-    provider may pass them on as they are."""
+    """The arguments as JSON text, when a surface has them: a provider may pass them on unread."""
     client: str = ""
     parent: CallId | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict[str, bytes])

@@ -50,10 +50,7 @@ def recorded(record: CallRecord) -> Recorded:
         microseconds(call.at),
         indexed(call.id),
         None if call.parent is None else indexed(call.parent),
-        _known(call.principal),
-        _known(call.client),
-        _known(call.name),
-        None if record.tool is None else _told(record.tool),
+        *_known(call.principal, call.client, call.name, record.tool),
         ended,
         "" if not said else holdable(said if len(said) <= SAID_AT_MOST else said[: SAID_AT_MOST - 1] + "…"),
         record.took // _MICROSECOND,
@@ -63,14 +60,9 @@ def recorded(record: CallRecord) -> Recorded:
 
 
 @lru_cache(4096)
-def _known(text: str) -> str:
+def _known(principal: str, client: str, name: str, tool: ToolId | None) -> tuple[str, str, str, str | None]:
     """Of texts that come again and again."""
-    return indexed(text)
-
-
-@lru_cache(16_384)
-def _told(tool: ToolId) -> str:
-    return indexed(str(tool))
+    return indexed(principal), indexed(client), indexed(name), None if tool is None else indexed(str(tool))
 
 
 def _ended(record: CallRecord) -> tuple[str, str, int]:

@@ -105,9 +105,7 @@ class HttpCalls:
         return [self._heads.call(name, params), b"%d\r\n\r\n" % size, *body]
 
     async def _sent(self, ticket: Ticket, pieces: list[bytes], size: int) -> Reply | Ended:
-        exchange = self._pool.take()
-        if exchange is None:
-            exchange = await self._pool.acquire(ticket)
+        exchange = self._pool.take() or await self._pool.acquire(ticket)
         ticket.exchange = exchange
         waiting: asyncio.Future[Reply | Ended] = ticket.wait(self._loop)
         exchange.send(pieces, size, ticket, self._listen)

@@ -28,6 +28,7 @@ class Requests:
         self.modern = protocol_version in MODERN_PROTOCOL_VERSIONS
         self._tools: dict[str, bytes] = {}
         self._metas: dict[bytes, bytes] = {}
+        self._endings: dict[bytes, bytes] = {}
 
     def body(self, name: str, call: Call, ticket: Ticket) -> list[bytes]:
         """One line of JSON, in pieces. Raises `Unsendable`."""
@@ -35,14 +36,15 @@ class Requests:
         if middle is None:
             told = msgspec.json.encode(name)
             middle = self._tools[name] = b'","method":"tools/call","params":{"name":' + told + b',"arguments":'
-        pieces = [
-            _START,
-            ticket.id.encode(),
-            middle,
-            one_line(call.raw) if call.raw is not None else encoded(call.arguments),
-        ]
+        arguments = encoded(call.arguments) if call.raw is None else one_line(call.raw)
         beside = call.beside
-        if (meta := self._meta(beside.get(META, b""), ticket)) is not None:
+        said = beside.get(META, b"")
+        if ticket.progress is None and len(beside) <= 1 and (ticket.peer is None or not ticket.peer.can):
+            ending = self._endings.get(said)
+            if ending is not None and (said or not beside):
+                return [_START, ticket.id.encode(), middle, arguments, ending]
+        pieces = [_START, ticket.id.encode(), middle, arguments]
+        if (meta := self._meta(said, ticket)) is not None:
             pieces += (b',"_meta":', meta)
         for member, text in beside.items():
             # A server of the handshake era has no use for answers and states, and reads other members than we mean.
@@ -62,7 +64,9 @@ class Requests:
             if len(said) <= _LONGEST_KEPT and _TOKEN not in said:
                 if len(self._metas) >= _MOST_KEPT:
                     self._metas.clear()
+                    self._endings.clear()
                 self._metas[said] = kept
+                self._endings[said] = self._ending(kept)
         members = [kept] if kept else []
         if self.modern:
             can = None if ticket.peer is None else ticket.peer.can
@@ -70,6 +74,11 @@ class Requests:
         if ticket.progress is not None:
             members.append(_TOKEN + b':"' + ticket.id.encode() + b'"')
         return b"{" + b",".join(members) + b"}" if members else None
+
+    def _ending(self, kept: bytes) -> bytes:
+        """All that follows the arguments, for a caller that nobody asks or tells anything."""
+        members = [*([kept] if kept else []), *([_CAPABILITIES + b"{}"] if self.modern else [])]
+        return b',"_meta":{%b}}}' % b",".join(members) if members else b"}}"
 
 
 def one_line(text: bytes) -> bytes:
