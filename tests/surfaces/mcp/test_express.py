@@ -76,9 +76,10 @@ class Place:
         self._port = port
 
     async def line(self) -> Line:
-        """A connection on which a call has been made already, so that the next is taken at once."""
+        """A connection on which calls have been made already, so that the next is taken at once and its head known."""
         line = Line(await anyio.connect_tcp("127.0.0.1", self._port))
         assert await line.call("echo", text="first") == (1, "first")
+        assert await line.call("echo", text="again") == (1, "again")
         return line
 
 
@@ -92,7 +93,7 @@ async def place(anyio_backend: str) -> AsyncIterator[Place]:
 async def test_calls_written_together_are_answered_in_their_order(place: Place) -> None:
     line = await place.line()
     async with line.stream:
-        for _ in range(2):  # the second time their heads are known
+        for _ in range(2):
             await line.stream.send(b"".join(written("echo", id=id, text=f"say {id}") for id in range(5)))
             assert [await line.told() for _ in range(5)] == [(id, f"say {id}") for id in range(5)]
 
@@ -106,8 +107,8 @@ async def test_a_call_that_comes_while_another_runs_waits_for_it(place: Place) -
         other = await place.line()
         async with other.stream:
             assert await other.call("echo", text="not held up") == (1, "not held up")
-        assert [type(record.ended).__name__ for record in place.workshop.audit.records] == ["Returned"] * 3
-    while len(place.workshop.audit.records) < 4:
+        assert [type(record.ended).__name__ for record in place.workshop.audit.records] == ["Returned"] * 5
+    while len(place.workshop.audit.records) < 6:
         await anyio.lowlevel.checkpoint()
     assert place.workshop.audit.records[-1].ended == Cancelled()
 
@@ -127,6 +128,19 @@ async def test_a_call_in_pieces_is_one_call(place: Place, pieces: int) -> None:
                 await line.stream.send(part)
                 await anyio.lowlevel.checkpoint()
             assert await line.told() == (1, word)
+
+
+@pytest.mark.parametrize("begun", [b"G", b"GET /a HTTP/1.1\r\nX: ", b"GET /a HTTP/1.1\r\n"])
+async def test_a_known_head_within_the_head_of_another_request_is_no_request(place: Place, begun: bytes) -> None:
+    line = await place.line()
+    async with line.stream:
+        await line.stream.send(written("echo", text="before") + begun)
+        assert await line.told() == (1, "before")
+        await line.stream.send(written("echo", text="within"))
+        status, _, body = await line.answer()
+        assert (status >= 400, b"within" in body) == (True, False)
+    said = [record.call.arguments["text"] for record in place.workshop.audit.records]
+    assert said == ["first", "again", "before"]
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["a new head", "a head that is known"])
@@ -157,7 +171,7 @@ async def test_a_client_that_hangs_up_has_given_up_its_call(place: Place) -> Non
     async with line.stream:
         await line.stream.send(written("wait"))
         await place.workshop.bench.started.wait()
-    while len(place.workshop.audit.records) < 2:
+    while len(place.workshop.audit.records) < 3:
         await anyio.lowlevel.checkpoint()
     assert place.workshop.audit.records[-1].ended == Cancelled()
     assert (place.workshop.bench.cancelled, place.workshop.bench.running) == (1, 0)

@@ -47,6 +47,8 @@ class Connection(Strict):
         self._passing = _Passing()
         self._taken: Taken | None = None
         self._cycle: Cycle | None = None
+        self._has_begun = False
+        """Whether the parser is within a request."""
         self._in_head = True
         self._fed = 0
         """Bytes since the last of a body: of a head, or of what stands around and behind chunks."""
@@ -57,6 +59,8 @@ class Connection(Strict):
     def data_received(self, data: bytes) -> None:
         if self._in_head and self._fed == 0:
             self._since = monotonic()
+        # Only where the parser expects a request may one be taken past it: a head within a head is none.
+        if not self._has_begun:
             if self._unread:
                 data, self._unread = self._unread + data, b""
             if self._heads is not None and self._is_free() and self._knows(self._heads, data):
@@ -125,6 +129,7 @@ class Connection(Strict):
 
     def on_message_begin(self) -> None:
         # The rest of what uvicorn does here is only for whom it serves itself.
+        self._has_begun = True
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
@@ -149,6 +154,7 @@ class Connection(Strict):
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
+        self._has_begun = False
         head = self._head
         if head is not None:
             self._stop_waiting()
