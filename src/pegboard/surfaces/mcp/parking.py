@@ -5,6 +5,7 @@ request is the question, and the call waits for the client's next request to bri
 the while: admitted once, recorded once, running on one replica.
 """
 
+import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Hashable, Mapping
@@ -14,7 +15,6 @@ from typing import Final
 
 import anyio
 import msgspec
-from anyio.abc import TaskGroup
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, REQUEST_TIMEOUT
 
 from pegboard.core.call import Call, Cancelled, Demanded, NeedsInput, ProviderFailed
@@ -42,20 +42,16 @@ log: Final = logging.getLogger(__name__)
 class _Turn:
     """One request of the client: what it hears while it waits, and the answer that it gets."""
 
+    __slots__ = ("given", "peer", "progress")
+
     def __init__(self, progress: Progress | None, peer: Peer) -> None:
         self.progress = progress
         self.peer = peer
-        self._given = anyio.Event()
-        self._answer: Ended | None = None
+        self.given: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
 
     def answer(self, ended: Ended) -> None:
-        self._answer = ended
-        self._given.set()
-
-    async def answered(self) -> Ended:
-        await self._given.wait()
-        assert self._answer is not None
-        return self._answer
+        if not self.given.done():
+            self.given.set_result(ended)
 
 
 @dataclass(eq=False)
@@ -73,11 +69,10 @@ class _Conversation:
         self.call = call
         self.view = view
         self.turn: _Turn | None = turn
-        self.scope = anyio.CancelScope()
+        self.task: asyncio.Task[None] | None = None
         self.can: Mapping[str, Json] = turn.peer.can
         self.who: Hashable = turn.peer.who
         self.ended: Ended | None = None
-        self.collected = anyio.Event()
         self.state: str | None = None
         self._parking = parking
         self._questions: dict[str, _Question] = {}
@@ -104,7 +99,7 @@ class _Conversation:
         finally:
             del self._questions[key]
         # Nobody comes back for this call, so it must not go on either.
-        self.scope.cancel()
+        self.give_up()
         raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {self._parking.patience:g} seconds.")
 
     def resume(self, turn: _Turn, answers: Mapping[str, Mapping[str, Json]]) -> None:
@@ -112,7 +107,6 @@ class _Conversation:
         self.turn, self.state = turn, None
         if self.ended is not None:
             self._end_turn(self.ended)
-            self.collected.set()
             return
         unanswered = False
         for key, question in self._questions.items():
@@ -127,7 +121,10 @@ class _Conversation:
         self.ended = ended
         if self.turn is not None:
             self._end_turn(ended)
-            self.collected.set()
+
+    def give_up(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
 
     def _pose(self) -> None:
         """All that is open goes into one answer, if a request is waiting for one. Else it is in the next."""
@@ -159,13 +156,22 @@ class Parking:
         self._most = most
         self._most_of_one = most_of_one
         self._parked: dict[str, _Conversation] = {}
-        self._tasks: TaskGroup | None = None
+        self._running: set[asyncio.Task[None]] = set()
+        """Tasks of the event loop's own kind: to start one of a group's would cost more than the call."""
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator["Parking"]:
-        async with anyio.create_task_group() as self._tasks:
+        self._loop = asyncio.get_running_loop()
+        try:
             yield self
-            self._tasks.cancel_scope.cancel()
+        finally:
+            self._loop = None
+            for task in self._running:
+                task.cancel()
+            with anyio.CancelScope(shield=True):
+                while self._running:
+                    await asyncio.wait(self._running)
 
     def call(
         self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None
@@ -179,10 +185,12 @@ class Parking:
         return self._held(call, view, progress, peer)
 
     async def _held(self, call: Call, view: View, progress: Progress | None, peer: Peer) -> Ended:
-        assert self._tasks is not None, "Calls are carried only while the parking is open."
+        assert self._loop is not None, "Calls are carried only while the parking is open."
         turn = _Turn(progress, peer)
         conversation = _Conversation(self, call, view, turn)
-        self._tasks.start_soon(self._run, conversation, progress is not None, name="call")
+        conversation.task = task = self._loop.create_task(self._run(conversation, progress is not None))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         return await _heard(conversation, turn)
 
     def park(self, conversation: _Conversation) -> str:
@@ -200,21 +208,25 @@ class Parking:
         call = conversation.call
         ended: Ended = Cancelled()
         try:
-            with conversation.scope:
-                progress = conversation.progress if tells_progress else None
-                ended = await self._carry(call, conversation.view, progress, conversation)
+            progress = conversation.progress if tells_progress else None
+            ended = await self._carry(call, conversation.view, progress, conversation)
+        except asyncio.CancelledError:
+            log.debug("Call %s was given up", call.id)
         except Exception:  # a call is supervised here: its failure must not end the others
             log.exception("Carrying call %s failed", call.id)
             ended = ProviderFailed("the gateway failed on it, and its log says why", may_have_run=True)
         conversation.end(ended)
-        try:
-            if not isinstance(ended, Cancelled):
-                # It may have ended while its client was being asked: then the next request finds the end.
-                with anyio.move_on_after(self.patience):
-                    await conversation.collected.wait()
-        finally:
-            if conversation.state is not None:
-                self._parked.pop(conversation.state, None)
+        if conversation.state is None:
+            return
+        if isinstance(ended, Cancelled) or self._loop is None:
+            self._forget(conversation)
+        else:
+            # It ended while its client was being asked: the next request finds the end.
+            self._loop.call_later(self.patience, self._forget, conversation)
+
+    def _forget(self, conversation: _Conversation) -> None:
+        if conversation.state is not None:
+            self._parked.pop(conversation.state, None)
 
     async def _resumed(self, state: str, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
         conversation = self._parked.get(state)
@@ -243,11 +255,11 @@ class Parking:
 
 async def _heard(conversation: _Conversation, turn: _Turn) -> Ended:
     try:
-        return await turn.answered()
+        return await turn.given
     finally:
         if conversation.turn is turn:  # whoever waited has gone, and its call with it
             conversation.turn = None
-            conversation.scope.cancel()
+            conversation.give_up()
 
 
 def _answers(said: bytes | None) -> Mapping[str, Mapping[str, Json]] | None:
