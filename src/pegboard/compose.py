@@ -236,9 +236,9 @@ class Launcher:
                 return Exit.OK
             raise
 
-    def stdio(self, options: Options) -> int:
+    def stdio(self, options: Options, presentation: str) -> int:
         log_warnings()
-        return run_to_end(partial(_stdio, options), fast=True)
+        return run_to_end(partial(_stdio, options, presentation), fast=True)
 
 
 async def _serve(options: Options, as_json: bool, listened: Event) -> int:
@@ -275,14 +275,14 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     from pegboard.gateway.memory import settle_in
     from pegboard.surfaces.cli.progress import tell_as_they_settle
     from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
-    from pegboard.surfaces.mcp.http import McpHttp
+    from pegboard.surfaces.mcp.paths import McpPaths
     from pegboard.surfaces.root import Later, Root
     from pegboard.surfaces.sign_in import SignInPages
 
     url = reachable(host, listener.getsockname()[1])
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     door = _door(house, url)
-    mcp = McpHttp(house.gateway, door)
+    mcp = McpPaths(house.gateway, door)
     pages = SignInPages(house.desk)
     api = Later(partial(_rest, house, endpoint, token))
     root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
@@ -367,9 +367,11 @@ async def _in_process(house: House) -> AsyncIterator[Api]:
         yield HttpApi(client, "the gateway in this process", running=False)
 
 
-async def _stdio(options: Options) -> int:
+async def _stdio(options: Options, presentation: str) -> int:
+    from pegboard.surfaces.mcp.search import Search
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
+    present = Search if presentation == "search" else None
     async with open_house(options, _settings(options, here=False), _every_server, follow=True) as house:
-        await serve_stdio(house.gateway)
+        await serve_stdio(house.gateway, present=present)
     return Exit.OK

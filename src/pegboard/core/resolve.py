@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
-from .ids import ServerKey, ToolId, ToolsetId, WireName
+from .ids import ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .naming import wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
@@ -87,6 +87,11 @@ class Resolution:
     @cached_property
     def by_name(self) -> Mapping[WireName, ToolId]:
         return MappingProxyType({name: id for id, name in self.names.items()})
+
+    def name_of(self, text: str) -> WireName:
+        """The name of what this caller calls by name or by id. What it may not know of stays as it was written."""
+        id = tool_id(text) if ":" in text else None
+        return self.names.get(id, WireName(text)) if isinstance(id, ToolId) else WireName(text)
 
     def open(self) -> Iterator[Tool]:
         return (verdict.tool for verdict in self.verdicts.values() if isinstance(verdict, Open))

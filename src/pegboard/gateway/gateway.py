@@ -15,6 +15,7 @@ from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
 from .bell import Listener
 from .board import Board
 from .caller import Caller
+from .finder import Finder
 from .following import Following
 from .memory import keep_small
 from .operate import Operator
@@ -33,6 +34,7 @@ class Gateway:
     caller: Caller
     reading: Reading
     following: Following
+    finder: Finder
     audit: Audit
     clock: Clock
 
@@ -76,7 +78,7 @@ async def open_gateway(
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         try:
-            yield Gateway(board, roster, operator, caller, reading, following, audit, clock)
+            yield Gateway(board, roster, operator, caller, reading, following, Finder(board), audit, clock)
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

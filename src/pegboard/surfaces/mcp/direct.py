@@ -12,6 +12,7 @@ from itertools import count
 from typing import Final
 
 import msgspec
+from mcp_types import CallToolRequestParams
 
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
@@ -20,10 +21,17 @@ from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 
+from .answer import Ended, result_of
 from .wire import DEEPEST, is_deeper, is_sendable, is_sound_text, sound_object
 
 PAGE: Final = 5_000
 """Many clients never ask for a second page, and some list again for each call of a tool they did not see."""
+
+INSTRUCTIONS: Final = (
+    "These tools come from several servers behind one gateway. A call that is refused says why and what to do; "
+    "when it tells you to ask the user, ask, and do not look for a way around it. "
+    "Tools come and go: list them again when you are told that the list changed."
+)
 
 REMEMBERED_LISTS: Final = 256
 REMEMBERED_TOOLS: Final = 50_000
@@ -95,6 +103,20 @@ class Direct:
         self._lists: OrderedDict[View, Shown] = OrderedDict()
         self._documents: OrderedDict[tuple[ToolId, WireName], _Document] = OrderedDict()
         self._numbers = count()
+
+    @property
+    def instructions(self) -> str:
+        return INSTRUCTIONS
+
+    def mark(self, view: View) -> bytes:
+        return self.shown(view).mark
+
+    async def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | JsonObject:
+        """Every tool is shown as itself, so a call is one of itself."""
+        return asked
+
+    def result(self, name: str, ended: Ended) -> JsonObject:
+        return result_of(name, ended)
 
     def shown(self, view: View) -> Shown:
         resolution = self._board.resolution(view)

@@ -21,6 +21,7 @@ from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .leaving import Leaving
 from .plain import plain_answer
+from .presentation import Presentation
 from .raw.metas import is_too_large
 from .raw.road import META_TOO_LARGE, Road, Way
 from .raw.sessions import Sessions
@@ -45,14 +46,25 @@ class SlowReaderError(Exception):
 class McpHttp:
     """An ASGI application for one path. Serve it inside `running()`."""
 
-    def __init__(self, gateway: Gateway, door: Door | None = None, *, short: bool = True) -> None:
-        """Without the short road everything goes through the SDK, with the same answers."""
+    def __init__(
+        self,
+        gateway: Gateway,
+        door: Door | None = None,
+        *,
+        short: bool = True,
+        entrance: Entrance | None = None,
+        presentation: Presentation | None = None,
+    ) -> None:
+        """Without the short road everything goes through the SDK, with the same answers.
+
+        Only the direct presentation has a short road.
+        """
         self._gateway = gateway
-        self._short = short
+        self._short = short and presentation is None
         self._door = Door() if door is None else door
-        self._entrance = Entrance(gateway.board)
+        self._entrance = Entrance(gateway.board) if entrance is None else entrance
         self._leaving = Leaving(gateway.board)
-        self._mcp = McpServer(gateway)
+        self._mcp = McpServer(gateway, presentation=presentation)
         self._sessions = StreamableHTTPSessionManager(
             self._mcp.server,
             session_idle_timeout=self._door.idle,
@@ -99,7 +111,7 @@ class McpHttp:
                 case Refused():
                     await self._turn_away(receive, patient, dict(scope["headers"]), way)
                 case Way.LATE:
-                    await _refuse(patient, too_late(self._door))
+                    await refuse(patient, too_late(self._door))
                 case Way.UNREAD:
                     await self._serve(scope, receive, patient, gone, None)
                 case bytes():
@@ -125,14 +137,14 @@ class McpHttp:
         if body is None:
             return None
         if isinstance(body, Refused):
-            return await _refuse(send, body)
+            return await refuse(send, body)
         if is_too_large(body):
-            return await _refuse(send, META_TOO_LARGE)
+            return await refuse(send, META_TOO_LARGE)
         own = self._entrance.own_headers(headers)
         if method == "POST" and self._gateway.roster.meet(own):
             await self._gateway.settled(self._door.settle)
         if (why := await self._unknown(view)) is not None:
-            return await _refuse(send, Refused(400, why, INVALID_PARAMS))
+            return await refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         version = known[VERSION].decode("latin-1") if VERSION in known else None
         if session is None:
@@ -168,7 +180,7 @@ class McpHttp:
     ) -> None:
         if refused.status == TOO_LARGE:
             refused = await heard_out(receive, self._door, known, refused)
-        await _refuse(send, refused)
+        await refuse(send, refused)
 
     def _view(
         self,
@@ -249,7 +261,7 @@ def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Recei
     return hearing
 
 
-async def _refuse(send: "Send", refused: Refused) -> None:
+async def refuse(send: "Send", refused: Refused) -> None:
     error = {"code": refused.code, "message": sound_text(refused.message)}
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
     headers = [

@@ -37,7 +37,7 @@ from pegboard.core.view import View
 from pegboard.gateway.following import Follower
 from pegboard.gateway.gateway import Gateway
 
-from .answer import enveloped, result_of
+from .answer import enveloped
 from .answered import ANSWER, Answer
 from .calls import Calls
 from .direct import BadCursor, Direct
@@ -47,14 +47,10 @@ from .library import Library, connection_of, followed
 from .news import TOOLS, events_of, granted, notifications_of, send_bare
 from .offering import Kind
 from .parking import Parking
+from .presentation import Presentation
 from .watch import Marks, Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
-INSTRUCTIONS: Final = (
-    "These tools come from several servers behind one gateway. A call that is refused says why and what to do; "
-    "when it tells you to ask the user, ask, and do not look for a way around it. "
-    "Tools come and go: list them again when you are told that the list changed."
-)
 INTERNAL: Final = "The gateway failed on this request. Its log says why."
 STALE: Final = CacheHint(0, "private")
 MOST_LISTENERS: Final = 1024
@@ -81,9 +77,19 @@ class _Announced(Server[Any]):
 class McpServer:
     """One gateway for any number of clients. It translates: which tools there are and which calls run is asked."""
 
-    def __init__(self, gateway: Gateway, view: View | None = None, ready: anyio.Event | None = None) -> None:
-        """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits."""
+    def __init__(
+        self,
+        gateway: Gateway,
+        view: View | None = None,
+        ready: anyio.Event | None = None,
+        presentation: Presentation | None = None,
+    ) -> None:
+        """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits.
+
+        Without a `presentation`, every tool is shown as itself.
+        """
         self.direct: Final = Direct(gateway.board)
+        self._presentation: Presentation = self.direct if presentation is None else presentation
         self.levels: Final = Levels()
         self.parking: Parking | None = None
         """Where calls of the 2026-07-28 era wait for answers, while the server runs."""
@@ -99,7 +105,7 @@ class McpServer:
         self.server: Final = _Announced(
             NAME,
             version=__version__,
-            instructions=INSTRUCTIONS,
+            instructions=self._presentation.instructions,
             # A tool that a person has just locked must not live on in a client's cache.
             cache_hints={
                 "server/discover": CacheHint(300_000, "public"),
@@ -128,7 +134,7 @@ class McpServer:
 
     def _marks(self, view: View) -> Marks:
         sheets = self.library.offering.sheets(view)
-        return {TOOLS: self.direct.shown(view).mark} | {kind.value: sheet.mark for kind, sheet in sheets.items()}
+        return {TOOLS: self._presentation.mark(view)} | {kind.value: sheet.mark for kind, sheet in sheets.items()}
 
     @property
     def stamp(self) -> JsonObject:
@@ -174,23 +180,27 @@ class McpServer:
         return CURRENT.get(self._exchange)
 
     def _input_schema(self, name: str) -> JsonSchema | None:
-        return self.direct.input_schema(self._current().view, name)
+        return self._presentation.input_schema(self._current().view, name)
 
     async def _list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if self._ready is not None:
             await self._ready.wait()
         exchange = self._current()
-        page = self.direct.page(exchange.view, None if params is None else params.cursor)
+        page = self._presentation.page(exchange.view, None if params is None else params.cursor)
         if isinstance(page, BadCursor):
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
         if exchange.session is not None:
-            self.listed(exchange.session, exchange.view, self.direct.shown(exchange.view).mark)
+            self.listed(exchange.session, exchange.view, self._presentation.mark(exchange.view))
         ANSWER.get().result = {"tools": list(page.tools)}
         return ListToolsResult(tools=[], next_cursor=page.next)
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
-        ended = await self._calls.carried(ctx, params, self._current())
-        ANSWER.get().result = result_of(params.name, ended)
+        exchange = self._current()
+        meant = await self._presentation.meant(params, exchange.view)
+        if isinstance(meant, CallToolRequestParams):
+            ended = await self._calls.carried(ctx, meant, exchange)
+            meant = self._presentation.result(meant.name, ended)
+        ANSWER.get().result = meant
         return CallToolResult(content=[])
 
     async def _set_level(self, ctx: Context, params: SetLevelRequestParams) -> EmptyResult:

@@ -4,10 +4,10 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.from_thread
@@ -20,6 +20,7 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
 from .lines import BadLine, Lines, message_of
+from .presentation import Presentation
 from .server import McpServer
 from .unanswered import Unanswered
 
@@ -28,20 +29,31 @@ LINGER: Final = 1.0
 """Seconds in which requests sent just before the input ended are still answered, and answers still written."""
 CHUNK: Final = 65_536
 
+Present: TypeAlias = Callable[[Gateway, anyio.Event], Presentation]
+"""Makes the presentation of a gateway that is not all there before the event."""
+
 log = logging.getLogger(__name__)
 
 
-async def serve_stdio(gateway: Gateway, *, view: View | None = None, settle: float = SETTLE) -> None:
+async def serve_stdio(
+    gateway: Gateway, *, view: View | None = None, settle: float = SETTLE, present: Present | None = None
+) -> None:
     """Serves until the input ends. The first list of tools waits for the servers, but not longer than `settle`."""
     with _private_pipes() as (source, sink):
-        await serve_pipes(gateway, source, sink, view=view, settle=settle)
+        await serve_pipes(gateway, source, sink, view=view, settle=settle, present=present)
 
 
 async def serve_pipes(
-    gateway: Gateway, source: int, sink: int, *, view: View | None = None, settle: float = SETTLE
+    gateway: Gateway,
+    source: int,
+    sink: int,
+    *,
+    view: View | None = None,
+    settle: float = SETTLE,
+    present: Present | None = None,
 ) -> None:
     ready = anyio.Event()
-    server = McpServer(gateway, view, ready).server
+    server = McpServer(gateway, view, ready, None if present is None else present(gateway, ready)).server
     unanswered = Unanswered()
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)

@@ -17,6 +17,7 @@ from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .problems import LastResort, answer_problems
+from .search import search_routes
 from .servers import server_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
@@ -52,6 +53,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
+    app.include_router(search_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
 

@@ -43,7 +43,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/tools")
     async def list_tools(asked: Annotated[ViewQuery, Query()]) -> Shape:
         """Every tool of the catalogue with its verdict for this view."""
-        resolution = _resolution(gateway, asked.view())
+        resolution = resolution_of(gateway, asked.view())
         return {
             "tools": [tool_shape(id, resolution) for id in resolution.verdicts],
             "policyVersion": resolution.policy_version,
@@ -53,7 +53,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/tools/show")
     async def show(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """One tool in full, locked or not: this is the operator's view."""
-        resolution = _resolution(gateway, asked.view())
+        resolution = resolution_of(gateway, asked.view())
         id = tool_named(gateway, asked.tool, resolution)
         return tool_in_full(board.catalogue.tools[id], resolution, board.policy)
 
@@ -61,7 +61,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     async def why(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """Every step of the decision for one tool and what it said."""
         view = asked.view()
-        resolution = _resolution(gateway, view)
+        resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
         if trail is None:
@@ -72,7 +72,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     async def call(body: CallBody, request: Request) -> Shape:
         """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
         view = body.view()
-        resolution = _resolution(gateway, view)
+        resolution = resolution_of(gateway, view)
         id = tool_named(gateway, body.tool, resolution)
         asked = Call(
             id=CallId(uuid4().hex),
@@ -122,7 +122,7 @@ async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _resolution(gateway: Gateway, view: View) -> Resolution:
+def resolution_of(gateway: Gateway, view: View) -> Resolution:
     resolution = gateway.board.resolution(view)
     if resolution.refused:
         told = [str(unknown) for unknown in resolution.refused]

@@ -1,0 +1,52 @@
+"""The servers that one caller may know of, with the counts of what is locked there."""
+
+from typing import assert_never
+
+from .catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
+from .counts import locked_counts
+from .ids import ServerKey
+from .offers import Beyond, openings
+from .policy import Policy
+from .resolve import Resolution
+from .tool import JsonObject
+
+
+def upstream_servers(catalogue: Catalogue, policy: Policy, resolution: Resolution) -> JsonObject:
+    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists."""
+    seen = {id.source for id in resolution.names}
+    opened = openings(catalogue, policy, resolution.view)
+    counted = locked_counts(resolution)
+    servers = [
+        _entry(key, catalogue.listings[key].health, dict(counted.get(key, {})))
+        for key in catalogue.listings
+        if isinstance(key, ServerKey) and (key in seen or not isinstance(opened[key], Beyond))
+    ]
+    return {"servers": [*servers]}
+
+
+def _entry(key: ServerKey, health: Health, tally: dict[str, int]) -> JsonObject:
+    entry: JsonObject = {
+        "id": str(key),
+        "serverId": key.server,
+        "toolsetId": key.toolset,
+        "health": health_word(health),
+    }
+    return {**entry, "tools": {**tally}} if tally else entry
+
+
+def health_word(health: Health) -> str:
+    match health:
+        case Up():
+            return "up"
+        case Starting():
+            return "starting"
+        case Down():
+            return "down"
+        case NeedsSignIn():
+            return "needs_sign_in"
+        case Asleep():
+            return "asleep"
+        case Off():
+            return "off"
+        case _:
+            assert_never(health)

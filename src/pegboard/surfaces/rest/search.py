@@ -1,0 +1,45 @@
+"""The route for searching tools: the answer that agents get from `retrieve_tools`, for any view."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Retrieval
+from pegboard.gateway.gateway import Gateway
+
+from .bodies import ViewQuery
+from .shapes import Shape
+from .tools import resolution_of
+
+
+class SearchQuery(ViewQuery):
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+    limit: Annotated[int, Field(ge=1, le=MOST)] = FEW
+    include_disabled: bool = False
+    read_only_only: bool = False
+    exclude_destructive: bool = False
+    exclude_open_world: bool = False
+
+    def retrieval(self) -> Retrieval:
+        return Retrieval(
+            self.query,
+            self.limit,
+            self.include_disabled,
+            self.read_only_only,
+            self.exclude_destructive,
+            self.exclude_open_world,
+        )
+
+
+def search_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["tools"])
+
+    @routes.get("/tools/search")
+    async def search(asked: Annotated[SearchQuery, Query()]) -> Shape:
+        """The tools that fit a query, callable ones first; with `include_disabled` also those that are locked."""
+        view = asked.view()
+        resolution_of(gateway, view)
+        return {**await gateway.finder.retrieve(asked.retrieval(), view)}
+
+    return routes

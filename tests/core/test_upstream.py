@@ -1,0 +1,57 @@
+"""The servers that one caller may know of: with counts where something is locked, and without those of others."""
+
+import pytest
+from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, OFF, Board, board, tool
+
+from pegboard.core.catalogue import Asleep, Down, NeedsSignIn, Off, Starting, Up
+from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.resolve import resolve
+from pegboard.core.selection import Selection, toolsets
+from pegboard.core.tool import JsonObject
+from pegboard.core.upstream import health_word, upstream_servers
+from pegboard.core.view import View
+
+BOARD = board([tool(GITHUB, "read"), tool(GITHUB, "write"), tool(DOCS_FILES, "jot")], sources=(GITHUB, DEV_FILES))
+PLAIN = View(ME)
+
+
+def servers(board: Board, view: View = PLAIN) -> JsonObject:
+    return upstream_servers(board.catalogue, board.policy, resolve(board.catalogue, board.policy, view))
+
+
+def entry(toolset: str, server: str, **more: object) -> object:
+    return {"id": f"{toolset}~{server}", "serverId": server, "toolsetId": toolset, "health": "up", **more}
+
+
+@pytest.mark.behaviour("counts.in_upstream_servers", "counts.zero_omitted", "counts.only_when_something_is_locked")
+def test_a_server_has_counts_only_where_something_is_locked() -> None:
+    everything = [entry("dev", "files"), entry("dev", "github"), entry("docs", "files")]
+    assert servers(BOARD) == {"servers": everything}
+    one_off = BOARD.deciding(switches={ToolId(GITHUB, "write"): OFF})
+    counted = entry("dev", "github", tools={"callable": 1, "disabled_by_user": 1})
+    assert servers(one_off) == {"servers": [everything[0], counted, everything[2]]}
+
+
+@pytest.mark.behaviour("locked.absent_outside_the_view")
+def test_a_server_outside_the_view_is_not_told_of() -> None:
+    only_docs = BOARD.deciding(grants={ME: frozenset({ToolsetId("docs")})})
+    assert servers(only_docs) == {"servers": [entry("docs", "files")]}
+    narrowed = PLAIN.narrowed(Selection(toolsets(["docs"])))
+    assert servers(BOARD, narrowed) == {"servers": [entry("docs", "files")]}
+    one_tool = PLAIN.narrowed(Selection(toolsets([]), enabled=("mcp:dev~github:read",)))
+    assert servers(BOARD, one_tool) == {"servers": [entry("dev", "github")]}
+
+
+@pytest.mark.parametrize(
+    ("health", "word"),
+    [
+        (Up(NOW), "up"),
+        (Starting(1, NOW), "starting"),
+        (Down(NOW, "gone"), "down"),
+        (NeedsSignIn(NOW, "https://example.test"), "needs_sign_in"),
+        (Asleep(NOW), "asleep"),
+        (Off(), "off"),
+    ],
+)
+def test_health_is_told_in_one_word(health: Up | Starting | Down | NeedsSignIn | Asleep | Off, word: str) -> None:
+    assert health_word(health) == word
