@@ -30,7 +30,7 @@ from pegboard.core.resolve import Locked, Open, resolve
 from pegboard.core.retrieval import MOST_LOCKED, Retrieval, retrieved
 from pegboard.core.status import REMEDIES, Status, remedy
 from pegboard.core.told import told
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 
 DAMAGE = {damage.name: damage for damage in DAMAGES}
@@ -65,7 +65,7 @@ def locked(board: Board, **damages: str) -> Board:
 
 
 def test_an_answer_holds_what_is_needed_to_call_what_was_found() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    schema: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
     tool = Tool(
         ToolId(GITHUB, "issue"), ToolSpec("issue", "An issue", "Opens one.", schema, None, {"readOnlyHint": True})
     )

@@ -100,6 +100,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/toolsets/{name}/switch"),
         ("GET", "/api/v1/tools"),
         ("GET", "/api/v1/tools/show"),
+        ("GET", "/api/v1/tools/search"),
         ("GET", "/api/v1/why"),
         ("POST", "/api/v1/call"),
     }

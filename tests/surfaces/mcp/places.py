@@ -19,6 +19,7 @@ from tests.surfaces.mcp.workshop import Workshop, open_workshop
 from pegboard.surfaces.listening.connection import protocol_for
 from pegboard.surfaces.mcp.door import Door
 from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.paths import McpPaths
 from pegboard.surfaces.mcp.server import McpServer
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +35,9 @@ class Connect(Protocol):
 
 
 @asynccontextmanager
-async def served(workshop: Workshop, door: Door | None = None, app: McpHttp | None = None) -> AsyncIterator[str]:
+async def served(
+    workshop: Workshop, door: Door | None = None, app: McpHttp | McpPaths | None = None
+) -> AsyncIterator[str]:
     """The address of the gateway's endpoint on a free port of this machine."""
     app = McpHttp(workshop.gateway, door) if app is None else app
     with socket.socket() as listening:

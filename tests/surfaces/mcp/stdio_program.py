@@ -1,4 +1,4 @@
-"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [noisy]`."""
+"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [noisy] [search]`."""
 
 import sys
 
@@ -9,6 +9,7 @@ from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 from pegboard.core.call import Arguments, Outcome
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Progress
+from pegboard.surfaces.mcp.search import Search
 from pegboard.surfaces.mcp.stdio import serve_stdio
 
 
@@ -25,7 +26,7 @@ NOISY = {**SHELVES, BENCH: {**SHELVES[BENCH], "shout": (tool(BENCH, ToolSpec("sh
 
 async def main(arguments: list[str]) -> None:
     async with open_workshop(shelves=NOISY if "noisy" in arguments else SHELVES) as workshop:
-        await serve_stdio(workshop.gateway)
+        await serve_stdio(workshop.gateway, present=Search if "search" in arguments else None)
 
 
 if __name__ == "__main__":

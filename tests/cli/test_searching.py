@@ -1,0 +1,63 @@
+"""`pegboard tools search` beside a running gateway: what an agent would find, in words and as JSON."""
+
+import pytest
+from tests.cli.terminal import Pegboard, peer
+
+BOARD = {
+    "servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])},
+}
+
+
+@pytest.fixture(autouse=True)
+def settled(at_gateway: Pegboard) -> None:
+    assert "is up" in at_gateway("servers", "enable", "three").out
+
+
+@pytest.mark.behaviour("search.by_every_road")
+def test_tools_are_found_and_locked_ones_told_with_their_remedy(at_gateway: Pegboard) -> None:
+    found = at_gateway("tools", "search", "tool", "--include-disabled", "--limit", "1")
+    assert found.code == 0
+    lines = found.out.splitlines()
+    assert [line.split()[:3] for line in lines[:2]] == [
+        ["TOOL", "SERVER", "DESCRIPTION"],
+        ["●", "tool_00000", "three~three"],
+    ]
+    assert [line.split()[:4] for line in lines[3:5]] == [
+        ["LOCKED", "SERVER", "STATUS", "DESCRIPTION"],
+        ["○", "tool_00002", "three~three", "disabled_by_config"],
+    ]
+    assert lines[6:] == ["disabled_by_config: This is operator policy: only an edit of pegboard.yaml changes it."]
+
+
+def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> None:
+    found = at_gateway("tools", "search", "00002")
+    assert (found.code, found.out) == (
+        0,
+        "No tool that can be called fits this query.\n\n1 matching tool exists but is locked. "
+        "Search again with include_disabled to see which, why, and what unlocks them.\n",
+    )
+    assert [*at_gateway("tools", "search", "00002", "--json").json] == ["tools", "notice"]
+    assert at_gateway("tools", "search", "nothing like it").out == "No tool that can be called fits this query.\n"
+
+
+def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
+    found = at_gateway("tools", "search", "tool", "--read-only", "--exclude-destructive", "--exclude-open-world")
+    assert found.out == (
+        "No tool that can be called fits this query.\n\nThe filters left out 2 of 2: exclude_open_world 2. "
+        "A tool without the annotation that a filter looks at is left out, whatever it does. "
+        "Search without the filter to see it.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["", "--json"], 2),
+        (["x" * 2_001], 2),
+        (["x", "--limit", "0"], 2),
+        (["x", "--limit", "101"], 2),
+        (["x", "--toolsets", "nonsense"], 4),
+    ],
+)
+def test_a_search_that_makes_no_sense_ends_with_what_to_do(at_gateway: Pegboard, words: list[str], code: int) -> None:
+    assert at_gateway("tools", "search", *words).code == code

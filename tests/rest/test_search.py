@@ -1,0 +1,58 @@
+"""Searching by the API: the answer that agents get, for any view."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
+from mcp_types import TextContent
+from tests.rest.desk import GITHUB, at_desk, problem
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import ToolId
+from pegboard.surfaces.mcp.search import Search
+from pegboard.surfaces.mcp.server import McpServer
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.behaviour("search.by_every_road")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"query": "read write jot"},
+        {"query": "read write", "limit": 1},
+        {"query": "write"},
+        {"query": "read write", "include_disabled": True},
+        {"query": "read", "read_only_only": True, "exclude_destructive": True, "exclude_open_world": True},
+        {"query": "no such thing"},
+    ],
+)
+async def test_the_answer_is_the_one_that_an_agent_gets(asked: dict[str, Any]) -> None:
+    async with at_desk() as desk:
+        await desk.house.does(ThrowSwitch(ToolId(GITHUB, "write"), False))
+        server = McpServer(desk.house.gateway, presentation=Search(desk.house.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            [content] = (await client.call_tool("retrieve_tools", asked)).content
+        assert isinstance(content, TextContent)
+        params = {name: str(value).lower() if isinstance(value, bool) else value for name, value in asked.items()}
+        assert await desk.get("/tools/search", **params) == json.loads(content.text)
+
+
+async def test_a_search_is_narrowed_like_any_other_request() -> None:
+    async with at_desk() as desk:
+        found = await desk.get("/tools/search", query="read jot", toolsets="docs")
+        assert [tool["name"] for tool in found["tools"]] == ["jot"]
+        refused = await desk.ask("GET", "/tools/search", params={"query": "x", "toolsets": "dosc"})
+        assert problem(refused) == (400, "Unknown toolset 'dosc'. Did you mean 'docs'?")
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"query": ""}, {"query": "x", "limit": 0}, {"query": "x", "limit": 101}, {"query": "x", "lim": 5}]
+)
+async def test_a_search_that_makes_no_sense_is_refused(asked: dict[str, Any]) -> None:
+    async with at_desk() as desk:
+        status, detail = problem(await desk.ask("GET", "/tools/search", params=asked))
+        assert status == 422
+        assert "query" in detail or "lim" in detail

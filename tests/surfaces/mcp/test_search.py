@@ -1,0 +1,318 @@
+"""The search presentation: three tools in each era and over each transport, one gate behind them."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError
+from mcp.client._memory import InMemoryTransport
+from mcp.client.stdio import stdio_client
+from mcp_types import CallToolResult, TextContent
+from tests.surfaces.mcp.inquiry import Person, inquiry, said
+from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served, stdio_parameters
+from tests.surfaces.mcp.raw import ask, error_of, handshake
+from tests.surfaces.mcp.workshop import SECRET, SHELVES, Workshop, key, open_workshop
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.policy import Policy
+from pegboard.surfaces.mcp.paths import McpPaths
+from pegboard.surfaces.mcp.search import TOOLS, Search
+from pegboard.surfaces.mcp.server import McpServer
+
+pytestmark = pytest.mark.anyio
+NAMES = ["retrieve_tools", "call_tool", "upstream_servers"]
+
+
+@asynccontextmanager
+async def searching(workshop: Workshop) -> AsyncIterator[str]:
+    async with served(workshop, app=McpPaths(workshop.gateway)) as url:
+        yield f"{url}/search"
+
+
+def body(result: object) -> Any:
+    """The one text of an answer, read as the JSON it is."""
+    assert isinstance(result, CallToolResult)
+    assert not result.is_error, result
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return json.loads(content.text)
+
+
+def told(result: object) -> str:
+    assert isinstance(result, CallToolResult)
+    assert result.is_error
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@pytest.mark.behaviour("search.presentation")
+@pytest.mark.parametrize("where", ["memory", "http", "stdio"])
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_finds_a_tool_and_calls_it(where: str, mode: str, tmp_path: Any) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with client_at(where, mode, tmp_path) as client:
+            listed = await client.list_tools()
+            assert [tool.name for tool in listed.tools] == NAMES
+            assert listed.tools[0].input_schema == TOOLS["retrieve_tools"].spec.input_schema
+            found = body(await client.call_tool("retrieve_tools", {"query": "say it again", "limit": 1}))
+            assert [(tool["name"], tool["server"]) for tool in found["tools"]] == [("echo", "bench~bench")]
+            name = found["tools"][0]["name"]
+            called = await client.call_tool("call_tool", {"name": name, "arguments": {"text": "Grüße"}})
+            assert (called.is_error, called.content) == (False, [TextContent(type="text", text="Grüße")])
+            by_id = {"name": "mcp:bench~bench:add", "arguments": {"a": 1, "b": 2}}
+            assert (await client.call_tool("call_tool", by_id)).structured_content == {"total": 3}
+            servers = body(await client.call_tool("upstream_servers", {}))["servers"]
+            assert [server["id"] for server in servers] == [
+                *("bench~bench", "files~files", "folders~folders", "vault~vault")
+            ]
+            assert [server.get("tools") for server in servers] == [
+                *(None, None, None, {"callable": 0, "pending_approval": 1})
+            ]
+
+
+@asynccontextmanager
+async def client_at(where: str, mode: str, folder: Any) -> AsyncIterator[Client]:
+    if where == "stdio":
+        with (folder / "stderr").open("w") as errors:
+            async with Client(stdio_client(stdio_parameters("search"), errors), mode=mode) as client:
+                yield client
+        return
+    async with open_workshop() as workshop:
+        if where == "memory":
+            server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+            async with Client(InMemoryTransport(server), mode=mode) as client:
+                yield client
+        else:
+            async with searching(workshop) as url, http_client(url, mode=mode) as client:
+                yield client
+
+
+@pytest.mark.behaviour("search.calls_pass_the_same_gate")
+async def test_a_call_by_search_is_admitted_recorded_and_refused_as_any_other() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop, app=McpPaths(workshop.gateway)) as url,
+            http_client(url) as direct,
+            http_client(f"{url}/search") as search,
+        ):
+            for name, arguments in (("echo", {"text": 7}), ("open_vault", {}), ("fail", {}), ("vanish", {})):
+                plain = await direct.call_tool(name, arguments)
+                searched = await search.call_tool("call_tool", {"name": name, "arguments": arguments})
+                assert (told(searched), searched.is_error) == (told(plain), True)
+            wrong = told(await search.call_tool("call_tool", {"name": "ecko"}))
+            assert wrong == "There is no tool 'ecko' here. Did you mean 'echo'? Names are found with retrieve_tools."
+        records = [(record.call.name, type(record.ended).__name__) for record in workshop.audit.records]
+        assert records[0::2][:4] == records[1::2][:4]
+        assert [name for name, _ in records] == [
+            *("echo", "echo", "open_vault", "open_vault", "fail", "fail", "vanish", "vanish", "ecko")
+        ]
+
+
+@pytest.mark.behaviour("search.calls_pass_the_same_gate")
+@pytest.mark.parametrize("mode", MODES)
+async def test_progress_of_a_call_by_search_reaches_the_client(mode: str) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, searching(workshop) as url, http_client(url, mode=mode) as client:
+            answer = await client.call_tool("call_tool", {"name": "steps"}, progress_callback=hear)
+            assert isinstance(answer, CallToolResult)
+    assert answer.content == [TextContent(type="text", text="all done")]
+    assert heard == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+
+
+@pytest.mark.behaviour("search.calls_pass_the_same_gate")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("era", [LEGACY, MODERN])
+async def test_a_tool_called_by_search_can_ask_back(mode: str, era: str) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with inquiry(era=era) as place, searching(Workshop(place.gateway, place.audit)) as url:
+            person = Person()
+            async with http_client(url, mode=mode, elicitation_callback=person.elicit) as client:
+                answer = await client.call_tool("call_tool", {"name": "ask"})
+    assert said(answer) == [{"action": "accept", "content": {"colour": "teal"}}]
+    assert person.asked == ["Which colour?"]
+
+
+@pytest.mark.behaviour("search.own_arguments_checked")
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("retrieve_tools", {}, '"query" is a required property'),
+        ("retrieve_tools", {"query": ""}, "query"),
+        ("retrieve_tools", {"query": "x", "limit": 0}, "limit"),
+        ("retrieve_tools", {"query": "x", "limit": 101}, "limit"),
+        ("retrieve_tools", {"query": "x", "include_locked": True}, "include_locked"),
+        ("retrieve_tools", {"query": "x" * 2_001}, "query"),
+        ("call_tool", {"arguments": {}}, '"name" is a required property'),
+        ("call_tool", {"name": "echo", "arguments": "{}"}, "arguments"),
+        ("upstream_servers", {"operation": "add"}, "operation"),
+    ],
+)
+async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, arguments: Any, problem: str) -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            refused = told(await client.call_tool(name, arguments))
+    assert refused.startswith(f"The arguments do not fit {name}:\n- ")
+    assert problem in refused
+    assert refused.endswith("\nCorrect them and call again.")
+    assert workshop.audit.records == []
+
+
+async def test_a_tool_of_the_board_is_not_called_by_its_own_name_here() -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            with pytest.raises(MCPError, match="What retrieve_tools finds is called with call_tool"):
+                await client.call_tool("echo", {"text": "x"})
+
+
+@pytest.mark.behaviour("search.respects_the_view")
+async def test_a_search_sees_what_its_request_is_narrowed_to_and_nothing_else() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, searching(workshop) as url:
+            async with http_client(f"{url}?toolsets=files") as client:
+                found = body(
+                    await client.call_tool(
+                        "retrieve_tools", {"query": "file folder vault echo", "include_disabled": True}
+                    )
+                )
+                assert [tool["name"] for tool in found["tools"]] == ["create_file", "delete_file", "get_file"]
+                assert "disabled" not in found
+                [server] = body(await client.call_tool("upstream_servers", {}))["servers"]
+                assert server["id"] == "files~files"
+                unknown = told(await client.call_tool("call_tool", {"name": "open_vault"}))
+                assert unknown.startswith("There is no tool 'open_vault' here.")
+            async with httpx2.AsyncClient() as http:
+                status, _, message = error_of(await ask(http, f"{url}?toolsets=nonsense", "tools/list"))
+            assert (status, message.splitlines()[0]) == (400, "Unknown toolset 'nonsense'.")
+
+
+@pytest.mark.behaviour("locked.default_answers_byte_identical")
+async def test_the_bytes_of_a_default_answer_are_the_same_with_and_without_locked_tools() -> None:
+    async def bytes_of(workshop: Workshop) -> bytes:
+        async with searching(workshop) as url, httpx2.AsyncClient() as http:
+            arguments = {"query": "create get delete file folder vault tell how far", "limit": 4}
+            return (await ask(http, url, "tools/call", name="retrieve_tools", arguments=arguments)).content
+
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop:
+            files = ToolId(key("files"), "delete_file")
+            assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(files, False), LOCAL), Policy)
+            with_locks = await bytes_of(workshop)
+            shown = {*workshop.gateway.board.catalogue.tools}
+        bare = {name: entry for name, entry in SHELVES[key("files")].items() if name != "delete_file"}
+        shelves = {**SHELVES, key("files"): bare, key("vault"): {}}
+        async with open_workshop(shelves=shelves) as workshop:
+            without = await bytes_of(workshop)
+            gone = shown - {*workshop.gateway.board.catalogue.tools}
+    assert {id.name for id in gone} == {"delete_file", "open_vault"}
+    assert with_locks == without
+
+
+def probes() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every request by which a client could try to learn more of the vault."""
+    yield "tools/list", {}
+    for query in ("vault", SECRET, f"open the {SECRET}", "give", "pending", "v", "o", "open_vault"):
+        for flags in ({}, {"include_disabled": True}, {"include_disabled": True, "read_only_only": True}):
+            yield "tools/call", {"name": "retrieve_tools", "arguments": {"query": query, "limit": 100, **flags}}
+    for name in ("open_vault", "open_vaul", "mcp:vault~vault:open_vault", "vault__open_vault"):
+        for arguments in ({}, {"word": 7}):
+            yield "tools/call", {"name": "call_tool", "arguments": {"name": name, "arguments": arguments}}
+    yield "tools/call", {"name": "upstream_servers", "arguments": {}}
+    yield "tools/call", {"name": "open_vault", "arguments": {}}
+
+
+@pytest.mark.behaviour("law.withheld_in_search_and_code", "law.agents_cannot_widen")
+async def test_nothing_of_a_withheld_tool_is_in_any_byte_of_a_search() -> None:
+    said: list[bytes] = []
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            searching(workshop) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+            session = await handshake(http, url)
+            for method, params in probes():
+                message = {"jsonrpc": "2.0", "id": 5, "method": method, "params": params}
+                answers = [
+                    await ask(http, url, method, **params),
+                    await http.post(url, json=message, headers=session),
+                ]
+                said += [json.dumps([*answer.headers.items()]).encode() + answer.content for answer in answers]
+    everything = b"".join(said)
+    assert b"open_vault" in everything
+    assert b"pending_approval" in everything
+    # What a client sent may come back in a refusal; the word itself was in two of the queries, and in no answer.
+    assert SECRET.encode() not in everything
+
+
+@pytest.mark.behaviour("law.withheld_in_search_and_code")
+async def test_no_word_of_a_withheld_tool_finds_it() -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            asked = {"query": SECRET, "include_disabled": True}
+            assert body(await client.call_tool("retrieve_tools", asked)) == {"tools": []}
+            assert body(await client.call_tool("retrieve_tools", {"query": SECRET})) == {"tools": []}
+            by_name = body(await client.call_tool("retrieve_tools", {**asked, "query": "vault"}))
+    assert by_name["disabled"] == [
+        {"name": "open_vault", "server": "vault~vault", "description": "", "status": "pending_approval"}
+    ]
+
+
+@pytest.mark.behaviour("search.presentation")
+@pytest.mark.parametrize("path", ["/nonsense", "/search/more", "/Search", "/searching"])
+async def test_another_path_below_the_endpoint_is_told_to_be_nothing(path: str) -> None:
+    async with (
+        open_workshop() as workshop,
+        served(workshop, app=McpPaths(workshop.gateway)) as url,
+        httpx2.AsyncClient() as http,
+    ):
+        status, _, message = error_of(await ask(http, f"{url}{path}", "tools/list"))
+        assert (status, message) == (
+            404,
+            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp and /mcp/search.",
+        )
+        foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
+        assert foreign.status_code == 421
+        assert (await ask(http, f"{url}/search/", "tools/list")).status_code == 200
+
+
+async def test_a_session_of_one_presentation_is_none_of_another() -> None:
+    async with (
+        open_workshop() as workshop,
+        served(workshop, app=McpPaths(workshop.gateway)) as url,
+        httpx2.AsyncClient() as http,
+    ):
+        session = await handshake(http, f"{url}/search")
+        listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+        answer = await http.post(f"{url}/search", json=listing, headers=session)
+        assert [tool["name"] for tool in answer.json()["result"]["tools"]] == NAMES
+        assert (await http.post(url, json=listing, headers=session)).status_code == 404
+
+
+async def test_a_search_waits_for_servers_that_are_starting() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop(held=frozenset({key("files")})) as workshop:
+            server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+            async with Client(InMemoryTransport(server)) as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(_release, workshop)
+                found = body(await client.call_tool("retrieve_tools", {"query": "create_file", "limit": 1}))
+    assert [tool["name"] for tool in found["tools"]] == ["create_file"]
+
+
+async def _release(workshop: Workshop) -> None:
+    await anyio.lowlevel.checkpoint()
+    workshop.benches[key("files")].release()
