@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from sys import intern
 from typing import Final
 
 from pegboard.core.ids import ToolId
@@ -26,6 +27,7 @@ MOST_BY_PREFIX: Final = 64
 MOST_TERMS: Final = 64
 """Of a query: whoever sends a whole page is answered by its beginning."""
 
+MOST_OF_NAME: Final = 500
 MOST_OF_DESCRIPTION: Final = 4_000
 """Characters. What comes after is examples and small print, and a giant text must not cost everybody's memory."""
 
@@ -50,40 +52,50 @@ class Hit:
 
 @dataclass(frozen=True)
 class Part:
-    """Some documents, taken apart once. An index is made of parts, so that a change costs only its own."""
+    """Some documents, taken apart once. An index is made of parts, so that a change costs only its own.
+
+    Postings lie one after the other, by term: a board has hundreds of parts, and an object a term would take ten times
+    the room.
+    """
 
     documents: tuple[Document, ...]
     lengths: "array[float]"
     names: tuple[tuple[str, ...], ...]
-    postings: "Mapping[str, tuple[array[int], array[float]]]"
-    """For each term the places of the documents that have it, rising, and its weight in each."""
+    vocabulary: tuple[str, ...]
+    """Every term, sorted."""
+    starts: "array[int]"
+    """Where the postings of each term begin, and at last where all of them end."""
+    places: "array[int]"
+    weights: "array[float]"
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> "Part":
         listed = tuple(documents)
-        postings: dict[str, tuple[array[int], array[float]]] = {}
+        postings: dict[str, list[tuple[int, float]]] = {}
         lengths, names = array("f"), []
         for place, document in enumerate(listed):
-            own = tuple(terms(document.name))
-            weights = _weights(document, own)
-            for term, weight in weights.items():
-                places, found = postings.setdefault(term, (array("I"), array("f")))
-                places.append(place)
-                found.append(weight)
-            lengths.append(sum(weights.values()))
+            own = tuple(terms(document.name[:MOST_OF_NAME]))
+            weighed = _weights(document, own)
+            for term, weight in weighed.items():
+                postings.setdefault(intern(term), []).append((place, weight))
+            lengths.append(sum(weighed.values()))
             names.append(own)
-        return cls(listed, lengths, tuple(names), postings)
+        starts, places, weights = array("I", [0]), array("I"), array("f")
+        vocabulary = tuple(sorted(postings))
+        for term in vocabulary:
+            places.extend(place for place, _ in postings[term])
+            weights.extend(weight for _, weight in postings[term])
+            starts.append(len(places))
+        return cls(listed, lengths, tuple(names), vocabulary, starts, places, weights)
 
-    @cached_property
-    def vocabulary(self) -> Sequence[str]:
-        return sorted(self.postings)
-
-    def beginning_with(self, prefix: str) -> Iterator[str]:
-        words = self.vocabulary
-        for at in range(bisect_left(words, prefix), len(words)):
-            if not words[at].startswith(prefix):
+    def beginning_with(self, prefix: str) -> Iterator[tuple[str, "Iterator[tuple[int, float]]"]]:
+        """The terms that begin so, the word itself before the others; each with where it is and its weight there."""
+        for at in range(bisect_left(self.vocabulary, prefix), len(self.vocabulary)):
+            term = self.vocabulary[at]
+            if not term.startswith(prefix):
                 return
-            yield words[at]
+            here = slice(self.starts[at], self.starts[at + 1])
+            yield term, zip(self.places[here], self.weights[here], strict=True)
 
 
 @dataclass(frozen=True)
@@ -149,11 +161,10 @@ class Index:
         for number, (part, places) in enumerate(zip(self.parts, chosen, strict=True)):
             if not places:
                 continue
-            words = part.beginning_with(term) if len(term) >= SHORTEST_PREFIX else [term]
-            for word in words:
-                if (listed := part.postings.get(word)) is None:
-                    continue
-                here = [((number, place), weight) for place, weight in zip(*listed, strict=True) if place in places]
+            for word, postings in part.beginning_with(term):
+                if word != term and len(term) < SHORTEST_PREFIX:
+                    break
+                here = [((number, place), weight) for place, weight in postings if place in places]
                 if word == term:
                     found.update(here)
                 elif here:
@@ -170,8 +181,8 @@ def _weights(document: Document, name: Iterable[str]) -> dict[str, float]:
     for term in name:
         weights[term] = weights.get(term, 0.0) + NAME
     for text, weight in (
-        (document.title, TITLE),
-        (" ".join(document.parameters), PARAMETERS),
+        (document.title[:MOST_OF_NAME], TITLE),
+        (" ".join(document.parameters)[:MOST_OF_DESCRIPTION], PARAMETERS),
         (document.source, SOURCE),
         (document.description[:MOST_OF_DESCRIPTION], DESCRIPTION),
     ):

@@ -14,7 +14,10 @@ _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u
 _LONGEST: Final = 64
 """Letters of one term: what is longer is no word that anybody would search for."""
 
-_STEMMED: Final = 65_536
+_REMEMBERED: Final = 16_384
+_SHORT: Final = 32
+"""Letters up to which the terms of a piece are remembered: most are met again, and none takes much room."""
+
 _VOWELS: Final = frozenset("aeiouy")
 
 _COMMON: Final = (
@@ -27,19 +30,27 @@ STOP_WORDS: Final = frozenset(_COMMON.split())
 
 def terms(text: str) -> list[str]:
     """The terms of a text in their order: `createIssue` and `create_issue` both give `creat` and `issu`."""
-    return [term for piece in _PIECES.findall(text) for term in _terms_of(piece)]
+    return [term for piece in _PIECES.findall(text) for term in _terms(piece)]
 
 
 def query_terms(text: str) -> list[str]:
     """Each term once, in order, and without the words that every sentence has, if it has others."""
     pieces = _PIECES.findall(text)
     telling = [piece for piece in pieces if piece.lower() not in STOP_WORDS] or pieces
-    return list(dict.fromkeys(term for piece in telling for term in _terms_of(piece)))
+    return list(dict.fromkeys(term for piece in telling for term in _terms(piece)))
 
 
-@lru_cache(maxsize=_STEMMED)
-def _terms_of(piece: str) -> tuple[str, ...]:
+def _terms(piece: str) -> tuple[str, ...]:
     """Of one run of letters and digits."""
+    return _remembered(piece) if len(piece) <= _SHORT else _terms_of(piece)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(piece: str) -> tuple[str, ...]:
+    return _terms_of(piece)
+
+
+def _terms_of(piece: str) -> tuple[str, ...]:
     if piece.isascii():
         return tuple(_identifier(piece))
     bare = "".join(letter for letter in normalize("NFKD", piece) if not combining(letter)).replace("ß", "ss")

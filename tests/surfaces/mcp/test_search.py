@@ -15,6 +15,7 @@ from mcp_types import CallToolResult, TextContent
 from tests.surfaces.mcp.inquiry import Person, inquiry, said
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client, served, stdio_parameters
 from tests.surfaces.mcp.raw import ask, error_of, handshake
+from tests.surfaces.mcp.test_principals import ALICE, GUARDED, bearer
 from tests.surfaces.mcp.workshop import SECRET, SHELVES, Workshop, key, open_workshop
 
 from pegboard.core.commands import ThrowSwitch
@@ -316,3 +317,22 @@ async def test_a_search_waits_for_servers_that_are_starting() -> None:
 async def _release(workshop: Workshop) -> None:
     await anyio.lowlevel.checkpoint()
     workshop.benches[key("files")].release()
+
+
+@pytest.mark.behaviour("search.respects_the_view", "principals.a_token_is_demanded")
+async def test_a_principal_finds_what_it_is_granted_and_a_stranger_nothing() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop(GUARDED) as workshop, searching(workshop) as url:
+            async with httpx2.AsyncClient() as http:
+                assert (await ask(http, url, "tools/list")).status_code == 401
+                guesses = [await ask(http, url, "tools/list", {"authorization": f"Bearer {n}"}) for n in range(12)]
+                there = url.removesuffix("/search")
+                guesses += [await ask(http, there, "tools/list", {"authorization": f"Bearer {n}"}) for n in range(12)]
+            async with http_client(url, bearer(ALICE)) as client:
+                asked = {"query": "file folder vault", "include_disabled": True}
+                found = body(await client.call_tool("retrieve_tools", asked))
+                servers = body(await client.call_tool("upstream_servers", {}))["servers"]
+    # One count of wrong tokens for all paths.
+    assert [answer.status_code for answer in guesses] == [401] * 20 + [429] * 4
+    assert {tool["server"] for tool in found["tools"]} == {"files~files"}
+    assert ("disabled" in found, [server["id"] for server in servers]) == (False, ["files~files"])

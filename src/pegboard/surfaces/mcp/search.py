@@ -142,8 +142,8 @@ class Search:
             resolution = self._gateway.board.resolution(view)
             name, inner = resolution.name_of(arguments["name"]), arguments.get("arguments", {})
             return CallToolRequestParams(name=name, arguments=inner)
-        await self._settled()
         if asked.name == RETRIEVE:
+            await self._settled()
             return _result(await self._gateway.finder.retrieve(_retrieval(arguments), view))
         board = self._gateway.board
         return _result(upstream_servers(board.catalogue, board.policy, board.resolution(view)))
