@@ -22,6 +22,7 @@ import anyio
 
 from pegboard.config import places
 from pegboard.config.ours import why_not_directory, why_not_file
+from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.client import HttpApi, running_gateway
 from pegboard.surfaces.cli.link import Api, Options, Starts
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from pegboard.config.settings import Settings
+    from pegboard.core.ids import ServerKey
     from pegboard.core.server import Server
     from pegboard.gateway.gateway import Gateway
     from pegboard.ports import Provider, ProviderFor, Secrets
@@ -78,6 +80,9 @@ class House:
     def desk(self) -> "Desk":
         return self.sign_ins.desk
 
+    def signed_in(self, server: "ServerKey") -> None:
+        self.gateway.operator.record("sign_in", str(server), "signed in to it", LOCAL)
+
     @property
     def file(self) -> str | None:
         return None if self.settings is None else str(Path(self.settings.file).absolute())
@@ -106,7 +111,7 @@ async def open_house(
     from pegboard.core.policy import Declared
     from pegboard.gateway.file_watch import follow_file
     from pegboard.gateway.gateway import open_gateway
-    from pegboard.store import StoreError, key_of, open_store
+    from pegboard.store import Keeping, StoreError, key_of, open_store
 
     directory = _data_dir(options)
     url = _store_url(settings, directory)
@@ -121,6 +126,7 @@ async def open_house(
                     keep_days=retention.keep_days,
                     keep_rows=retention.keep_rows,
                     key=key_of(os.environ, directory),
+                    keeping=Keeping(retention.arguments, retention.results),
                 )
             )
             signing = await stack.enter_async_context(anyio.create_task_group())
@@ -283,7 +289,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     door = _door(house, url)
     mcp = McpPaths(house.gateway, door)
-    pages = SignInPages(house.desk)
+    pages = SignInPages(house.desk, house.signed_in)
     api = Later(partial(_rest, house, endpoint, token))
     root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
     settle_in()
@@ -320,7 +326,9 @@ async def _pages(house: House, port: int) -> AsyncIterator[None]:
         listener = bound(LOOPBACK, 0)
     with listener:
         url = reachable(LOOPBACK, listener.getsockname()[1])
-        root = Root(sign_in=SignInPages(house.desk), check=partial(_address_refusal, _door(house, url)))
+        root = Root(
+            sign_in=SignInPages(house.desk, house.signed_in), check=partial(_address_refusal, _door(house, url))
+        )
         async with Listening(root, listener, _nothing):
             house.desk.listen_at(url)
             yield

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from .core.activity import Decision
 from .core.ask import Answer, Directed
 from .core.call import Admitted, CallRecord, Outcome
 from .core.catalogue import Listing
@@ -147,10 +148,18 @@ class PolicyStore(Protocol):
 
 @dataclass(frozen=True)
 class AuditQuery:
-    """Newest first. Every field narrows; `before` is a record's number, for paging."""
+    """Every field narrows. Newest first; `before` is a record's number, for paging."""
 
     tool: str | None = None
+    """By its id."""
+    name: str | None = None
+    """By the name it was called by."""
+    server: str | None = None
+    """A server's key: calls of its tools, and decisions about it or them."""
     principal: str | None = None
+    client: str | None = None
+    kind: str | None = None
+    """`call`, `refusal`, or that of a decision; `decision` for all of those."""
     ended: str | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -160,6 +169,9 @@ class AuditQuery:
 
 @dataclass(frozen=True)
 class AuditRow:
+    """One call or one decision. A decision has neither a duration nor sizes, and a call that was recorded by an older
+    version has no tokens."""
+
     number: int
     at: datetime
     call_id: str
@@ -168,21 +180,59 @@ class AuditRow:
     client: str
     name: str
     tool: str | None
+    """The id of the tool; of a decision, the id of whatever it is about."""
     ended: str
     """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, or a refusal:
-    `unknown_tool`, `bad_arguments`, or the status of a locked tool."""
+    `unknown_tool`, `bad_arguments`, or the status of a locked tool. Of a decision `done`, `rejected`, `stale` or
+    `not_saved`, or a word of its own."""
     said: str
     took_us: int
     argument_bytes: int
     result_bytes: int
+    kind: str = "call"
+    policy_version: int | None = None
+    argument_tokens: int | None = None
+    result_tokens: int | None = None
+    arguments: str | None = None
+    """Redacted and cut; `None` unless the settings say that they are kept."""
+    result: str | None = None
+
+
+@dataclass(frozen=True)
+class Onward:
+    """Records in the order in which they were written, and the number from which to go on."""
+
+    rows: Sequence[AuditRow]
+    after: int
+
+
+class StoreAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """The store cannot be asked now; the message says why, and what to do."""
 
 
 class Audit(Protocol):
+    """Its questions raise `StoreAway`."""
+
     def record(self, record: CallRecord) -> None:
         """Never waits and never fails: a full queue drops the record and counts it."""
         ...
 
+    def note(self, decision: Decision) -> None:
+        """The same for what is no call."""
+        ...
+
     async def rows(self, query: AuditQuery) -> Sequence[AuditRow]: ...
+
+    async def row(self, number: int) -> AuditRow | None: ...
+
+    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+        """What was written after that number, by any process, each record once. With `wait`, waits so many seconds for
+        the first one."""
+        ...
+
+    async def latest(self) -> int:
+        """The highest number so far, from which to follow what comes."""
+        ...
 
     @property
     def dropped(self) -> int: ...

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from tests.core.boards import json_objects, texts
 
-from pegboard.core.tokens import tokens, tool_cost
+from pegboard.core.tokens import roughly, tokens, tool_cost
 from pegboard.core.tool import JsonObject, ToolSpec
 
 SCHEMA = (
@@ -85,3 +85,12 @@ def test_a_tool_costs_its_name_its_description_and_its_input_schema() -> None:
 def test_the_order_of_keys_changes_no_price(schema: JsonObject) -> None:
     reordered = dict(reversed([*schema.items()]))
     assert tool_cost(ToolSpec("t", input_schema=schema)) == tool_cost(ToolSpec("t", input_schema=reordered))
+
+
+@pytest.mark.parametrize(("text", "large", "small"), COUNTED, ids=range(len(COUNTED)))
+def test_the_quick_estimate_is_of_the_same_order(text: str, large: int, small: int) -> None:
+    assert 0.6 * large <= roughly(text.encode()) <= 1.9 * small
+
+
+def test_the_quick_estimate_of_nothing_is_nothing_and_of_anything_at_least_one() -> None:
+    assert [roughly(text) for text in (b"", b" ", b"a", b"\xff", b"\x00")] == [0, 1, 1, 1, 1]

@@ -1,6 +1,6 @@
 """The operator at a desk: a board, a store and nothing that runs."""
 
-from tests.support.doubles import MemoryStore
+from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import Ticking
 
 from pegboard.core.catalogue import Listing
@@ -18,7 +18,8 @@ class Desk:
         self.store = store or MemoryStore()
         self.board = Board(Policy(declared, self.store.decided))
         self.clock = Ticking()
-        self.operator = Operator(self.board, self.store, self.clock)
+        self.audit = MemoryAudit()
+        self.operator = Operator(self.board, self.store, self.clock, self.audit.note)
 
     def locked(self) -> dict[str, str]:
         verdicts = self.board.resolution(View()).verdicts

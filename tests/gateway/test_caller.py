@@ -102,7 +102,7 @@ async def test_a_locked_tool_is_refused_in_the_words_that_explain_it_and_recorde
         refusal = await house.gateway.caller.call(call, View())
         switch = house.board.policy.decided.switches[SEARCH]
         assert refusal == ToolIsLocked(SEARCH, SwitchedOff(SEARCH, switch))
-        assert house.audit.records == [CallRecord(call, SEARCH, refusal, timedelta())]
+        assert house.audit.records == [CallRecord(call, SEARCH, refusal, timedelta(), policy_version=1)]
         assert house.provider(GITHUB).calls == []
         trail = explain(house.board.catalogue, house.board.policy, View(), SEARCH)
         assert trail is not None

@@ -103,6 +103,10 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/tools/search"),
         ("GET", "/api/v1/why"),
         ("POST", "/api/v1/call"),
+        ("GET", "/api/v1/activity"),
+        ("GET", "/api/v1/activity/latest"),
+        ("GET", "/api/v1/activity/after"),
+        ("GET", "/api/v1/activity/{number}"),
     }
 
 

@@ -25,6 +25,7 @@ def record(
     client: str = "claude",
     parent: CallId | None = None,
     took: timedelta = timedelta(milliseconds=3),
+    policy_version: int = 1,
 ) -> CallRecord:
     call = Call(
         CallId(f"call-{next(_numbers)}" if id is None else id),
@@ -36,4 +37,4 @@ def record(
         client,
         parent,
     )
-    return CallRecord(call, tool, ended, took)
+    return CallRecord(call, tool, ended, took, policy_version)

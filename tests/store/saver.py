@@ -1,6 +1,7 @@
 """A process of its own that uses a store, to be run beside another one or to be killed.
 
     python -m tests.store.saver URL share NAME TIMES    saves so many grants, whoever else saves
+    python -m tests.store.saver URL record NAME TIMES   records so many calls
     python -m tests.store.saver URL endless             saves one version after the other and records calls
 
 What `endless` has done is told on standard output: `saved VERSION` once a save is acknowledged, and
@@ -52,11 +53,20 @@ async def endless(store: Store) -> None:
         print(f"recorded {number} {microseconds(at)}", flush=True)
 
 
+async def record_many(store: Store, name: str, times: int) -> None:
+    for number in range(times):
+        store.audit.record(record(at=now(), id=f"{name}{number}"))
+        if number % 50 == 0:
+            await store.audit.written()
+
+
 async def main(*arguments: str) -> None:
     url, what, *rest = arguments
     async with open_store(url, clock=now) as store:
         if what == "share":
             await share(store, rest[0], int(rest[1]))
+        elif what == "record":
+            await record_many(store, rest[0], int(rest[1]))
         else:
             await endless(store)
 

@@ -61,6 +61,7 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
             principal=PrincipalId("ann"),
             raw=b'{"path":"/etc"}',
             took=timedelta(seconds=2, microseconds=7),
+            policy_version=17,
         ),
     )
     assert row == AuditRow(
@@ -77,6 +78,10 @@ async def test_a_call_leaves_one_record_of_who_when_what_and_how_it_ended(store:
         took_us=2_000_007,
         argument_bytes=15,
         result_bytes=1000,
+        kind="call",
+        policy_version=17,
+        argument_tokens=5,
+        result_tokens=210,
     )
     assert row.at.utcoffset() == timedelta(0)
 

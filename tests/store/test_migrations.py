@@ -5,18 +5,20 @@ from pathlib import Path
 
 import anyio
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect
+from sqlalchemy.engine.interfaces import ReflectedIndex
 from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import finished
 from tests.store.saver import version
 
 from pegboard.core.ids import LOCAL
 from pegboard.core.policy import Decided
-from pegboard.ports import Saved
+from pegboard.ports import AuditQuery, Saved
 from pegboard.store import StoreError, open_store
 from pegboard.store.database import Database
 from pegboard.store.migrate import SCRIPTS, migrate, revision
@@ -44,11 +46,17 @@ def described(connection: Connection) -> object:
             [{**column, "type": str(column["type"])} for column in seen.get_columns(table)],
             seen.get_pk_constraint(table),
             seen.get_foreign_keys(table),
-            sorted(seen.get_indexes(table), key=lambda index: str(index["name"])),
+            sorted((_told(index) for index in seen.get_indexes(table)), key=str),
         )
         for table in sorted(seen.get_table_names())
         if table != REVISION_TABLE
     }
+
+
+def _told(index: ReflectedIndex) -> object:
+    """A condition of an index is an object of its own each time it is read; its words are what counts."""
+    options = {name: str(value) for name, value in index.get("dialect_options", {}).items()}
+    return index["name"], index["column_names"], index["unique"], options
 
 
 @pytest.mark.behaviour("store.migrations", "store.same_contract")
@@ -102,9 +110,7 @@ async def test_a_new_database_is_like_one_that_went_through_every_migration(engi
 
 
 async def test_the_newest_migration_is_the_one_the_program_asks_for() -> None:
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
-    assert ScriptDirectory.from_config(config).get_heads() == [REVISION]
+    assert ScriptDirectory.from_config(_config()).get_heads() == [REVISION]
 
 
 @pytest.mark.behaviour("store.table_names")
@@ -201,14 +207,45 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Postg
             pytest.fail("it was opened")
 
 
+async def aged(engine: Engine, reached: str) -> None:
+    """A database as an older program left it."""
+    database = await opened(engine)
+    async with database.writing() as connection:
+        await connection.run_sync(lambda sync: command.upgrade(_config(sync), reached))
+    await database.engine.dispose()
+    await engine.run(f"INSERT INTO policy_versions VALUES (1, '{now().isoformat()}', 'local', 'test')")
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
 @pytest.mark.behaviour("store.migrations", "store.secrets")
 async def test_a_database_without_the_table_of_secrets_gets_it_and_keeps_the_rest(engine: Engine) -> None:
-    async with open_store(engine.url, clock=now) as store:
-        await store.policy.save(Decided(), version(1), by=LOCAL, what="test", at=now())
-    await engine.run("DROP TABLE secrets")
-    await engine.run(f"UPDATE {REVISION_TABLE} SET version_num = '0001'")
+    await aged(engine, "0001")
     async with open_store(engine.url, clock=now, key=lambda _: bytes(32)) as store:
-        assert await store.policy.load() == version(1)
+        assert await store.policy.load() == Decided(version=1)
         await store.secrets.write("a", b"kept")
         assert await store.secrets.read("a") == b"kept"
     assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]
+
+
+@pytest.mark.behaviour("store.migrations", "audit.one_stream")
+async def test_calls_of_an_older_program_are_part_of_the_activity(engine: Engine) -> None:
+    await aged(engine, "0002")
+    for number, ended in enumerate(("returned", "pending_approval", "bad_arguments", "cancelled")):
+        await engine.run(
+            "INSERT INTO calls (at, call_id, principal, client, name, ended, said, took_us, argument_bytes,"
+            f" result_bytes) VALUES ({number}, '{number}', 'ann', '', 'read', '{ended}', '', 1, 2, 3)"
+        )
+    async with open_store(engine.url, clock=now, keep_days=None) as store:
+        rows = await store.audit.rows(AuditQuery())
+    assert [(row.kind, row.policy_version, row.argument_tokens) for row in rows] == [
+        ("call", None, None),
+        ("refusal", None, None),
+        ("refusal", None, None),
+        ("call", None, None),
+    ]

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import anyio
 
+from pegboard.core.activity import Decision
 from pegboard.core.call import Admitted, CallRecord, Outcome, Returned
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, Off, Starting, Up
 from pegboard.core.ids import PrincipalId, ServerKey, Source, ToolId
@@ -17,7 +18,19 @@ from pegboard.core.policy import Decided
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.gateway.bell import Bell
-from pegboard.ports import AuditQuery, AuditRow, Library, Peer, Progress, Ring, Saved, SecretsAway, Stale, Unreadable
+from pegboard.ports import (
+    AuditQuery,
+    AuditRow,
+    Library,
+    Onward,
+    Peer,
+    Progress,
+    Ring,
+    Saved,
+    SecretsAway,
+    Stale,
+    Unreadable,
+)
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = Up(SINCE)
@@ -105,22 +118,41 @@ class MemoryStore:
 class MemoryAudit:
     def __init__(self) -> None:
         self.records: list[CallRecord] = []
+        self.decisions: list[Decision] = []
+        self.asked: list[AuditQuery] = []
 
     def record(self, record: CallRecord) -> None:
         self.records.append(record)
 
+    def note(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+
     async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
         """Newest first, by the fields a record has in itself."""
-        rows = [_row(number, record) for number, record in enumerate(self.records, start=1)]
+        self.asked.append(query)
         fitting = [
             row
-            for row in reversed(rows)
+            for row in reversed(self._all())
             if query.tool in (None, row.tool)
             and query.principal in (None, row.principal)
             and query.ended in (None, row.ended)
             and (query.before is None or row.number < query.before)
         ]
         return fitting[: query.limit]
+
+    async def row(self, number: int) -> AuditRow | None:
+        return next((row for row in self._all() if row.number == number), None)
+
+    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+        self.asked.append(query)
+        rows = [row for row in self._all() if row.number > after][: query.limit]
+        return Onward(rows, rows[-1].number if rows else after)
+
+    async def latest(self) -> int:
+        return len(self.records)
+
+    def _all(self) -> list[AuditRow]:
+        return [_row(number, record) for number, record in enumerate(self.records, start=1)]
 
     @property
     def dropped(self) -> int:
@@ -143,6 +175,7 @@ def _row(number: int, record: CallRecord) -> AuditRow:
         took_us=round(record.took.total_seconds() * 1_000_000),
         argument_bytes=0,
         result_bytes=0,
+        policy_version=record.policy_version,
     )
 
 

@@ -1,10 +1,13 @@
 """The pages of a sign-in: out by a redirect with a mark, back with the same mark, and plain words at the end."""
 
+from collections.abc import Callable
+
 import httpx2
 import pytest
 from tests.core.boards import key
 from tests.support.sign_ins import ScriptedSignIns
 
+from pegboard.core.ids import ServerKey
 from pegboard.ports import NoSignIn, SentTo, SignedIn
 from pegboard.surfaces.sign_in import COOKIE, SignInPages
 
@@ -13,8 +16,18 @@ pytestmark = pytest.mark.anyio
 OUT = SentTo("https://as.example.org/authorize?state=s", "the-mark")
 
 
-async def asked(sign_ins: ScriptedSignIns, path: str, method: str = "GET", **headers: str) -> httpx2.Response:
-    transport = httpx2.ASGITransport(SignInPages(sign_ins))
+def unheard(server: ServerKey) -> None:
+    """Who need not know that somebody signed in."""
+
+
+async def asked(
+    sign_ins: ScriptedSignIns,
+    path: str,
+    method: str = "GET",
+    signed_in: Callable[[ServerKey], None] = unheard,
+    **headers: str,
+) -> httpx2.Response:
+    transport = httpx2.ASGITransport(SignInPages(sign_ins, signed_in))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8460") as client:
         return await client.request(method, path, headers=headers)
 
@@ -41,7 +54,9 @@ async def test_the_way_back_brings_the_answer_and_the_mark() -> None:
 
 async def test_what_went_wrong_is_told_as_text_and_nothing_else() -> None:
     sign_ins = ScriptedSignIns(finishes=NoSignIn("it answered <script>alert(1)</script>"), sends=NoSignIn("a<b"))
-    page = await asked(sign_ins, "/sign-in/callback?error=no&state=s")
+    heard: list[ServerKey] = []
+    page = await asked(sign_ins, "/sign-in/callback?error=no&state=s", signed_in=heard.append)
+    assert heard == []
     assert (page.status_code, "&lt;script&gt;" in page.text, "<script>" in page.text) == (400, True, False)
     page = await asked(sign_ins, "/sign-in/abc")
     assert (page.status_code, "<p>a&lt;b</p>" in page.text) == (410, True)

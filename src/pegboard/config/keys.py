@@ -281,6 +281,10 @@ PRINCIPAL: Final = Section(
 
 KEEP_DAYS: Final = Key("keep_days", Whole(1, 36_500), "Records older than this many days are removed.", 90)
 KEEP_ROWS: Final = Key("keep_rows", Whole(1, 10**9), "Of more records than this, the oldest are removed.", 1_000_000)
+KEEP_ARGUMENTS: Final = Key(
+    "arguments", Truth(), "Whether the arguments of calls are recorded, redacted and cut.", False
+)
+KEEP_RESULTS: Final = Key("results", Truth(), "Whether the results of calls are recorded, redacted and cut.", False)
 HOSTS: Final = Key(
     "allowed_hosts",
     ListOf(Text(_HOST)),
@@ -326,7 +330,11 @@ STORE: Final = Key(
     "Where decisions and the audit are kept: sqlite:///file (from the folder of this file) or postgresql://… "
     "By default a file in the data directory. References are allowed.",
 )
-AUDIT: Final = Key("audit", Section("", (KEEP_DAYS, KEEP_ROWS)), "How much of the record of calls is kept.")
+AUDIT: Final = Key(
+    "audit",
+    Section("", (KEEP_DAYS, KEEP_ROWS, KEEP_ARGUMENTS, KEEP_RESULTS)),
+    "What is recorded of calls and decisions, and how much of it is kept.",
+)
 GATEWAY: Final = Key("gateway", Section("", (PUBLIC_URL, HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
 
 PEGBOARD: Final = Section(

@@ -29,10 +29,12 @@ _SQLITE_FILE: Final = re.compile(r"(sqlite(?:\+aiosqlite)?:///)(?![/:]|file:)([^
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How much of the audit is kept."""
+    """How much of the audit is kept, and what of calls is in it."""
 
     keep_days: int = 90
     keep_rows: int = 1_000_000
+    arguments: bool = False
+    results: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ def _retention(values: Values) -> Retention:
     return Retention(
         keep_days=said.value.value(keys.KEEP_DAYS, usual.keep_days),
         keep_rows=said.value.value(keys.KEEP_ROWS, usual.keep_rows),
+        arguments=said.value.value(keys.KEEP_ARGUMENTS, usual.arguments),
+        results=said.value.value(keys.KEEP_RESULTS, usual.results),
     )
 
 

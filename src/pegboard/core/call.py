@@ -152,6 +152,7 @@ class CallRecord(NamedTuple):
     tool: ToolId | None
     ended: Refusal | Outcome
     took: timedelta
+    policy_version: int = 0
 
 
 def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bool = False) -> Admitted | Refusal:

@@ -57,8 +57,9 @@ class Caller:
             verdict = admit(call, self.board.resolution(view), self.validators.of(call))
         else:
             verdict = await self._admitted_beside(call, view)
+        version = self.board.policy.decided.version
         if not isinstance(verdict, Admitted):
-            self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta()))
+            self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
             return verdict
         ended: Outcome = _GIVEN_UP
         source = verdict.tool.id.source
@@ -78,7 +79,7 @@ class Caller:
             ended = ProviderFailed(f"{source} broke off", may_have_run=True)
         finally:
             took = timedelta(seconds=perf_counter() - started)
-            self.audit.record(CallRecord(call, verdict.tool.id, ended, took))
+            self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version))
         return ended
 
     async def _admitted_beside(self, call: Call, view: View) -> Admitted | Refusal:

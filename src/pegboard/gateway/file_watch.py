@@ -10,6 +10,8 @@ import anyio.to_thread
 
 from pegboard.config.settings import Broken, Settings, load
 from pegboard.config.watch import changes
+from pegboard.core.activity import FILE
+from pegboard.core.redeclared import redeclared
 
 from .board import Notice
 from .gateway import Gateway
@@ -20,11 +22,16 @@ EMPTY: Final = sha256(b"").hexdigest()
 EMPTY_SECONDS: Final = 2.0
 CONFIG_NOTICE: Final = "configuration"
 RESTART_NOTICE: Final = "restart"
+CONFIG: Final = "config"
+"""The kind of record that an edit leaves."""
+_SHOWN: Final = 12
 
 
 async def follow_file(settings: Settings, gateway: Gateway) -> None:
     """A good edit is on the board at once; a broken one changes nothing and is told until it is mended."""
     path, digest = Path(settings.file), settings.digest
+    record, before = gateway.operator.record, settings
+    record(CONFIG, None, f"{path.name} was loaded at the start, SHA-256 {digest[:_SHOWN]}", FILE)
     async for _ in changes(path, seen=digest):
         loaded = await anyio.to_thread.run_sync(load, path)
         if loaded.digest == EMPTY:
@@ -38,16 +45,24 @@ async def follow_file(settings: Settings, gateway: Gateway) -> None:
             text = "\n".join((f"{path} was edited and cannot be used; the last good board stays.", str(loaded)))
             gateway.board.notice(Notice(CONFIG_NOTICE, text, gateway.clock()))
             log.error("%s", text)
+            # A problem may quote what was written; how many there are and where the first is tells enough here.
+            lines = f"problems: {len(loaded.problems)}, the first in line {loaded.problems[0].line}"
+            record(CONFIG, None, f"{path.name} was edited and cannot be used; {lines}", FILE, "broken")
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
         gateway.board.remarks = loaded.remarks
+        late = _read_at_start_only(settings, loaded)
+        changed = [*redeclared(before.declared, loaded.declared), *(f"{name} changed" for name in late)]
+        said, before = f"{path.name}: {'; '.join(changed) or 'nothing that matters changed'}", loaded
         if clashing := await gateway.operator.redeclare(loaded.declared):
             log.error("%s", "\n".join((f"{path} waits; the last good board stays.", *clashing)))
+            record(CONFIG, None, f"{said}. It waits: {' '.join(clashing)}", FILE, "waits")
         else:
             log.info("%s was loaded again.", path)
+            record(CONFIG, None, said, FILE)
         for remark in gateway.board.standing_remarks():
             log.warning("%s", remark)
-        if late := _read_at_start_only(settings, loaded):
+        if late:
             text = f"{path}: {' and '.join(late)} changed, and is read only when the gateway starts. Start it again."
             gateway.board.notice(Notice(RESTART_NOTICE, text, gateway.clock()))
             log.warning("%s", text)

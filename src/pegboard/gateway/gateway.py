@@ -59,7 +59,7 @@ async def open_gateway(
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
     policy = Policy(declared, await store.load())
     board = Board(policy)
-    operator = Operator(board, store, clock)
+    operator = Operator(board, store, clock, audit.note)
     heard, unseen = Listener(), Listener()
     # Should a task of the group be cancelled by what it calls, the block ends with it: never as if it had been done.
     raised: BaseException | None = RuntimeError(

@@ -8,6 +8,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
+from pegboard.core.activity import DONE, NOT_SAVED, REJECTED, STALE, Decision, told
 from pegboard.core.catalogue import Listing
 from pegboard.core.commands import Command, Rejected, apply
 from pegboard.core.ids import PrincipalId
@@ -35,10 +36,20 @@ class NotSaved(Rejected):
     """The store did not take the command, and the board is as it was. No fault of the command: it may be repeated."""
 
 
-class Operator:
-    """The only writer of the policy. Whoever lost a race decides again on what is now true."""
+def _unheard(decision: Decision) -> None:
+    """Where there is no audit, nobody is told."""
 
-    def __init__(self, board: Board, store: PolicyStore, clock: Clock) -> None:
+
+class Operator:
+    """The only writer of the policy. Whoever lost a race decides again on what is now true.
+
+    `note` is told of every decision, whatever became of it.
+    """
+
+    def __init__(
+        self, board: Board, store: PolicyStore, clock: Clock, note: Callable[[Decision], None] = _unheard
+    ) -> None:
+        self._note = note
         self._board = board
         self._store = store
         self._clock = clock
@@ -56,6 +67,11 @@ class Operator:
         """
         async with self._turn:
             return await self._carried_out(command, by, expecting)
+
+    def record(self, kind: str, about: str | None, said: str, by: PrincipalId, ended: str = DONE) -> None:
+        """Whatever happened to the board leaves its trace in the audit here: commands by themselves, and by this what
+        is no command. `said` holds no secret: it is kept and shown."""
+        self._note(Decision(kind, about, said, by, self._clock(), self._board.policy.version, ended))
 
     async def reload(self) -> None:
         """Another process decided: take over what the store now holds. Raises what the store raises."""
@@ -100,6 +116,20 @@ class Operator:
                 return
 
     async def _carried_out(self, command: Command, by: PrincipalId, expecting: int | None) -> Policy | Rejected | Stale:
+        done = await self._repeated(command, by, expecting)
+        kind, about, said = told(command)
+        match done:
+            case NotSaved(why):
+                self.record(kind, about, f"{said}. {why}" if said else why, by, NOT_SAVED)
+            case Rejected(why):
+                self.record(kind, about, why, by, REJECTED)
+            case Stale(current):
+                self.record(kind, about, f"The policy was at version {current} already.", by, STALE)
+            case Policy():
+                self.record(kind, about, said, by)
+        return done
+
+    async def _repeated(self, command: Command, by: PrincipalId, expecting: int | None) -> Policy | Rejected | Stale:
         for _ in range(_ATTEMPTS):
             if expecting is not None and self._board.policy.version != expecting:
                 return Stale(self._board.policy.version)

@@ -5,6 +5,7 @@
 """
 
 from .audit import AuditLimits, AuditLog
+from .calls import Keeping
 from .errors import StoreError, masked
 from .opening import Store, open_store
 from .policy import Change, StoredPolicy
@@ -15,6 +16,7 @@ __all__ = [
     "AuditLimits",
     "AuditLog",
     "Change",
+    "Keeping",
     "Store",
     "StoreError",
     "StoredPolicy",

@@ -1,21 +1,24 @@
-"""The record of every call: taken at once, written in batches by a task of its own, and kept for a while."""
+"""The record of calls and decisions: taken at once, written in batches by a task of its own, and kept for a while."""
 
 import asyncio
 import logging
 import random
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 import anyio
+from anyio import to_thread
 
+from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
-from pegboard.ports import AuditQuery, AuditRow, Clock
+from pegboard.ports import AuditQuery, AuditRow, Clock, Onward
 
-from .calls import Recorded, asked, inserted, insertion, is_kept, recorded
+from . import questions
+from .calls import Keeping, Recorded, Taken, completed, inserted, insertion, is_kept, noted, taken
 from .database import Database
 from .errors import StoreError
 from .retention import prune
@@ -33,10 +36,16 @@ class AuditLimits:
     """How much waits in memory, and how long it may; times in seconds."""
 
     queue: int = 10_000
+    spare: int = 1_000
+    """Beyond a full queue, for decisions: calls by the thousand must not crowd out the one switch."""
+    whole: int = 1_000
+    """So many records wait with their arguments and results, where those are kept; the others without."""
     batch: int = 1_000
     delay: float = 0.25
     closing: float = 5.0
     prune_every: float = 60.0
+    look_every: float = 0.5
+    """How often somebody who follows looks for what other processes wrote."""
 
 
 class AuditLog:
@@ -50,19 +59,23 @@ class AuditLog:
         limits: AuditLimits,
         keep_days: float | None,
         keep_rows: int | None,
+        keeping: Keeping | None = None,
     ) -> None:
         self._database = database
+        self._keeping = keeping or Keeping()
         self._clock = clock
         self._keep_days = keep_days
         self._keep_rows = keep_rows
         self._limits = limits
         self._insertion = insertion(database.engine.dialect)
-        self._queue: deque[Recorded] = deque()
+        self._queue: deque[Taken] = deque()
         self._some = asyncio.Event()
         self._enough = asyncio.Event()
         self._none = asyncio.Event()
         self._none.set()
         self._last_call = asyncio.Event()
+        self._news = asyncio.Event()
+        """Set when something was written, and replaced by the next one."""
         self._hurried = False
         self._closed = False
         self._dropped = 0
@@ -77,7 +90,17 @@ class AuditLog:
         if waiting >= self._limits.queue or self._closed:
             self._drop()
             return
-        self._queue.append(recorded(record))
+        self._append(taken(record, self._keeping, whole=waiting < self._limits.whole), waiting)
+
+    def note(self, decision: Decision) -> None:
+        waiting = len(self._queue)
+        if waiting >= self._limits.queue + self._limits.spare or self._closed:
+            self._drop()
+            return
+        self._append(noted(decision), waiting)
+
+    def _append(self, row: Taken, waiting: int) -> None:
+        self._queue.append(row)
         if waiting == 0:
             self._none.clear()
             self._some.set()
@@ -96,10 +119,37 @@ class AuditLog:
 
     async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
         """Holds all that was recorded before, unless the database is not taking it."""
+        await self._up_to_now()
+        async with self._database.reading() as connection:
+            return await questions.asked(connection, query)
+
+    async def row(self, number: int) -> AuditRow | None:
+        async with self._database.reading() as connection:
+            return await questions.one(connection, number)
+
+    async def latest(self) -> int:
+        await self._up_to_now()
+        async with self._database.reading() as connection:
+            return await questions.newest(connection)
+
+    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+        """Numbers become visible in their order, so whoever asks on from one misses none and meets none twice."""
+        await self._up_to_now()
+        told = Onward((), after)
+        with anyio.move_on_after(wait) if wait > 0 else nullcontext():
+            while True:
+                news = self._news
+                async with self._database.reading() as connection:
+                    told = await questions.onward(connection, query, told.after)
+                if told.rows or wait <= 0:
+                    break
+                with anyio.move_on_after(self._limits.look_every):
+                    await news.wait()
+        return told
+
+    async def _up_to_now(self) -> None:
         with anyio.move_on_after(1.0):
             await self.written()
-        async with self._database.reading() as connection:
-            return await asked(connection, query)
 
     async def written(self) -> None:
         """Waits until no record waits, and hurries them along."""
@@ -138,7 +188,8 @@ class AuditLog:
                     await self._enough.wait()
             batch = list(islice(self._queue, doubtful or self._limits.batch))
             try:
-                await self._write(batch, again=doubtful > 0)
+                rows = await to_thread.run_sync(completed, batch, self._keeping)
+                await self._write(rows, again=doubtful > 0)
             except StoreError as error:
                 if not doubtful:
                     log.warning("Calls cannot be recorded now, and wait in memory: %s", error)
@@ -163,9 +214,12 @@ class AuditLog:
             # all, so its last row tells; and a batch in doubt is tried again as it was.
             if again and await is_kept(connection, batch[-1]):
                 return
+            await self._database.in_order(connection)
             await inserted(connection, batch, self._insertion)
 
     def _forget(self, count: int) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
         for _ in range(count):
             self._queue.popleft()
         if not self._queue:

@@ -1,14 +1,18 @@
-"""One call's record to its row, and the questions people ask of the rows."""
+"""One call's record, or one decision, to its row: the little that is taken at once, and the rest when it is written."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, Final, TypeAlias, assert_never
+from secrets import token_hex
+from typing import Final, TypeAlias, assert_never
 
-from sqlalchemy import ColumnElement, Dialect, Row, Select, insert, select, tuple_
+from sqlalchemy import Dialect, insert, select
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
+from pegboard.core.activity import CALL, REFUSAL, Decision
 from pegboard.core.call import (
     BadArguments,
     Call,
@@ -24,28 +28,58 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.ids import ToolId
+from pegboard.core.redact import Redaction, safe_text
 from pegboard.core.status import sentence, status
+from pegboard.core.tokens import roughly
 from pegboard.core.tool import canonical
-from pegboard.ports import AuditQuery, AuditRow
 
+from .keeping import kept
 from .schema import calls
-from .text import holdable, key, restored
+from .text import holdable, key
 
-Recorded: TypeAlias = tuple[int, str, str | None, str, str, str, str | None, str, str, int, int, int]
+Taken: TypeAlias = tuple[
+    int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None
+]
+"""The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin."""
+
+Recorded: TypeAlias = tuple[
+    int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, int | None, int | None,
+    str | None, str | None,
+]  # fmt: skip
 """The columns of `calls` but the number, in order, ready for the driver."""
 
 COLUMNS: Final = tuple(column.name for column in calls.columns if column.name != "number")
 SAID_AT_MOST: Final = 2000
 BLOCKS: Final = (500, 50)
 
+SAMPLE: Final = 1024
+"""Bytes of arguments and of a result that are looked at to estimate what they cost a model, when they are not kept."""
+HEAD: Final = 16_384
+"""The same when they are."""
+_TURN: Final = 100
+"""Rows that are worked out at a stretch: meanwhile nobody else runs."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def recorded(record: CallRecord) -> Recorded:
-    """Arguments and results are left behind here, so a queue of records never holds them in memory."""
+@dataclass(frozen=True)
+class Keeping:
+    """What of calls is kept beside the fact, and by which rule it is redacted. Nothing, unless the operator says so."""
+
+    arguments: bool = False
+    results: bool = False
+    redaction: Redaction = field(default_factory=Redaction)
+
+
+def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
+    """At once and cheap, because a call waits for it. Of arguments and results a bounded part is held until the row is
+    written, so that a queue of records takes little memory; `whole` is false when many wait already."""
     call = record.call
-    ended, said, result_bytes = _ended(record)
+    kind, ended, said, result = _ended(record)
+    raw = call.raw if call.raw is not None else _written(call)
+    first = HEAD if keeping.arguments and whole else SAMPLE
+    second = HEAD if keeping.results and whole else SAMPLE
     return (
         microseconds(call.at),
         indexed(call.id),
@@ -54,9 +88,59 @@ def recorded(record: CallRecord) -> Recorded:
         ended,
         "" if not said else holdable(said if len(said) <= SAID_AT_MOST else said[: SAID_AT_MOST - 1] + "…"),
         record.took // _MICROSECOND,
-        _argument_bytes(call),
-        result_bytes,
+        len(raw),
+        len(result),
+        kind,
+        record.policy_version,
+        raw if len(raw) <= first else raw[:first],
+        result if len(result) <= second else result[:second],
     )
+
+
+def noted(decision: Decision) -> Taken:
+    return (
+        microseconds(decision.at),
+        f"d-{token_hex(12)}",
+        None,
+        indexed(decision.by),
+        "",
+        "",
+        None if decision.about is None else indexed(decision.about),
+        indexed(decision.ended),
+        holdable(safe_text(decision.said, SAID_AT_MOST)),
+        0,
+        0,
+        0,
+        indexed(decision.kind),
+        decision.policy_version,
+        None,
+        None,
+    )
+
+
+def completed(rows: Sequence[Taken], keeping: Keeping) -> list[Recorded]:
+    """Runs in a thread beside the event loop, and gives way to it every so often."""
+    done: list[Recorded] = []
+    for start in range(0, len(rows), _TURN):
+        if start:
+            time.sleep(0)
+        done += [_completed(row, keeping) for row in rows[start : start + _TURN]]
+    return done
+
+
+def _completed(row: Taken, keeping: Keeping) -> Recorded:
+    argument_bytes, result_bytes, arguments, result = row[10], row[11], row[14], row[15]
+    return (
+        *row[:14],
+        None if arguments is None else _tokens(arguments, argument_bytes),
+        None if result is None else _tokens(result, result_bytes),
+        kept(arguments, argument_bytes, keeping.redaction) if keeping.arguments else None,
+        kept(result, result_bytes, keeping.redaction) if keeping.results else None,
+    )
+
+
+def _tokens(head: bytes, size: int) -> int:
+    return roughly(head) if len(head) == size else roughly(head[:SAMPLE]) * size // min(len(head), SAMPLE)
 
 
 @lru_cache(4096)
@@ -65,44 +149,46 @@ def _known(principal: str, client: str, name: str, tool: ToolId | None) -> tuple
     return indexed(principal), indexed(client), indexed(name), None if tool is None else indexed(str(tool))
 
 
-def _ended(record: CallRecord) -> tuple[str, str, int]:
-    """How it ended, what is said of it, and the size of its result."""
+def _ended(record: CallRecord) -> tuple[str, str, str, bytes]:
+    """Its kind, how it ended, what is said of it, and its result."""
     match record.ended:
         case Returned(body):
-            return "returned", "", len(body)
+            return CALL, "returned", "", body
         case ToolFailed(body):
-            return "tool_failed", "", len(body)
+            return CALL, "tool_failed", "", body
         case NeedsInput(body):
-            return "needs_input", "", len(body)
+            return CALL, "needs_input", "", body
         case Demanded(error):
-            return "demanded", "", len(error)
+            return CALL, "demanded", "", error
         case ProviderFailed(why, may_have_run):
-            return "provider_failed", f"{why.rstrip('.')}. The tool may have run." if may_have_run else why, 0
+            return CALL, "provider_failed", f"{why.rstrip('.')}. The tool may have run." if may_have_run else why, b""
         case Cancelled():
-            return "cancelled", "", 0
+            return CALL, "cancelled", "", b""
         case ToolIsLocked(_, reason):
-            return status(reason).value, sentence(reason), 0
+            return REFUSAL, status(reason).value, sentence(reason), b""
         case UnknownTool() as refusal:
-            return "unknown_tool", refusal_text(refusal), 0
+            return REFUSAL, "unknown_tool", refusal_text(refusal), b""
         case BadArguments(_, problems):
-            # A problem may quote the argument, and arguments are not kept.
-            return "bad_arguments", f"The arguments did not fit the tool. Problems: {len(problems)}.", 0
+            # A problem may quote the argument, and arguments are not kept but by the rule.
+            return REFUSAL, "bad_arguments", f"The arguments did not fit the tool. Problems: {len(problems)}.", b""
         case _:
             assert_never(record.ended)
 
 
-def _argument_bytes(call: Call) -> int:
-    if call.raw is not None:
-        return len(call.raw)
+def _written(call: Call) -> bytes:
     try:
-        return len(canonical(call.arguments))
+        return canonical(call.arguments)
     except (TypeError, ValueError, RecursionError):
-        return 0  # not JSON: then nothing that could have been sent to a tool has a size
+        return b""  # not JSON: then nothing that could have been sent to a tool has a size
 
 
 def microseconds(at: datetime) -> int:
     """A time without a zone is this machine's: whoever asks for `since` may well leave it out."""
     return ((at.astimezone() if at.tzinfo is None else at) - _EPOCH) // _MICROSECOND
+
+
+def moment(microseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def indexed(text: str) -> str:
@@ -137,55 +223,5 @@ def _insertion_of(rows: int) -> str:
 
 async def is_kept(connection: AsyncConnection, row: Recorded) -> bool:
     at, call_id, *_ = row
-    kept = select(calls.c.number).where(calls.c.at == at, calls.c.call_id == call_id).limit(1)
-    return (await connection.execute(kept)).scalar() is not None
-
-
-async def asked(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditRow]:
-    after: datetime | None = None
-    if query.before is not None:
-        found = (await connection.execute(select(calls.c.at).where(calls.c.number == query.before))).scalar()
-        after = None if found is None else _time(found)
-    return [_audit_row(row) for row in await connection.execute(question(query, after))]
-
-
-def question(query: AuditQuery, page_after: datetime | None = None) -> Select[*tuple[Any, ...]]:
-    """Newest first by when the call was asked for, from `since` up to but without `until`. `page_after` is the time of
-    the record `query.before`; if that one is gone, its number alone must do."""
-    narrow: list[ColumnElement[bool]] = []
-    if query.tool is not None:
-        narrow.append(calls.c.tool == indexed(query.tool))
-    if query.principal is not None:
-        narrow.append(calls.c.principal == indexed(query.principal))
-    if query.ended is not None:
-        narrow.append(calls.c.ended == holdable(query.ended))
-    if query.since is not None:
-        narrow.append(calls.c.at >= microseconds(query.since))
-    if query.until is not None:
-        narrow.append(calls.c.at < microseconds(query.until))
-    if page_after is not None:
-        narrow.append(tuple_(calls.c.at, calls.c.number) < (microseconds(page_after), query.before))
-    elif query.before is not None:
-        narrow.append(calls.c.number < query.before)
-    return select(calls).where(*narrow).order_by(calls.c.at.desc(), calls.c.number.desc()).limit(max(query.limit, 0))
-
-
-def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
-    number, at, call_id, parent_id, principal, client, name, tool, ended, said, *sizes = row
-    return AuditRow(
-        number,
-        _time(at),
-        restored(call_id),
-        None if parent_id is None else restored(parent_id),
-        restored(principal),
-        restored(client),
-        restored(name),
-        None if tool is None else restored(tool),
-        ended,
-        restored(said),
-        *sizes,
-    )
-
-
-def _time(microseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=microseconds)
+    found = select(calls.c.number).where(calls.c.at == at, calls.c.call_id == call_id).limit(1)
+    return (await connection.execute(found)).scalar() is not None

@@ -28,6 +28,10 @@ class Database(Protocol):
         """From here to the end of the transaction, nobody else who asked for this writes."""
         ...
 
+    async def in_order(self, connection: AsyncConnection) -> None:
+        """From here to the end of the transaction, nobody else writes numbered rows: they are seen in order."""
+        ...
+
     async def ring(self, connection: AsyncConnection) -> None:
         """Tell whoever listens, once the transaction is committed."""
         ...

@@ -10,11 +10,13 @@ from urllib.parse import unquote
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from pegboard.ports import StoreAway
+
 Explain: TypeAlias = Callable[[BaseException], str]
 """One engine's reading of an error: a sentence of what is wrong, and one of what to do."""
 
 
-class StoreError(Exception):
+class StoreError(StoreAway):
     """The database cannot be used as asked. The message is for people."""
 
 

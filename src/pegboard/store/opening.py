@@ -11,6 +11,7 @@ import anyio
 from pegboard.ports import Clock
 
 from .audit import AuditLimits, AuditLog
+from .calls import Keeping
 from .errors import StoreError, masked
 from .migrate import migrate
 from .policy import StoredPolicy
@@ -40,16 +41,22 @@ async def open_store(
     limits: AuditLimits | None = None,
     patience: float = 10.0,
     key: KeyFor = key_missing,
+    keeping: Keeping | None = None,
 ) -> AsyncIterator[Store]:
     """`sqlite:///path` or `postgresql://…`. Calls are kept for so many days and up to so many rows, `None` without
     limit. `patience` is how many seconds to wait for a database that others hold, `key` what secrets are encrypted
-    with."""
+    with, `keeping` what of calls is recorded beside the fact."""
     database = _database(url, patience)
     try:
         await database.prepare()
         await migrate(database)
         audit = AuditLog(
-            database, clock=clock, limits=limits or AuditLimits(), keep_days=keep_days, keep_rows=keep_rows
+            database,
+            clock=clock,
+            limits=limits or AuditLimits(),
+            keep_days=keep_days,
+            keep_rows=keep_rows,
+            keeping=keeping,
         )
         async with audit.running():
             yield Store(StoredPolicy(database), audit, StoredSecrets(database, key), database.where)

@@ -111,6 +111,9 @@ class PostgresDatabase:
     async def alone(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
+    async def in_order(self, connection: AsyncConnection) -> None:
+        await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK + 1})
+
     async def ring(self, connection: AsyncConnection) -> None:
         await connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": CHANNEL})
 

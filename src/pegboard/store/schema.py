@@ -13,11 +13,12 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     Table,
     Text,
+    text,
 )
 
 from .text import Words
 
-REVISION: Final = "0002"
+REVISION: Final = "0005"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -151,6 +152,10 @@ secrets: Final = Table(
 )
 """Encrypted by `secrets.py`, as base64 text: whoever reads the database reads nothing of it."""
 
+NOT_RETURNED: Final = text("ended <> 'returned'")
+NOT_CALL: Final = text("kind <> 'call'")
+"""As text, because an engine knows that an index fits a query by the words in which both say so."""
+
 calls: Final = Table(
     "calls",
     metadata,
@@ -168,12 +173,19 @@ calls: Final = Table(
     Column("took_us", BigInteger, nullable=False),
     Column("argument_bytes", BigInteger, nullable=False),
     Column("result_bytes", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False, server_default="call"),
+    Column("policy_version", BigInteger),
+    Column("argument_tokens", BigInteger),
+    Column("result_tokens", BigInteger),
+    Column("arguments", Text),
+    Column("result", Text),
     PrimaryKeyConstraint("number"),
     Index("ix_calls_at", "at", "number"),
-    Index("ix_calls_tool", "tool", "at", "number"),
-    Index("ix_calls_principal", "principal", "at", "number"),
-    Index("ix_calls_ended", "ended", "at", "number"),
+    Index("ix_calls_ended", "ended", "at", "number", sqlite_where=NOT_RETURNED, postgresql_where=NOT_RETURNED),
+    Index("ix_calls_kind", "at", "number", sqlite_where=NOT_CALL, postgresql_where=NOT_CALL),
     sqlite_autoincrement=True,
 )
-"""Microseconds since 1970 in `at`. Every index ends in the order that rows are told in, so no query sorts. Texts are
-escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than the insertion."""
+"""Every call, and beside them every decision (`activity.py`). Microseconds since 1970 in `at`. Every index ends in the
+order that rows are told in, so no query sorts. An index over all rows costs more than the row itself, so there is one,
+of the time, and a query walks back along it; what ended well is in no other. Texts are escaped by `calls.py` itself,
+which writes past SQLAlchemy's types because they cost more than the insertion."""

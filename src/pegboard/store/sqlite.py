@@ -94,6 +94,9 @@ class SqliteDatabase:
     async def alone(self, connection: AsyncConnection) -> None:
         """SQLite has one writer at a time, and `writing` is that one from its beginning."""
 
+    async def in_order(self, connection: AsyncConnection) -> None:
+        """As `alone`."""
+
     async def ring(self, connection: AsyncConnection) -> None:
         """Others see the file change."""
 

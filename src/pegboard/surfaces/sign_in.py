@@ -1,5 +1,6 @@
 """The pages for a person who signs in to a server: out to the server's own page, back here, and a word at the end."""
 
+from collections.abc import Callable
 from html import escape
 from http import HTTPStatus
 from typing import Final
@@ -9,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from pegboard.core.ids import ServerKey
 from pegboard.ports import NoSignIn, SignIns
 
 PATH: Final = "/sign-in/"
@@ -35,8 +37,10 @@ _PAGE: Final = """<!doctype html>
 class SignInPages:
     """An ASGI application. Whoever calls it has made sure that the request is addressed to this machine."""
 
-    def __init__(self, sign_ins: SignIns) -> None:
+    def __init__(self, sign_ins: SignIns, signed_in: Callable[[ServerKey], None]) -> None:
+        """`signed_in` is told of every sign-in that succeeded."""
         self._sign_ins = sign_ins
+        self._signed_in = signed_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer(Request(scope, receive))
@@ -67,6 +71,7 @@ class SignInPages:
         if isinstance(finished, NoSignIn):
             response = _page(HTTPStatus.BAD_REQUEST, "Not signed in", finished.why)
         else:
+            self._signed_in(finished.server)
             told = f"Signed in to {finished.server}. You can close this window."
             response = _page(HTTPStatus.OK, "Signed in", told)
         response.delete_cookie(COOKIE, path=PATH)

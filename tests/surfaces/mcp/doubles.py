@@ -5,10 +5,11 @@ from datetime import datetime
 
 import anyio
 
+from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided
-from pegboard.ports import AuditQuery, AuditRow, Saved, Stale
+from pegboard.ports import AuditQuery, AuditRow, Onward, Saved, Stale
 
 
 class MemoryStore:
@@ -32,11 +33,24 @@ class MemoryStore:
 class MemoryAudit:
     def __init__(self) -> None:
         self.records: list[CallRecord] = []
+        self.decisions: list[Decision] = []
 
     def record(self, record: CallRecord) -> None:
         self.records.append(record)
 
+    def note(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+
     async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
+        raise NotImplementedError("the surface asks for no rows")
+
+    async def row(self, number: int) -> AuditRow | None:
+        raise NotImplementedError("the surface asks for no rows")
+
+    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+        raise NotImplementedError("the surface asks for no rows")
+
+    async def latest(self) -> int:
         raise NotImplementedError("the surface asks for no rows")
 
     @property

@@ -13,6 +13,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
 from .access import TokenGate
+from .activity import activity_routes
 from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
@@ -56,6 +57,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     app.include_router(search_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
+    app.include_router(activity_routes(gateway), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"])
     async def status() -> Shape:

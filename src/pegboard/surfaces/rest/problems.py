@@ -10,6 +10,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pegboard.ports import StoreAway
+
 MEDIA_TYPE = "application/problem+json"
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,10 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def told(_: Request, problem: Problem) -> JSONResponse:
         return problem_response(problem.status, problem.detail, problem.more)
+
+    @app.exception_handler(StoreAway)
+    async def away(_: Request, error: StoreAway) -> JSONResponse:
+        return problem_response(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:

@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from fastapi import APIRouter
 
+from pegboard.core.ids import LOCAL
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import NoSignIn, SignIns
 
@@ -48,6 +49,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
         revoked = await sign_ins().forget(key)
         if isinstance(revoked, NoSignIn):
             raise Problem(HTTPStatus.CONFLICT, revoked.why)
+        gateway.operator.record("sign_out", str(key), "signed out of it", LOCAL)
         gateway.roster.restart(key)
         return {"id": str(key), "signedIn": False, "revoked": revoked}
 

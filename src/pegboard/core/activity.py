@@ -1,0 +1,101 @@
+"""What people, files and first sights decided, as the audit tells it: who, when, about what, in words without secrets.
+
+Calls leave a `CallRecord`; everything else that happens to the board leaves a `Decision`. The kinds are open: a command
+that is not named here is told by the name of its class, and whatever is no command chooses a word of its own.
+"""
+
+import re
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from .commands import AddServer, Approve, Grant, RemoveServer, SetOverride, SetTrust, TakeBaseline, ThrowSwitch
+from .ids import PrincipalId
+from .override import Override
+from .server import Http, Server, Stdio
+
+CALL: Final = "call"
+"""The kind of a call that reached its tool's provider."""
+REFUSAL: Final = "refusal"
+"""The kind of a call that did not."""
+
+DONE: Final = "done"
+REJECTED: Final = "rejected"
+STALE: Final = "stale"
+"""Somebody else decided first, and the command named the version that was looked at."""
+NOT_SAVED: Final = "not_saved"
+
+FILE: Final = PrincipalId("file")
+"""Who did it, when it was the operator by editing pegboard.yaml."""
+
+FINGERPRINT_SHOWN: Final = 12
+
+
+@dataclass(frozen=True)
+class Decision:
+    kind: str
+    about: str | None
+    """The id of the tool, server or toolset; `None` where it is about none of them."""
+    said: str
+    """In words, without secrets: it is kept, shown and exported."""
+    by: PrincipalId
+    at: datetime
+    policy_version: int
+    """The version of the policy that came of it, or at which it was turned down."""
+    ended: str = DONE
+
+
+class Told(NamedTuple):
+    kind: str
+    about: str | None
+    said: str
+
+
+def told(command: object) -> Told:
+    """Any command, also one that is not known here: then its class and what it names must do."""
+    match command:
+        case AddServer(server):
+            return Told("server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}")
+        case RemoveServer(key):
+            return Told("server", str(key), "removed with its switches and approvals")
+        case ThrowSwitch(what, on, note):
+            return Told("switch", str(what), f"switched {'on' if on else 'off'}{f': {note}' if note else ''}")
+        case Approve(tool, spec):
+            return Told("approval", str(tool), f"approved as {spec.fingerprint[:FINGERPRINT_SHOWN]}")
+        case TakeBaseline(key, specs):
+            return Told("first_sight", str(key), f"{_count(len(specs), 'tool')} approved at first sight")
+        case SetTrust(key, trust):
+            return Told("trust", str(key), f"trust {trust.value}")
+        case SetOverride(override):
+            return Told("override", str(override.target), _overridden(override))
+        case Grant(principal, toolsets):
+            limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
+            return Told("grant", None, f"{principal} may use: {limit}")
+        case _:
+            about = next((str(named) for name in _NAMES if (named := getattr(command, name, None)) is not None), None)
+            return Told(_HUMP.sub("_", type(command).__name__).lower(), about, "")
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAMES: Final = ("tool", "server", "key", "what", "toolset", "target")
+
+
+def _reached(server: Server) -> str:
+    """How, not where: commands and addresses may hold secrets, and `servers list` shows them masked."""
+    match server.connection:
+        case Stdio():
+            return "started as a program"
+        case Http(transport=transport):
+            return f"reached by {transport.value}"
+
+
+def _overridden(override: Override) -> str:
+    """Which fields, not what they say: a pinned argument is nobody's to read."""
+    apart = ("toolset", "target", "declared")
+    said = [one.name for one in fields(override) if one.name not in apart and getattr(override, one.name)]
+    off = [one.name for one in fields(override) if getattr(override, one.name) is False and one.name not in apart]
+    return f"sets {', '.join([*said, *off])}" if said or off else "cleared"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,78 @@
+"""What an edit of the operator's file changed, as a short list in words: names and keys, never values of theirs."""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
+
+from .override import Override
+from .policy import Declared
+from .principal import Principal
+from .server import Server
+from .toolset import Toolset
+
+MOST: Final = 20
+"""Lines. A file that was rewritten from end to end is told by its first ones and a count."""
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+_OF_SERVER: Final[Mapping[str, Callable[[Server], object]]] = {
+    "connection": lambda server: server.connection,
+    "enabled": lambda server: server.enabled,
+    "trust": lambda server: server.trust,
+    "tools": lambda server: (type(server.limit), getattr(server.limit, "names", ())),
+    "timeouts": lambda server: server.timeouts,
+    "start": lambda server: server.starts,
+}
+_OF_TOOLSET: Final[Mapping[str, Callable[[Toolset], object]]] = {
+    "name": lambda toolset: toolset.name,
+    "description": lambda toolset: toolset.description,
+    "version": lambda toolset: toolset.version,
+    "enabled": lambda toolset: toolset.enabled,
+}
+_OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {"token": lambda principal: principal.hashes}
+
+
+def redeclared(before: Declared, after: Declared) -> tuple[str, ...]:
+    """A line that only moved within the file changes nothing, and is not told."""
+    told = [*_all(before, after)]
+    return (*told[:MOST], f"and {len(told) - MOST} more") if len(told) > MOST else tuple(told)
+
+
+def _all(before: Declared, after: Declared) -> Iterator[str]:
+    yield from _things("server", before.servers, after.servers, _OF_SERVER)
+    own = {id: toolset for id, toolset in after.toolsets.items() if not toolset.user_mcp}
+    former = {id: toolset for id, toolset in before.toolsets.items() if not toolset.user_mcp}
+    yield from _things("toolset", former, own, _OF_TOOLSET)
+    if before.selection != after.selection:
+        yield "selection changed"
+    denied, once = ([str(one.pattern) for one in file.denials] for file in (after, before))
+    yield from (f"deny {one} added" for one in denied if one not in once)
+    yield from (f"deny {one} removed" for one in once if one not in denied)
+    yield from _overrides(before.overrides, after.overrides)
+    yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
+    yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
+
+
+def _things(
+    what: str, before: Mapping[K, V], after: Mapping[K, V], parts: Mapping[str, Callable[[V], object]]
+) -> Iterator[str]:
+    yield from (f"{what} {key} added" for key in _apart(after, before))
+    yield from (f"{what} {key} removed" for key in _apart(before, after))
+    for key in sorted(before.keys() & after.keys(), key=str):
+        changed = [name for name, part in parts.items() if part(before[key]) != part(after[key])]
+        if changed:
+            yield f"{what} {key}: {', '.join(changed)} changed"
+
+
+def _overrides(before: Iterable[Override], after: Iterable[Override]) -> Iterator[str]:
+    former = {(row.toolset, str(row.target)): row for row in before}
+    latter = {(row.toolset, str(row.target)): row for row in after}
+    yield from (f"override of {target} in {toolset} added" for toolset, target in _apart(latter, former))
+    yield from (f"override of {target} in {toolset} removed" for toolset, target in _apart(former, latter))
+    for place in sorted(former.keys() & latter.keys()):
+        if former[place] != latter[place]:
+            yield f"override of {place[1]} in {place[0]} changed"
+
+
+def _apart(one: Mapping[K, V], other: Mapping[K, V]) -> list[K]:
+    return sorted((key for key in one if key not in other), key=str)

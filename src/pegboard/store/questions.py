@@ -1,0 +1,118 @@
+"""What people ask of the rows: the newest, those that came after one, and a single one."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, text, tuple_
+from sqlalchemy.ext.asyncio.engine import AsyncConnection
+
+from pegboard.core.activity import CALL, REFUSAL
+from pegboard.ports import AuditQuery, AuditRow, Onward
+
+from .calls import indexed, microseconds, moment
+from .schema import NOT_CALL, NOT_RETURNED, calls
+from .text import holdable, restored
+
+DECISION: Final = "decision"
+"""Stands for every kind that is no call."""
+
+
+async def asked(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditRow]:
+    after: datetime | None = None
+    if query.before is not None:
+        found = (await connection.execute(select(calls.c.at).where(calls.c.number == query.before))).scalar()
+        after = None if found is None else moment(found)
+    return [_audit_row(row) for row in await connection.execute(question(query, after))]
+
+
+async def one(connection: AsyncConnection, number: int) -> AuditRow | None:
+    found = (await connection.execute(select(calls).where(calls.c.number == number))).one_or_none()
+    return None if found is None else _audit_row(found)
+
+
+async def newest(connection: AsyncConnection) -> int:
+    return (await connection.execute(select(func.max(calls.c.number)))).scalar() or 0
+
+
+async def onward(connection: AsyncConnection, query: AuditQuery, after: int) -> Onward:
+    """By number, which is the order of writing. What the query leaves out is passed over once and for all."""
+    latest = await newest(connection)
+    if latest <= after or query.limit <= 0:
+        return Onward((), after)
+    beyond = and_(calls.c.number > after, calls.c.number <= latest, *_narrow(query))
+    told = select(calls).where(beyond).order_by(calls.c.number).limit(query.limit)
+    rows = tuple(_audit_row(row) for row in await connection.execute(told))
+    return Onward(rows, latest if len(rows) < query.limit else rows[-1].number)
+
+
+def question(query: AuditQuery, page_after: datetime | None = None) -> Select[*tuple[Any, ...]]:
+    """Newest first by when the call was asked for, from `since` up to but without `until`. `page_after` is the time of
+    the record `query.before`; if that one is gone, its number alone must do."""
+    narrow = _narrow(query)
+    if page_after is not None:
+        narrow.append(tuple_(calls.c.at, calls.c.number) < (microseconds(page_after), query.before))
+    elif query.before is not None:
+        narrow.append(calls.c.number < query.before)
+    return select(calls).where(*narrow).order_by(calls.c.at.desc(), calls.c.number.desc()).limit(max(query.limit, 0))
+
+
+def _narrow(query: AuditQuery) -> list[ColumnElement[bool]]:
+    narrow: list[ColumnElement[bool]] = []
+    for column, wanted in (
+        (calls.c.tool, query.tool),
+        (calls.c.name, query.name),
+        (calls.c.principal, query.principal),
+        (calls.c.client, query.client),
+    ):
+        if wanted is not None:
+            narrow.append(column == indexed(wanted))
+    if query.server is not None:
+        narrow.append(_of_server(holdable(query.server)))
+    if query.ended is not None:
+        narrow.append(calls.c.ended == indexed(query.ended))
+        # What is implied must be said, or SQLite does not see that the index of these holds it.
+        narrow += [] if query.ended == "returned" else [_words(NOT_RETURNED.text)]
+    if query.kind is not None:
+        narrow += [] if query.kind == CALL else [_words(NOT_CALL.text)]
+        narrow.append(calls.c.kind != REFUSAL if query.kind == DECISION else calls.c.kind == indexed(query.kind))
+    if query.since is not None:
+        narrow.append(calls.c.at >= microseconds(query.since))
+    if query.until is not None:
+        narrow.append(calls.c.at < microseconds(query.until))
+    return narrow
+
+
+def _of_server(key: str) -> ColumnElement[bool]:
+    """A key holds no character that sorts between `:` and `;`."""
+    return or_(and_(calls.c.tool >= f"mcp:{key}:", calls.c.tool < f"mcp:{key};"), calls.c.tool == key)
+
+
+def _words(condition: str) -> ColumnElement[bool]:
+    return text(condition)  # type: ignore[return-value]  # it stands where a condition may stand
+
+
+def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
+    number, at, call_id, parent_id, principal, client, name, tool, ended, said, *rest = row
+    took, argument_bytes, result_bytes, kind, version, argument_tokens, result_tokens, arguments, result = rest
+    return AuditRow(
+        number,
+        moment(at),
+        restored(call_id),
+        None if parent_id is None else restored(parent_id),
+        restored(principal),
+        restored(client),
+        restored(name),
+        None if tool is None else restored(tool),
+        restored(ended),
+        restored(said),
+        took,
+        argument_bytes,
+        result_bytes,
+        restored(kind),
+        version,
+        argument_tokens,
+        result_tokens,
+        None if arguments is None else restored(arguments),
+        None if result is None else restored(result),
+    )

@@ -1,0 +1,53 @@
+"""The options that say which activity is meant, and times as people write them."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import click
+
+_AGO: Final = re.compile(r"(\d{1,6})\s?([smhdw])")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_EXAMPLES: Final = "Write 15m, 2h or 7d ago, or a time: 2026-07-28, '2026-07-28 14:30', 2026-07-28T14:30:00Z."
+
+
+class Moment(click.ParamType[str]):
+    """A time, or how long ago. Without a zone it is the time of this machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value).strip()
+        if (ago := _AGO.fullmatch(text)) is not None:
+            try:
+                return (datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
+            except OverflowError:
+                self.fail(f"{text!r} is too long ago.", param, ctx)
+        try:
+            return datetime.fromisoformat(text).astimezone(UTC).isoformat()
+        except (ValueError, OverflowError):
+            self.fail(f"{text!r} is not a time. {_EXAMPLES}", param, ctx)
+
+
+_OPTIONS: Final = (
+    click.option("--tool", help="Of this tool: its id, or the name that clients call it by."),
+    click.option("--server", help="Of this server and its tools: its id or key."),
+    click.option("--principal", help="By this caller or person."),
+    click.option("--client", help="By this client program."),
+    click.option("--kind", help="Of this kind: call, refusal, decision, switch, approval, config, …"),
+    click.option("--outcome", help="That ended so: returned, tool_failed, cancelled, pending_approval, …"),
+    click.option("--since", type=Moment(), help="From this time on: 15m, 2h, 7d, or 2026-07-28T14:30."),
+    click.option("--until", type=Moment(), help="Before this time."),
+)
+_NAMES: Final = ("tool", "server", "principal", "client", "kind", "outcome", "since", "until")
+
+
+def with_narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def narrowed(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name, str(given[name])) for name in _NAMES if given.get(name) is not None]

@@ -1,0 +1,63 @@
+"""One record of the activity as a person reads it: as a line of a table, and in full."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+MARKS: Final[Mapping[str, str]] = {"returned": "●", "done": "●"}
+"""What went as it was asked for; everything else is marked as not."""
+HEAD: Final = ("ID", "WHEN", "KIND", "WHO", "WHAT", "OUTCOME", "TOOK", "TOKENS")
+
+
+def line(record: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = (record["argumentTokens"], record["resultTokens"])
+    what = record["about"] or record["name"] or ""
+    # Of a call the outcome says enough; a decision is nothing without its words.
+    if record["tookMs"] is None and record["said"]:
+        what = f"{what} {record['said']}".strip()
+    return (
+        str(record["id"]),
+        local(record["at"]),
+        record["kind"],
+        record["principal"],
+        what,
+        f"{MARKS.get(record['outcome'], '○')} {record['outcome']}",
+        "" if record["tookMs"] is None else f"{record['tookMs']:,.1f} ms",
+        "" if tokens == (None, None) else f"{tokens[0] or 0} + {tokens[1] or 0}",
+    )
+
+
+def in_full(record: Mapping[str, Any]) -> str:
+    lines = [f"{record['id']}  {record['kind']}  {record['outcome']}"]
+    for label, key, shown in _PARTS:
+        if record[key] not in (None, ""):
+            lines.append(f"  {label + ':':<15}{shown(record[key])}")
+    texts = [f"\n{label}, redacted:\n{record[label]}" for label in ("arguments", "result") if record[label] is not None]
+    return "\n".join([*lines, *texts])
+
+
+def local(at: str) -> str:
+    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _both(at: str) -> str:
+    moment = datetime.fromisoformat(at)
+    return f"{moment.astimezone().isoformat(' ', 'milliseconds')} ({moment.astimezone(UTC):%H:%M:%S} UTC)"
+
+
+_PARTS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
+    ("when", "at", _both),
+    ("who", "principal", str),
+    ("client", "client", str),
+    ("about", "about", str),
+    ("called as", "name", str),
+    ("said", "said", str),
+    ("policy version", "policyVersion", str),
+    ("took", "tookMs", lambda took: f"{took:,.3f} ms"),
+    ("arguments", "argumentBytes", lambda size: f"{size:,} bytes"),
+    ("", "argumentTokens", lambda tokens: f"about {tokens:,} tokens"),
+    ("result", "resultBytes", lambda size: f"{size:,} bytes"),
+    ("", "resultTokens", lambda tokens: f"about {tokens:,} tokens"),
+    ("call", "callId", str),
+    ("within", "parentId", str),
+)

@@ -1,0 +1,154 @@
+"""Decisions in the words of the audit: enough to know what happened, and nothing that is a secret."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+from tests.core.boards import FILE, GITHUB, ME, PERSON, key, server, toolset
+
+from pegboard.core.activity import Told, told
+from pegboard.core.commands import (
+    AddServer,
+    Approve,
+    Grant,
+    RemoveServer,
+    SetOverride,
+    SetTrust,
+    TakeBaseline,
+    ThrowSwitch,
+)
+from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Declared, Denial
+from pegboard.core.principal import Principal
+from pegboard.core.redeclared import MOST, redeclared
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.server import AllButTools, DeclaredAt, Http, Stdio, Timeouts, Trust
+from pegboard.core.tool import ToolSpec
+from pegboard.core.toolset import Toolset
+
+SEARCH = ToolId(GITHUB, "search")
+SPEC = ToolSpec("search", "Finds things.")
+SECRET = "hunter2"
+DEV = ToolsetId("dev")
+
+
+@dataclass(frozen=True)
+class RevokeEverything:
+    """A command of tomorrow."""
+
+    tool: ToolId
+
+
+@pytest.mark.behaviour("audit.decisions")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (
+            AddServer(server(GITHUB, connection=Stdio(SECRET, (SECRET,), {"TOKEN": SECRET})), toolset("dev")),
+            Told("server", "dev~github", "added, started as a program, trust baseline"),
+        ),
+        (
+            AddServer(
+                server(GITHUB, connection=Http(f"https://x/?key={SECRET}"), trust=Trust.STRICT), Toolset(DEV, PERSON)
+            ),
+            Told("server", "dev~github", "added, reached by http, trust strict"),
+        ),
+        (RemoveServer(GITHUB), Told("server", "dev~github", "removed with its switches and approvals")),
+        (ThrowSwitch(SEARCH, on=True), Told("switch", "mcp:dev~github:search", "switched on")),
+        (ThrowSwitch(GITHUB, False, "noisy"), Told("switch", "dev~github", "switched off: noisy")),
+        (ThrowSwitch(DEV, False), Told("switch", "dev", "switched off")),
+        (
+            Approve(SEARCH, SPEC, SPEC.fingerprint),
+            Told("approval", "mcp:dev~github:search", f"approved as {SPEC.fingerprint[:12]}"),
+        ),
+        (TakeBaseline(GITHUB, {SEARCH: SPEC}), Told("first_sight", "dev~github", "1 tool approved at first sight")),
+        (TakeBaseline(GITHUB, {}), Told("first_sight", "dev~github", "0 tools approved at first sight")),
+        (SetTrust(GITHUB, Trust.STRICT), Told("trust", "dev~github", "trust strict")),
+        (
+            SetOverride(
+                Override(DEV, SEARCH, description_override=SECRET, renderer_config={"a": SECRET}, enabled=False)
+            ),
+            Told("override", "mcp:dev~github:search", "sets renderer_config, description_override, enabled"),
+        ),
+        (SetOverride(Override(DEV, Pattern("dev", "*"))), Told("override", "dev:*", "cleared")),
+        (Grant(PrincipalId("bob"), frozenset({DEV})), Told("grant", None, "bob may use: dev")),
+        (Grant(PrincipalId("bob"), frozenset()), Told("grant", None, "bob may use: nothing")),
+        (Grant(PrincipalId("bob"), None), Told("grant", None, "bob may use: no limit")),
+        (RevokeEverything(SEARCH), Told("revoke_everything", "mcp:dev~github:search", "")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_command_has_its_kind_its_subject_and_its_words_without_secrets(command: object, words: Told) -> None:
+    assert told(command) == words
+    assert SECRET not in str(told(command))
+
+
+def board(**changes: object) -> Declared:
+    plain = Declared({GITHUB: server(GITHUB)}, {DEV: toolset("dev")})
+    return replace(plain, **changes)  # type: ignore[arg-type]  # each test names fields of it
+
+
+MOVED = DeclaredAt("pegboard.yaml", 99)
+BOB = PrincipalId("bob")
+
+
+@pytest.mark.behaviour("audit.config_changes")
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (board(), board(), ()),
+        (board(), board(servers={GITHUB: replace(server(GITHUB), origin=MOVED)}), ()),
+        (
+            board(),
+            board(servers={key("docs~notes"): server(key("docs~notes"))}),
+            ("server docs~notes added", "server dev~github removed"),
+        ),
+        (
+            board(),
+            board(
+                servers={
+                    GITHUB: replace(
+                        server(GITHUB),
+                        connection=Stdio(SECRET),
+                        trust=Trust.STRICT,
+                        enabled=False,
+                        limit=AllButTools(("x",)),
+                        timeouts=Timeouts(call=1),
+                    )
+                }
+            ),
+            ("server dev~github: connection, enabled, trust, tools, timeouts changed",),
+        ),
+        (board(), board(selection=Selection(TheseToolsets(("dev",)))), ("selection changed",)),
+        (
+            board(denials=(Denial(Pattern("dev", "a*"), FILE), Denial(Pattern("dev", "b"), FILE))),
+            board(denials=(Denial(Pattern("dev", "b"), MOVED), Denial(Pattern("*", "c"), FILE))),
+            ("deny *:c added", "deny dev:a* removed"),
+        ),
+        (
+            board(overrides=(Override(DEV, SEARCH, renderer="json"), Override(DEV, Pattern("dev", "x"), renderer="a"))),
+            board(overrides=(Override(DEV, SEARCH, renderer=SECRET), Override(DEV, Pattern("dev", "y"), renderer="a"))),
+            (
+                "override of dev:y in dev added",
+                "override of dev:x in dev removed",
+                "override of mcp:dev~github:search in dev changed",
+            ),
+        ),
+        (
+            board(grants={BOB: frozenset({DEV})}, principals={BOB: Principal(BOB, FILE, (b"1",))}),
+            board(grants={BOB: frozenset()}, principals={BOB: Principal(BOB, FILE, (b"2",)), ME: Principal(ME, FILE)}),
+            ("grant to bob: toolsets changed", "principal me added", "principal bob: token changed"),
+        ),
+    ],
+)
+def test_an_edit_is_told_by_what_it_changed_and_never_by_the_values(
+    before: Declared, after: Declared, words: tuple[str, ...]
+) -> None:
+    assert redeclared(before, after) == words
+
+
+def test_a_file_that_was_rewritten_is_told_by_its_first_changes_and_a_count() -> None:
+    many = {key(f"dev~s{number}"): server(key(f"dev~s{number}")) for number in range(100)}
+    told = redeclared(board(), board(servers={**many, GITHUB: server(GITHUB)}))
+    assert (len(told), told[-1]) == (MOST + 1, f"and {100 - MOST} more")
