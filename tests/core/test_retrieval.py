@@ -175,13 +175,10 @@ def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     signed_out = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW, None))
     signed_out = signed_out.with_health(DEV_FILES, NeedsSignIn(NOW, None))
     told = ask(signed_out, "issue", include_disabled=True)["remediation"]["server_unavailable"]
-    assert (
-        told.splitlines()
-        == [
-            "Ask the user to sign in: pegboard servers sign-in dev~github",
-            "Ask the user to sign in: pegboard servers sign-in dev~files",
-        ][:: 1 if told.index("github") < told.index("files") else -1]
-    )
+    assert told.splitlines() == [
+        "Ask the user to sign in: pegboard servers sign-in dev~files",
+        "Ask the user to sign in: pegboard servers sign-in dev~github",
+    ]
 
 
 @pytest.mark.behaviour("locked.entry_shows_last_approved_description")
