@@ -34,7 +34,7 @@ def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> No
     assert (found.code, found.out) == (
         0,
         "No tool that can be called fits this query.\n\n1 matching tool exists but is locked. "
-        "Search again with include_disabled to see which, why, and what unlocks them.\n",
+        "Search again with --include-disabled to see which, why, and what unlocks them.\n",
     )
     assert [*at_gateway("tools", "search", "00002", "--json").json] == ["tools", "notice"]
     assert at_gateway("tools", "search", "nothing like it").out == "No tool that can be called fits this query.\n"

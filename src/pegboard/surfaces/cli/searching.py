@@ -67,7 +67,7 @@ def _sections(body: dict[str, Any]) -> list[str]:
         sections.append(table(("LOCKED", "SERVER", "STATUS", "DESCRIPTION"), rows))
         sections.append("\n".join(f"{status}: {remedy}" for status, remedy in body["remediation"].items()))
     if "notice" in body:
-        sections.append(body["notice"])
+        sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
     return sections
 
 
