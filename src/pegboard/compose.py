@@ -126,14 +126,21 @@ async def open_house(
                     keep_days=retention.keep_days,
                     keep_rows=retention.keep_rows,
                     key=key_of(os.environ, directory),
-                    keeping=Keeping(retention.arguments, retention.results),
+                    keeping=Keeping(retention.arguments, retention.results, declared.redaction),
                 )
             )
             signing = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(signing.cancel_scope.cancel)
             desk = _LateDesk(store.secrets, signing)
             gateway = await stack.enter_async_context(
-                open_gateway(declared, store.policy, store.audit, _provider_for(settings, starts, desk), now)
+                open_gateway(
+                    declared,
+                    store.policy,
+                    store.audit,
+                    _provider_for(settings, starts, desk),
+                    now,
+                    tickets=store.tickets,
+                )
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))

@@ -9,9 +9,10 @@ from .core.activity import Decision
 from .core.ask import Answer, Directed
 from .core.call import Admitted, CallRecord, Outcome
 from .core.catalogue import Listing
-from .core.ids import PrincipalId, ServerKey, Source
+from .core.ids import CallId, PrincipalId, ServerKey, Source
 from .core.policy import Decided
 from .core.server import Server
+from .core.ticket import Begun, Ruling, Ticket, TooMany, Wanted
 from .core.tool import Json
 
 Ring: TypeAlias = Callable[[], None]
@@ -183,8 +184,8 @@ class AuditRow:
     """The id of the tool; of a decision, the id of whatever it is about."""
     ended: str
     """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, or a refusal:
-    `unknown_tool`, `bad_arguments`, or the status of a locked tool. Of a decision `done`, `rejected`, `stale` or
-    `not_saved`, or a word of its own."""
+    `unknown_tool`, `bad_arguments`, `confirmation_…`, or the status of a locked tool. Of a decision
+    `done`, `rejected`, `stale` or `not_saved`, or a word of its own."""
     said: str
     took_us: int
     argument_bytes: int
@@ -257,6 +258,36 @@ class Secrets(Protocol):
     async def write(self, name: str, value: bytes) -> None: ...
 
     async def forget(self, name: str) -> None: ...
+
+
+class TicketsAway(Exception):  # noqa: N818 - it is told to a caller as a sentence
+    """Tickets can neither be read nor kept now; the message says why, and what to do."""
+
+
+class TicketStore(Protocol):
+    """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
+
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+        """Use the yes that is there for this very call; else tell the ticket that stands for it, or make one."""
+        ...
+
+    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
+        """Use this ticket's yes, with the arguments it was asked with. `None` when that cannot be, and nothing is."""
+        ...
+
+    async def end(self, id: str, ended: str, call: CallId) -> None:
+        """The call that used the ticket has ended so."""
+        ...
+
+    async def decide(self, id: str, ruling: Ruling) -> bool:
+        """Whether the ticket was waiting, and so is decided by this now."""
+        ...
+
+    async def find(self, id: str) -> Ticket | None: ...
+
+    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        """Latest first; with a time, only those that wait for a decision then, the next deadline first."""
+        ...
 
 
 @dataclass(frozen=True)

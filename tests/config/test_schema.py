@@ -77,6 +77,8 @@ GOOD = [
     "servers: {a: {command: x, start: on_demand, idle_stop: 10m}, b: {url: http://h, start: always}}",
     "servers: {a: {url: http://h, headers: {A: 'Bearer ${request:X-Token}', B: '${request:b:-c}'}}}",
     "principals: {a: {token: '${A}'}, b: {token_sha256: " + "a" * 64 + ", toolsets: 'x, y'}}",
+    "redact: [iban, 'card_*', 7]\nconfirmation: {deadline: 10m}",
+    "redact:\nconfirmation:",
     "x-mine: [1]\ntoolsets: {a: {name: x, description: y, enabled: true}}\ngateway: {allowed_hosts: ['h:*']}",
 ]
 BAD = [
@@ -149,6 +151,10 @@ BAD = [
     "audit: {keep_rows: 1.5}",
     "gateway: {allowed_hosts: ['http://h']}",
     "gateway: {allowed_origins: ['https://h/path']}",
+    "redact: iban",
+    "redact: ['']",
+    "confirmation: {deadline: 0}",
+    "confirmation: {wait: 1}",
     "mcpServers: {}",
 ]
 

@@ -10,6 +10,7 @@ from pegboard.config.settings import Callers, Retention, Settings, load, load_te
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
+from pegboard.core.redact import Redaction
 from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.server import (
     AllButTools,
@@ -263,6 +264,13 @@ def test_audit_and_gateway_are_read() -> None:
         hosts=("tools.example.org", "[::1]:8460", "localhost:*"),
         origins=("https://chat.example.org", "http://localhost:*", "vscode-webview://abc"),
     )
+
+
+@pytest.mark.behaviour("redaction.own_patterns", "confirmation.deadline")
+def test_what_is_redacted_and_how_long_a_person_has_to_decide_are_read() -> None:
+    board = settings("redact: [iban, 7]\nconfirmation: {deadline: 2m}").declared
+    assert (board.redaction, board.confirmation_seconds) == (Redaction(("iban", "7")), 120.0)
+    assert settings("confirmation: {}").declared.confirmation_seconds == 300.0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from tests.core.boards import ME, NOW, SECRET, Board
 
-from pegboard.core.call import Admitted, BadArguments, Call, Refusal, ToolIsLocked, UnknownTool, Validate
+from pegboard.core.call import Admitted, BadArguments, Call, NotConfirmed, Refusal, ToolIsLocked, UnknownTool, Validate
 from pegboard.core.call import admit as real_admit
 from pegboard.core.call import refusal_text as real_refusal_text
 from pegboard.core.catalogue import Catalogue, Health, Listing
@@ -194,14 +194,14 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
         asked = call(resolution.names.get(id, str(id)))
         dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"})
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
-        assert told == (Admitted(dressed, plain.tool) if isinstance(plain, Admitted) else plain)
+        assert told == (plain._replace(call=dressed) if isinstance(plain, Admitted) else plain)
 
 
 def _told(verdict: Admitted | Refusal) -> ToolId | None:
     match verdict:
         case Admitted(_, tool):
             return tool.id
-        case ToolIsLocked(id) | BadArguments(id):
+        case ToolIsLocked(id) | BadArguments(id) | NotConfirmed(id):
             return id
         case UnknownTool():
             return None

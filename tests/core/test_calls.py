@@ -14,6 +14,7 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.ids import ToolId
+from pegboard.core.override import Override
 from pegboard.core.resolve import Resolution, resolve
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.status import SwitchedOff
@@ -31,7 +32,9 @@ def answer(*narrowings: Selection) -> Resolution:
 
 def test_an_open_tool_is_admitted_with_the_call_as_it_came() -> None:
     assert admit(call("read"), answer(), fits) == Admitted(call("read"), BOARD.tools[READ])
-    assert admit(call("read"), answer(), fits, confirm=True) == Admitted(call("read"), BOARD.tools[READ], confirm=True)
+    asking = BOARD.deciding(overrides=(Override(GITHUB.toolset, READ, requires_confirmation=True),))
+    resolution = resolve(asking.catalogue, asking.policy, View(ME))
+    assert admit(call("read"), resolution, fits) == Admitted(call("read"), BOARD.tools[READ], confirm=True)
 
 
 def test_a_locked_tool_is_refused_before_its_arguments_are_looked_at() -> None:

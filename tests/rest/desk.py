@@ -13,6 +13,7 @@ from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.policy import Declared
 from pegboard.core.tool import Tool
+from pegboard.ports import TicketStore
 from pegboard.surfaces.rest.access import hashed
 from pegboard.surfaces.rest.app import About, rest_app
 
@@ -48,9 +49,10 @@ async def at_desk(
     token: str | None = TOKEN,
     settle: bool = True,
     sign_ins: ScriptedSignIns | None = None,
+    tickets: TicketStore | None = None,
 ) -> AsyncIterator[Desk]:
     board = declared(GITHUB, NOTES) if board is None else board
-    async with opened(board, Providers(TOOLS), store=store, settle=settle) as house:
+    async with opened(board, Providers(TOOLS), store=store, settle=settle, tickets=tickets) as house:
         app = rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns())
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         transport = httpx2.ASGITransport(app)

@@ -107,6 +107,12 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/activity/latest"),
         ("GET", "/api/v1/activity/after"),
         ("GET", "/api/v1/activity/{number}"),
+        ("GET", "/api/v1/tickets"),
+        ("GET", "/api/v1/tickets/grants"),
+        ("DELETE", "/api/v1/tickets/grants/{id}"),
+        ("GET", "/api/v1/tickets/{id}"),
+        ("POST", "/api/v1/tickets/{id}/allow"),
+        ("POST", "/api/v1/tickets/{id}/deny"),
     }
 
 

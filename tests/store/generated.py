@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pegboard.core.consent import Consent
 from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
@@ -27,7 +28,7 @@ from pegboard.core.server import (
     Transport,
     Trust,
 )
-from pegboard.core.tool import Json, ToolSpec
+from pegboard.core.tool import Fingerprint, Json, ToolSpec
 from pegboard.core.toolset import Toolset
 
 LONE = "\ud83d"
@@ -106,6 +107,9 @@ overrides = st.builds(
 )
 
 
+consents = st.builds(Consent, ids, tool_ids, ids.map(Fingerprint), principals, optional, principals, times)
+
+
 @st.composite
 def decided(draw: st.DrawFn) -> Decided:
     """What the core can make: a server belongs to a toolset that is there, and one place has one override."""
@@ -122,4 +126,5 @@ def decided(draw: st.DrawFn) -> Decided:
         overrides=tuple(draw(st.lists(overrides, unique_by=lambda row: (row.toolset, row.target), **few))),
         trust=draw(st.dictionaries(server_keys, st.sampled_from(Trust), **few)),
         grants=draw(st.dictionaries(principals, st.frozensets(toolset_ids, max_size=3), **few)),
+        consents={consent.id: consent for consent in draw(st.lists(consents, **few))},
     )

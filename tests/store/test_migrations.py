@@ -230,6 +230,7 @@ async def test_a_database_without_the_table_of_secrets_gets_it_and_keeps_the_res
         assert await store.policy.load() == Decided(version=1)
         await store.secrets.write("a", b"kept")
         assert await store.secrets.read("a") == b"kept"
+        assert await store.tickets.listed() == []
     assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]
 
 

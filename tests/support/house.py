@@ -18,6 +18,7 @@ from pegboard.core.server import Server, Trust
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.ports import TicketStore
 
 PATIENCE = 30.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
@@ -90,12 +91,17 @@ def told(verdict: Verdict) -> str:
 
 @asynccontextmanager
 async def opened(
-    declared: Declared, providers: Providers | None = None, *, store: MemoryStore | None = None, settle: bool = True
+    declared: Declared,
+    providers: Providers | None = None,
+    *,
+    store: MemoryStore | None = None,
+    settle: bool = True,
+    tickets: TicketStore | None = None,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
     audit, clock = MemoryAudit(), Ticking()
-    async with open_gateway(declared, store, audit, providers, clock) as gateway:
+    async with open_gateway(declared, store, audit, providers, clock, tickets=tickets) as gateway:
         if settle:
             assert await gateway.settled(PATIENCE)
         yield House(gateway, store, audit, providers, clock)

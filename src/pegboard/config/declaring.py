@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.pattern import Pattern, pattern
 from pegboard.core.policy import Declared, Denial
+from pegboard.core.redact import Redaction
 from pegboard.core.reference import reference
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
 from pegboard.core.server import (
@@ -71,7 +72,14 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         selection=Selection() if selection is None else _selection(selection.value, tell),
         denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
+        redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
+        confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
     )
+
+
+def _confirmation_seconds(said: Placed[Values] | None) -> float:
+    usual = Declared().confirmation_seconds
+    return usual if said is None else said.value.value(keys.DEADLINE, usual)
 
 
 def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Server:

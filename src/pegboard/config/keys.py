@@ -302,6 +302,13 @@ PUBLIC_URL: Final = Key(
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
+DEADLINE: Final = Key(
+    "deadline",
+    Seconds(),
+    "How long a person has to decide about one call, and a caller to use the decision.",
+    300,
+)
+
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
 SERVERS: Final = Key("servers", MapOf(_IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
 TOOLSETS: Final = Key(
@@ -335,13 +342,22 @@ AUDIT: Final = Key(
     Section("", (KEEP_DAYS, KEEP_ROWS, KEEP_ARGUMENTS, KEEP_RESULTS)),
     "What is recorded of calls and decisions, and how much of it is kept.",
 )
+REDACT: Final = Key(
+    "redact",
+    ListOf(Text(_FILLED, as_written=True)),
+    "Arguments that nobody is shown, beside those whose name or form gives a secret away: patterns for keys such as "
+    "iban or card_*; with a dot for paths, such as patient.name.",
+)
+CONFIRMATION: Final = Key(
+    "confirmation", Section("", (DEADLINE,)), "Calls of tools that a person must confirm: requires_confirmation."
+)
 GATEWAY: Final = Key("gateway", Section("", (PUBLIC_URL, HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
     "cwd, url, headers, oauth, token and store may hold references: ${NAME} and ${NAME:-default} for an environment "
     "variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
-    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, PRINCIPALS, STORE, AUDIT, GATEWAY),
+    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, PRINCIPALS, STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "
         "or rename the key to servers.",

@@ -9,7 +9,18 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from .commands import AddServer, Approve, Grant, RemoveServer, SetOverride, SetTrust, TakeBaseline, ThrowSwitch
+from .commands import (
+    AddServer,
+    Approve,
+    Grant,
+    Remember,
+    RemoveServer,
+    Revoke,
+    SetOverride,
+    SetTrust,
+    TakeBaseline,
+    ThrowSwitch,
+)
 from .ids import PrincipalId
 from .override import Override
 from .server import Http, Server, Stdio
@@ -71,6 +82,11 @@ def told(command: object) -> Told:
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")
+        case Remember(_, tool, _, principal, client):
+            whom = f"{principal} with any client" if client is None else f"{principal} with {client!r}"
+            return Told("ticket", str(tool), f"runs without asking {whom}")
+        case Revoke(id):
+            return Told("ticket", None, f"the remembered grant {id} is taken back")
         case _:
             about = next((str(named) for name in _NAMES if (named := getattr(command, name, None)) is not None), None)
             return Told(_HUMP.sub("_", type(command).__name__).lower(), about, "")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
@@ -10,7 +11,7 @@ from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
 from .status import Reason, remedy, sentence, status
-from .tool import Json, Tool
+from .tool import Fingerprint, Json, Tool
 
 Arguments: TypeAlias = Mapping[str, Json]
 Validate: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
@@ -69,6 +70,14 @@ class Call:
         object.__setattr__(self, "__dict__", fields)
 
 
+class Confirmed(NamedTuple):
+    """A person said yes to one call of this tool, as it was then."""
+
+    tool: ToolId
+    fingerprint: Fingerprint
+    ticket: str | None = None
+
+
 class Admitted(NamedTuple):
     """A call that passed the gate. Providers take only this, and only `admit` makes it."""
 
@@ -76,6 +85,12 @@ class Admitted(NamedTuple):
     tool: Tool
     confirm: bool = False
     """A person must say yes first."""
+
+    def lacks(self, yes: Confirmed | None) -> bool:
+        """Whether it must not run with this yes: one for another tool, or for what the tool was, is none."""
+        if not self.confirm:
+            return False
+        return yes is None or (yes.tool, yes.fingerprint) != (self.tool.id, self.tool.spec.fingerprint)
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,27 @@ class BadArguments:
     problems: tuple[str, ...]
 
 
-Refusal: TypeAlias = UnknownTool | ToolIsLocked | BadArguments
+class Unconfirmed(Enum):
+    """Why there is no yes, by the audit's word."""
+
+    WAITING = "confirmation_required"
+    DENIED = "confirmation_denied"
+    UNANSWERED = "confirmation_unanswered"
+    UNASKED = "confirmation_unavailable"
+
+
+@dataclass(frozen=True)
+class NotConfirmed:
+    """A person must say yes to this call first, and has not. It did not run."""
+
+    tool: ToolId
+    how: Unconfirmed
+    text: str
+    ticket: str | None = None
+    """By which the person decides, where nobody could be asked."""
+
+
+Refusal: TypeAlias = UnknownTool | ToolIsLocked | BadArguments | NotConfirmed
 
 
 @dataclass(frozen=True)
@@ -155,14 +190,14 @@ class CallRecord(NamedTuple):
     policy_version: int = 0
 
 
-def admit(call: Call, resolution: Resolution, validate: Validate, *, confirm: bool = False) -> Admitted | Refusal:
+def admit(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
     """The gate. What is outside the caller's view is unknown to it, by the same words as what does not exist."""
     id = resolution.by_name.get(call.name)
     if id is None:
         return UnknownTool(call.name, closest(call.name, resolution.by_name))
     verdict = resolution.verdicts[id]
     match verdict:
-        case Open(tool):
+        case Open(tool, confirm):
             problems = validate(tool, call.arguments)
             return BadArguments(id, problems) if problems else Admitted(call, tool, confirm)
         case Locked(_, reason):
@@ -189,5 +224,7 @@ def refusal_text(refusal: Refusal) -> str:
         case BadArguments(tool, problems):
             listed = "\n".join(f"- {problem}" for problem in problems)
             return f"The arguments do not fit {tool}:\n{listed}\nCorrect them and call again."
+        case NotConfirmed(_, how, text):
+            return f"{how.value}: {text}"
         case _:
             assert_never(refusal)

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeAlias, assert_never
 
+from .consent import Consent
 from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
@@ -68,7 +69,27 @@ class Grant:
     toolsets: frozenset[ToolsetId] | None
 
 
-Command: TypeAlias = AddServer | RemoveServer | ThrowSwitch | Approve | TakeBaseline | SetTrust | SetOverride | Grant
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """From now on this tool, as it is, runs for this principal without asking; `client` narrows it to one."""
+
+    id: str
+    tool: ToolId
+    fingerprint: Fingerprint
+    principal: PrincipalId
+    client: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """Take a remembered grant back: the next call is asked about again."""
+
+    id: str
+
+
+Command: TypeAlias = (
+    AddServer | RemoveServer | ThrowSwitch | Approve | TakeBaseline | SetTrust | SetOverride | Grant | Remember | Revoke
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +152,16 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
+        case Remember(id, tool, fingerprint, principal, client):
+            if (missing := _missing(policy, tool)) is not None:
+                return missing
+            fresh = Consent(id, tool, fingerprint, principal, client, by, at)
+            others = {key: consent for key, consent in decided.consents.items() if consent.place != fresh.place}
+            return replace(decided, consents={**others, id: fresh})
+        case Revoke(id):
+            if id not in decided.consents:
+                return Rejected(f"There is no remembered grant {id!r}. See: pegboard tickets grants")
+            return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
         case _:
             assert_never(command)
 
@@ -176,6 +207,7 @@ def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:
         toolsets={id: toolset for id, toolset in decided.toolsets.items() if not (orphaned and id == key.toolset)},
         switches={what: switch for what, switch in decided.switches.items() if stays(what)},
         approvals={tool: approval for tool, approval in decided.approvals.items() if tool.source != key},
+        consents={id: consent for id, consent in decided.consents.items() if consent.tool.source != key},
         baselined={k: when for k, when in decided.baselined.items() if k != key},
         trust={k: trust for k, trust in decided.trust.items() if k != key},
         overrides=tuple(

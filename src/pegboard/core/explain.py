@@ -12,6 +12,7 @@ from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Reso
 from .rules import RULES, Rule
 from .selection import Everything, Selection
 from .status import remedy, sentence
+from .tool import Tool
 from .view import View
 
 
@@ -64,7 +65,7 @@ def explain(
         tool=id,
         verdict=resolution.verdicts[id],
         wire_name=resolution.names.get(id),
-        steps=(*_view_steps(resolution, policy, id), *rules),
+        steps=(*_view_steps(resolution, policy, id), *rules, *_confirmation_steps(policy, view, tool)),
     )
 
 
@@ -73,6 +74,20 @@ def _rule_step(rule: Rule, verdict: Verdict) -> Step:
     if not isinstance(verdict, Locked):
         return Step(asked, True, "yes")
     return Step(asked, False, f"{verdict.status.value}: {sentence(verdict.reason)} {remedy(verdict.reason)}")
+
+
+def _confirmation_steps(policy: Policy, view: View, tool: Tool) -> Sequence[Step]:
+    """Only of a tool that must be confirmed. It stays open: each call is asked about."""
+    if not policy.overrides.confirms(tool.id):
+        return ()
+    own = [consent for consent in policy.consents.get(tool.id, ()) if consent.principal == view.principal]
+    said = ["no: requires_confirmation is set"]
+    for consent in own:
+        if consent.fingerprint == tool.spec.fingerprint:
+            said.append(f"but without asking for {consent}")
+        else:
+            said.append(f"the tool changed since it was granted to {consent}, so that does not count")
+    return (Step("Does it run without asking a person?", True, "; ".join(said)),)
 
 
 def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:

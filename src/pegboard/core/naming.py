@@ -15,6 +15,10 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
 _HASHED: Final = re.compile(r"[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}")
 
 
+RESERVED: Final = frozenset({"pegboard_ticket"})
+"""Names of the gateway's own tools: no server's tool gets one."""
+
+
 def _own(id: ToolId) -> str:
     return id.name
 
@@ -74,7 +78,14 @@ def wire_names(
         for id, name in wanted:
             owner = held.get(WireName(name), id)
             mine = id in foreign.get(name, (id,))
-            if mine and counts[name] == 1 and name not in taken and owner == id and legal(name):
+            if (
+                mine
+                and counts[name] == 1
+                and name not in taken
+                and owner == id
+                and legal(name)
+                and name not in RESERVED
+            ):
                 given[id] = WireName(name)
             else:
                 rest.append(id)

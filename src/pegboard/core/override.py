@@ -100,6 +100,12 @@ class OverrideIndex:
         fitting = () if ranked is None else ranked.fitting(tool)
         return bool(fitting) and fitting[-1].enabled is False
 
+    def confirms(self, tool: ToolId) -> bool:
+        """Whether `requires_confirmation` is true in the end."""
+        ranked = self._confirming_by_toolset.get(tool.toolset)
+        fitting = () if ranked is None else ranked.fitting(tool)
+        return bool(fitting) and fitting[-1].requires_confirmation is True
+
     @cached_property
     def _by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
         return _by_toolset(self.rows)
@@ -107,6 +113,10 @@ class OverrideIndex:
     @cached_property
     def _enabled_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
         return _by_toolset(row for row in self.rows if row.enabled is not None)
+
+    @cached_property
+    def _confirming_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+        return _by_toolset(row for row in self.rows if row.requires_confirmation is not None)
 
 
 @dataclass(frozen=True)

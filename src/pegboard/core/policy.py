@@ -6,10 +6,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
+from .consent import Consent
 from .ids import LOCAL, PrincipalId, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
 from .principal import Principal
+from .redact import Redaction
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .tool import Fingerprint, ToolSpec
@@ -64,6 +66,9 @@ class Declared:
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     principals: Mapping[PrincipalId, Principal] = field(default_factory=dict[PrincipalId, Principal])
     """Who may come in over HTTP. While nobody is named, whoever reaches the gateway is `LOCAL`."""
+    redaction: Redaction = field(default_factory=Redaction)
+    confirmation_seconds: float = 300.0
+    """How long a person has to decide about one call, and a caller to use the decision."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,8 @@ class Decided:
     overrides: tuple[Override, ...] = ()
     trust: Mapping[ServerKey, Trust] = field(default_factory=dict[ServerKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
+    consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
+    """Remembered grants, by their ids."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,14 @@ class Policy:
     @cached_property
     def overrides(self) -> OverrideIndex:
         return OverrideIndex((*self.declared.overrides, *self.decided.overrides))
+
+    @cached_property
+    def consents(self) -> Mapping[ToolId, tuple[Consent, ...]]:
+        """Remembered grants by tool."""
+        found: dict[ToolId, tuple[Consent, ...]] = {}
+        for consent in self.decided.consents.values():
+            found[consent.tool] = (*found.get(consent.tool, ()), consent)
+        return found
 
     def trust(self, server: Server) -> Trust:
         return self.decided.trust.get(server.key, server.trust)

@@ -21,6 +21,8 @@ from .view import View
 @dataclass(frozen=True, slots=True)
 class Open:
     tool: Tool
+    confirm: bool = False
+    """A person must say yes to each call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
 def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Open | Locked:
     reasons = [reason for rule in rules if (reason := rule(tool, health, policy)) is not None]
     if not reasons:
-        return Open(tool)
+        return Open(tool, policy.overrides.confirms(tool.id))
     first, *more = sorted(reasons, key=precedence)
     return Locked(tool, first, tuple(more))
 

@@ -15,6 +15,8 @@ from pegboard.core.call import (
     Call,
     CallRecord,
     Cancelled,
+    Confirmed,
+    NotConfirmed,
     Outcome,
     ProviderFailed,
     Refusal,
@@ -24,12 +26,15 @@ from pegboard.core.call import (
     admit,
 )
 from pegboard.core.ids import ToolId
+from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
 
 from .board import Board
 from .cancellation import is_meant
+from .confirmation import Confirmation
 from .roster import Roster
+from .ticket_tool import TicketTool
 from .validation import Validators
 
 log = logging.getLogger(__name__)
@@ -49,8 +54,17 @@ class Caller:
     validate_beside: Validate
     """The same from a thread: for arguments so large that to check them would hold up everybody else."""
     audit: Audit
+    confirmation: Confirmation
+    ticket_tool: TicketTool
 
-    async def call(self, call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Ended:
+    async def call(
+        self,
+        call: Call,
+        view: View,
+        progress: Progress | None = None,
+        peer: Peer | None = None,
+        confirmed: Confirmed | None = None,
+    ) -> Ended:
         """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
         if call.raw is None or len(call.raw) <= BESIDE:
@@ -59,8 +73,13 @@ class Caller:
             verdict = await self._admitted_beside(call, view)
         version = self.board.policy.decided.version
         if not isinstance(verdict, Admitted):
+            if call.name == TICKET_TOOL:
+                return await self.ticket_tool.call(call, view, self.call, progress, peer)
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
             return verdict
+        if verdict.confirm and verdict.lacks(confirmed):
+            # About the call as it was made: a person is shown what the caller sent, and nothing else.
+            return await self._confirmed(verdict._replace(call=call), view, progress, peer)
         ended: Outcome = _GIVEN_UP
         source = verdict.tool.id.source
         try:
@@ -82,6 +101,19 @@ class Caller:
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version))
         return ended
 
+    async def _confirmed(self, asked: Admitted, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
+        """Once a person has said yes, the call is admitted again from the top: much may have changed meanwhile."""
+        yes = await self.confirmation.answer(asked, peer)
+        if isinstance(yes, NotConfirmed):
+            self.audit.record(CallRecord(asked.call, yes.tool, yes, timedelta(), self.board.policy.version))
+            return yes
+        ended: Ended = _GIVEN_UP
+        try:
+            ended = await self.call(asked.call, view, progress, peer, yes)
+        finally:
+            await self.confirmation.settle(asked, yes, ended)
+        return ended
+
     async def _admitted_beside(self, call: Call, view: View) -> Admitted | Refusal:
         """Off the event loop, and decided again if the board has become another one meanwhile."""
         while True:
@@ -93,7 +125,7 @@ class Caller:
 
 def _tool(refusal: Refusal) -> ToolId | None:
     match refusal:
-        case ToolIsLocked(tool) | BadArguments(tool):
+        case ToolIsLocked(tool) | BadArguments(tool) | NotConfirmed(tool):
             return tool
         case UnknownTool():
             return None

@@ -13,8 +13,10 @@ from pegboard.core.server import DeclaredAt, InstalledBy, Stdio
 from pegboard.core.status import Status, sentence
 from pegboard.core.vain import in_vain
 from pegboard.core.view import View
+from pegboard.ports import TicketsAway
 
 from .board import Board
+from .tickets import TicketDesk
 
 MOST_DOUBLES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
@@ -42,6 +44,20 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_waiting(board),
         *_offers(board),
     )
+
+
+async def waiting_tickets(desk: TicketDesk) -> tuple[Finding, ...]:
+    """Asked of the store, because any replica may have been given one."""
+    try:
+        waiting = await desk.waiting()
+    except TicketsAway as error:
+        return (Finding("tickets", f"Calls that wait for a person cannot be told: {error}", "Mend the store."),)
+    if not waiting:
+        return ()
+    first = waiting[0]
+    wait = "call waits" if len(waiting) == 1 else "calls wait"
+    what = f"{len(waiting)} {wait} for your decision, first one of {first.tool}."
+    return (Finding("tickets", what, f"pegboard tickets show {first.id}", grave=False),)
 
 
 def _notices(board: Board) -> Iterator[Finding]:

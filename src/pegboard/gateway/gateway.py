@@ -10,11 +10,12 @@ import anyio
 from pegboard.core.catalogue import Starting
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
-from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor
+from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor, TicketStore
 
 from .bell import Listener
 from .board import Board
 from .caller import Caller
+from .confirmation import Confirmation
 from .finder import Finder
 from .following import Following
 from .memory import keep_small
@@ -23,6 +24,8 @@ from .reading import Reading
 from .roster import Roster
 from .store_watch import StoreWatch
 from .templates import fits
+from .ticket_tool import TicketTool
+from .tickets import NoTickets, TicketDesk
 from .validation import Serial, Validators
 
 
@@ -37,6 +40,7 @@ class Gateway:
     finder: Finder
     audit: Audit
     clock: Clock
+    tickets: TicketDesk
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -54,7 +58,13 @@ def _first_start(health: object) -> bool:
 
 @asynccontextmanager
 async def open_gateway(
-    declared: Declared, store: PolicyStore, audit: Audit, provider_for: ProviderFor, clock: Clock
+    declared: Declared,
+    store: PolicyStore,
+    audit: Audit,
+    provider_for: ProviderFor,
+    clock: Clock,
+    *,
+    tickets: TicketStore | None = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
     policy = Policy(declared, await store.load())
@@ -67,7 +77,10 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        caller = Caller(board, roster, Validators(), Serial(Validators()).problems, audit)
+        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock)
+        ticket_tool = TicketTool(board, confirmation, audit, clock)
+        desk = TicketDesk(board, operator, confirmation, clock)
+        caller = Caller(board, roster, Validators(), Serial(Validators()).problems, audit, confirmation, ticket_tool)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)
@@ -78,7 +91,7 @@ async def open_gateway(
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         try:
-            yield Gateway(board, roster, operator, caller, reading, following, Finder(board), audit, clock)
+            yield Gateway(board, roster, operator, caller, reading, following, Finder(board), audit, clock, desk)
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

@@ -1,7 +1,7 @@
 """What people decided and what was called, kept in SQLite or PostgreSQL. The only SQL of our own state lives here.
 
 `open_store` gives a `Store`, whose `policy` is a `PolicyStore`, whose `audit` is an `Audit` and whose `secrets` are
-`Secrets`; whatever is wrong with the database is a `StoreError`.
+`Secrets`, and `tickets` a `TicketStore`; whatever is wrong with the database is a `StoreError`.
 """
 
 from .audit import AuditLimits, AuditLog
@@ -11,6 +11,7 @@ from .opening import Store, open_store
 from .policy import Change, StoredPolicy
 from .secret_key import key_of
 from .secrets import StoredSecrets
+from .tickets import StoredTickets
 
 __all__ = [
     "AuditLimits",
@@ -21,6 +22,7 @@ __all__ = [
     "StoreError",
     "StoredPolicy",
     "StoredSecrets",
+    "StoredTickets",
     "key_of",
     "masked",
     "open_store",

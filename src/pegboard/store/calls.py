@@ -20,6 +20,7 @@ from pegboard.core.call import (
     Cancelled,
     Demanded,
     NeedsInput,
+    NotConfirmed,
     ProviderFailed,
     Returned,
     ToolFailed,
@@ -171,6 +172,8 @@ def _ended(record: CallRecord) -> tuple[str, str, str, bytes]:
         case BadArguments(_, problems):
             # A problem may quote the argument, and arguments are not kept but by the rule.
             return REFUSAL, "bad_arguments", f"The arguments did not fit the tool. Problems: {len(problems)}.", b""
+        case NotConfirmed(_, how, _, ticket):
+            return REFUSAL, how.value, "" if ticket is None else f"Ticket {ticket}.", b""
         case _:
             assert_never(record.ended)
 

@@ -18,6 +18,7 @@ from .policy import StoredPolicy
 from .postgres import PostgresDatabase
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
+from .tickets import StoredTickets
 
 _CLOSING: Final = 5.0
 
@@ -27,6 +28,7 @@ class Store:
     policy: StoredPolicy
     audit: AuditLog
     secrets: StoredSecrets
+    tickets: StoredTickets
     where: str
     """The URL as it may be shown: without a password."""
 
@@ -59,7 +61,13 @@ async def open_store(
             keeping=keeping,
         )
         async with audit.running():
-            yield Store(StoredPolicy(database), audit, StoredSecrets(database, key), database.where)
+            yield Store(
+                StoredPolicy(database),
+                audit,
+                StoredSecrets(database, key),
+                StoredTickets(database, key),
+                database.where,
+            )
     finally:
         with anyio.move_on_after(_CLOSING, shield=True):
             await database.engine.dispose()

@@ -20,6 +20,8 @@ from .decisions import (
     Specs,
     approval_of,
     approval_row,
+    consent_of,
+    consent_row,
     grant_of,
     grant_row,
     override_of,
@@ -61,6 +63,7 @@ def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], s
         overrides=tuple(override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])),
         trust=_sorted(TRUST.values(rows[schema.trust])),
         grants=_sorted(GRANTS.values(rows[schema.grants])),
+        consents=_sorted(CONSENTS.values(rows[schema.consents])),
     )
 
 
@@ -131,6 +134,7 @@ TRUST: Final = Kept(
     lambda row: (_server_key_of(row), Trust(row["trust"])),
 )
 GRANTS: Final = Kept(schema.grants, lambda decided: decided.grants, grant_row, grant_of)
+CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of)
 
 EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     TOOLSETS,
@@ -141,4 +145,5 @@ EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     OVERRIDES,
     TRUST,
     GRANTS,
+    CONSENTS,
 )

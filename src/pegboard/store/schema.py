@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -142,6 +142,51 @@ policy_versions: Final = Table(
     Column("what", Words, nullable=False),
     PrimaryKeyConstraint("version"),
 )
+
+consents: Final = Table(
+    "consents",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("tool_id", Words, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("principal", Words, nullable=False),
+    Column("client", Words),
+    Column("by", Words, nullable=False),
+    Column("at", Text, nullable=False),
+    PrimaryKeyConstraint("id"),
+)
+
+tickets: Final = Table(
+    "tickets",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("deadline", BigInteger, nullable=False),
+    Column("principal", Words, nullable=False),
+    Column("whole_principal", Words),
+    Column("client", Words, nullable=False),
+    Column("tool_id", Words, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("shown", Words, nullable=False),
+    Column("sealed", Text),
+    Column("state", Text, nullable=False),
+    Column("decided_by", Words),
+    Column("decided_at", BigInteger),
+    Column("scope", Text),
+    Column("note", Words, nullable=False),
+    Column("begun_at", BigInteger),
+    Column("call_id", Words),
+    Column("ended", Text, nullable=False),
+    PrimaryKeyConstraint("id"),
+    Index("ix_tickets_digest", "digest", "asked_at"),
+    Index("ix_tickets_state", "state", "deadline"),
+    Index("ix_tickets_asked_at", "asked_at"),
+)
+"""Microseconds since 1970 in the times. The arguments are in `sealed`, encrypted, for as long as they may be used."""
 
 secrets: Final = Table(
     "secrets",

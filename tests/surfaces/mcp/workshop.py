@@ -18,7 +18,7 @@ from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.ports import Progress
+from pegboard.ports import Progress, TicketStore
 
 HERE = DeclaredAt("pegboard.yaml", 1)
 SECRET = "swordfish"
@@ -226,6 +226,7 @@ async def open_workshop(
     selection: Selection | None = None,
     shelves: Mapping[ServerKey, Mapping[str, tuple[Tool, Run]]] = SHELVES,
     held: frozenset[ServerKey] = frozenset(),
+    tickets: TicketStore | None = None,
 ) -> AsyncIterator[Workshop]:
     """A running gateway over these shelves, with every server up but those that are held in their start."""
     if selection is not None:
@@ -237,7 +238,9 @@ async def open_workshop(
         return benches.setdefault(server.key, Bench(server, shelves[server.key], late, server.key in held))
 
     audit = MemoryAudit()
-    async with open_gateway(declared, MemoryStore(), audit, provider_for, lambda: datetime.now(UTC)) as gateway:
+    async with open_gateway(
+        declared, MemoryStore(), audit, provider_for, lambda: datetime.now(UTC), tickets=tickets
+    ) as gateway:
         if not held:
             assert await gateway.settled(60)
         yield Workshop(gateway, audit, benches)

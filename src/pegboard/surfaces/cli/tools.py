@@ -13,6 +13,7 @@ from .output import Exit, document, fail, say, tell
 from .pairs import json_object, json_pairs
 from .result import result_text
 from .text import table
+from .tickets import decided_here
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
@@ -145,6 +146,8 @@ async def call(
         if named:
             body[name] = [value for value in named if value]
     ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
+        ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
         document(ended)

@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "servers": "servers:servers",
         "toolsets": "toolsets:toolsets",
         "tools": "deciding:tools",
+        "tickets": "tickets:tickets",
         "why": "why:why",
         "activity": "activity:activity",
         "import": "imports:import_servers",

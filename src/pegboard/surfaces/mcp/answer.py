@@ -11,6 +11,7 @@ from pegboard.core.call import (
     Cancelled,
     Demanded,
     NeedsInput,
+    NotConfirmed,
     Outcome,
     ProviderFailed,
     Refusal,
@@ -43,7 +44,7 @@ def result_of(name: str, ended: Ended) -> JsonObject:
             raise _demand(name, error)
         case ProviderFailed(why, may_have_run):
             return error_result(provider_text(name, why, may_have_run))
-        case ToolIsLocked() | BadArguments():
+        case ToolIsLocked() | BadArguments() | NotConfirmed():
             return error_result(refusal_text(ended))
         case UnknownTool():
             raise MCPError(INVALID_PARAMS, sound_text(refusal_text(ended)))

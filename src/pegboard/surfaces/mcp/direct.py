@@ -17,6 +17,7 @@ from mcp_types import CallToolRequestParams
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution
+from pegboard.core.ticket import TICKET, TICKET_TOOL
 from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
@@ -150,14 +151,21 @@ class Direct:
     def _work_out(self, resolution: Resolution) -> Shown:
         fragments: list[bytes] = []
         numbers = array("Q")
+        asks = False
         places: dict[WireName, int] = {}
         for id, name in resolution.names.items():
             verdict = resolution.verdicts[id]
             if isinstance(verdict, Open):
+                asks |= verdict.confirm
                 document = self._document(verdict.tool, name)
                 fragments.append(document.fragment)
                 numbers.append(document.number)
             places[name] = len(fragments)
+        if asks:
+            # Only who may be given a ticket is shown how to wait for one.
+            fragments.append(_TICKET)
+            numbers.append(_TICKET_NUMBER)
+            places[TICKET_TOOL] = len(fragments)
         mark = hashlib.sha256(numbers.tobytes()).digest()
         return Shown(resolution, tuple(fragments), mark, places)
 
@@ -228,6 +236,11 @@ def _mended(tool: Tool, body: JsonObject) -> JsonObject:
     log.warning("%s: clients cannot be sent all of it (nested too deep: %s)", tool.id, ", ".join(deep) or "nothing")
     rest = {key: value for key, value in body.items() if key not in deep}
     return sound_object({**rest, "inputSchema": rest.get("inputSchema", {"type": "object"})})
+
+
+_TICKET: Final = tool_text(TICKET, TICKET_TOOL)
+_TICKET_NUMBER: Final = 2**64 - 1
+"""One that counting up does not reach."""
 
 
 def _cursor(name: str) -> str:

@@ -15,6 +15,7 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams
 from pegboard.core.call import Arguments, BadArguments, UnknownTool, refusal_text
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Retrieval
+from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.upstream import upstream_servers
 from pegboard.core.view import View
@@ -132,6 +133,9 @@ class Search:
         return None if tool is None else dict(tool.spec.input_schema)
 
     async def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | JsonObject:
+        if asked.name == TICKET_TOOL:
+            # Not listed here, but the answer to a call that must be confirmed tells of it.
+            return asked
         tool, arguments = TOOLS.get(asked.name), asked.arguments or {}
         if tool is None:
             told = refusal_text(UnknownTool(asked.name, tuple(TOOLS)))

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 from pegboard import __version__
 from pegboard.core.view import View
-from pegboard.gateway.doctor import diagnose
+from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
@@ -22,6 +22,7 @@ from .search import search_routes
 from .servers import server_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
+from .tickets import ticket_routes
 from .tools import tool_routes
 
 PREFIX = "/api/v1"
@@ -58,6 +59,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
+    app.include_router(ticket_routes(gateway), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"])
     async def status() -> Shape:
@@ -83,7 +85,10 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     @app.get(f"{PREFIX}/doctor", tags=["board"])
     async def doctor() -> Shape:
         """What is wrong, and the command that mends it."""
-        found = diagnose(gateway.board, running=about.endpoint is not None)
+        found = (
+            *diagnose(gateway.board, running=about.endpoint is not None),
+            *await waiting_tickets(gateway.tickets),
+        )
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 
     return app

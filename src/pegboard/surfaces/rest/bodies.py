@@ -73,6 +73,16 @@ class ApproveBody(_Body):
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
+class DenyBody(_Body):
+    note: Annotated[str, Field(max_length=500)] = ""
+
+
+class AllowBody(DenyBody):
+    """`once` is this call alone; the others are remembered, for this client or for any of its principal."""
+
+    scope: Literal["once", "client", "always"] = "once"
+
+
 class ViewQuery(_Body):
     """Whose view, and how narrow. Absent `toolsets` means all of them; given but empty means none."""
 

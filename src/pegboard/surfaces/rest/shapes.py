@@ -177,6 +177,7 @@ def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
         "inputSchema": dict(tool.spec.input_schema),
         "outputSchema": None if tool.spec.output_schema is None else dict(tool.spec.output_schema),
         "annotations": None if tool.spec.annotations is None else dict(tool.spec.annotations),
+        "requiresConfirmation": policy.overrides.confirms(tool.id),
         "fingerprint": tool.spec.fingerprint,
         "approval": None
         if approval is None

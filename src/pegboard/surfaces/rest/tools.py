@@ -14,6 +14,7 @@ from pegboard.core.call import (
     Cancelled,
     Demanded,
     NeedsInput,
+    NotConfirmed,
     ProviderFailed,
     Returned,
     ToolFailed,
@@ -152,6 +153,8 @@ def _ended(ended: Ended) -> Shape:
             return {"ended": "unknown_tool", "sentence": refusal_text(ended)}
         case BadArguments():
             return {"ended": "bad_arguments", "sentence": refusal_text(ended)}
+        case NotConfirmed(_, how, _, ticket):
+            return {"ended": how.value, "sentence": refusal_text(ended), "ticket": ticket}
         case ToolIsLocked(_, reason):
             return {"ended": status(reason).value, "sentence": refusal_text(ended)}
         case _:

@@ -1,0 +1,42 @@
+"""A remembered grant: a person's yes to all further calls of one tool as it is now, for one principal."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from .ids import PrincipalId, ToolId
+from .tool import Fingerprint, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Bound to the fingerprint: a tool that changed is asked about anew."""
+
+    id: str
+    tool: ToolId
+    fingerprint: Fingerprint
+    principal: PrincipalId
+    client: str | None
+    """The client as it calls itself; `None` for whichever one the principal uses."""
+    by: PrincipalId
+    at: datetime
+
+    def covers(self, tool: Tool, principal: PrincipalId, client: str) -> bool:
+        return (
+            (self.tool, self.principal) == (tool.id, principal)
+            and self.client in (None, client)
+            and self.fingerprint == tool.spec.fingerprint
+        )
+
+    @property
+    def place(self) -> tuple[ToolId, PrincipalId, str | None]:
+        """What it is about. One place has one grant: the latest."""
+        return self.tool, self.principal, self.client
+
+    def __str__(self) -> str:
+        who = f"{self.principal} with any client" if self.client is None else f"{self.principal} with {self.client!r}"
+        return f"{who}, granted by {self.by} on {self.at:%Y-%m-%d} ({self.id})"
+
+
+def covering(consents: Iterable[Consent], tool: Tool, principal: PrincipalId, client: str) -> Consent | None:
+    return next((consent for consent in consents if consent.covers(tool, principal, client)), None)

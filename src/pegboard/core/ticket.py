@@ -1,0 +1,350 @@
+"""A ticket: one call that waits for a person's decision, what can become of it, and the words about it."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Final, assert_never
+
+from .call import (
+    Call,
+    Cancelled,
+    Confirmed,
+    Demanded,
+    NeedsInput,
+    NotConfirmed,
+    Outcome,
+    ProviderFailed,
+    Refusal,
+    Returned,
+    ToolFailed,
+    Unconfirmed,
+)
+from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from .redact import Redaction, safe_text
+from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
+
+TICKET_TOOL: Final = WireName("pegboard_ticket")
+"""The tool by which a caller waits for a decision. No other tool gets this name."""
+TICKET_ID: Final = ToolId(BuiltinKey(), TICKET_TOOL)
+LONGEST_WAIT: Final = 600
+USUAL_WAIT: Final = 30
+
+DESCRIPTION: Final = (
+    "Waits for a person's decision about a call that was answered with a ticket. Once it is allowed, the call runs and "
+    "this answers with its result; otherwise it says what became of the ticket. It cannot decide anything itself."
+)
+SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "ticket": {"type": "string", "description": "The ticket's id, as the answer to the call gave it."},
+        "wait": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": LONGEST_WAIT,
+            "default": USUAL_WAIT,
+            "description": "For how many seconds to wait for the decision.",
+        },
+    },
+    "required": ["ticket"],
+    "additionalProperties": False,
+}
+
+
+TICKET: Final = Tool(
+    TICKET_ID,
+    ToolSpec(
+        name=TICKET_TOOL,
+        title="Wait for a decision",
+        description=DESCRIPTION,
+        input_schema=SCHEMA,
+        annotations={"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": True},
+    ),
+)
+"""Its hints are those of whatever tool the ticket is for."""
+
+
+class State(Enum):
+    """By the words that people read."""
+
+    WAITING = "waiting"
+    GRANTED = "allowed"
+    DENIED = "denied"
+    LAPSED = "expired"
+    BEGUN = "running"
+    ENDED = "done"
+
+
+class Scope(Enum):
+    """For how much a yes is meant."""
+
+    ONCE = "once"
+    CLIENT = "client"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A call that somebody wants decided, as a ticket keeps it."""
+
+    id: str
+    call: CallId
+    principal: PrincipalId
+    client: str
+    tool: ToolId
+    name: WireName
+    fingerprint: Fingerprint
+    digest: str
+    shown: JsonObject
+    """The arguments as they may be shown."""
+    arguments: Mapping[str, Json]
+    """All of them. A store keeps them encrypted or not at all."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    id: str
+    principal: PrincipalId
+    client: str
+    tool: ToolId
+    name: WireName
+    fingerprint: Fingerprint
+    digest: str
+    shown: JsonObject
+    asked: datetime
+    deadline: datetime
+    """Of the decision while it waits; of its use once it is decided."""
+    state: State = State.WAITING
+    by: PrincipalId | None = None
+    decided: datetime | None = None
+    scope: Scope | None = None
+    note: str = ""
+    begun: datetime | None = None
+    call: CallId | None = None
+    """The call that used it."""
+    ended: str = ""
+    """How that call ended, by the audit's word."""
+
+    def at(self, now: datetime) -> State:
+        """What it is now: nothing has to be written for a deadline to pass."""
+        if self.state in (State.WAITING, State.GRANTED) and now > self.deadline:
+            return State.LAPSED
+        return self.state
+
+    def is_of(self, principal: PrincipalId, client: str) -> bool:
+        return (self.principal, self.client) == (principal, client)
+
+    @property
+    def yes(self) -> Confirmed:
+        return Confirmed(self.tool, self.fingerprint, self.id)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What a person says to one ticket."""
+
+    state: State
+    by: PrincipalId
+    at: datetime
+    deadline: datetime
+    scope: Scope | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The ticket is used by this call and by no other."""
+
+    ticket: Ticket
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True)
+class TooMany:
+    """So many calls wait already that no more may: of this principal, or in all."""
+
+    most: int
+    of_one: bool
+
+
+def digest(call: Call, tool: Tool) -> str:
+    """Equal for the same call again: same caller, same client, same tool as it was, same arguments."""
+    what = [call.principal, call.client, str(tool.id), tool.spec.fingerprint, dict(call.arguments)]
+    return hashlib.sha256(canonical(what)).hexdigest()
+
+
+def wanted(id: str, call: Call, tool: Tool, redaction: Redaction) -> Wanted:
+    return Wanted(
+        id,
+        call.id,
+        call.principal,
+        call.client,
+        tool.id,
+        call.name,
+        tool.spec.fingerprint,
+        digest(call, tool),
+        redaction.arguments(call.arguments),
+        call.arguments,
+    )
+
+
+_ORDER: Final = (State.GRANTED, State.WAITING, State.DENIED)
+
+
+def standing(tickets: Iterable[Ticket], now: datetime) -> Ticket | None:
+    """Of all tickets for one and the same call, the one that decides what happens to it. A denial stands until its
+    deadline, so that nobody is asked over and over."""
+    found = [ticket for ticket in tickets if ticket.at(now) in _ORDER and now <= ticket.deadline]
+    return min(found, key=lambda ticket: _ORDER.index(ticket.state), default=None)
+
+
+def refused(ticket: Ticket, now: datetime) -> NotConfirmed:
+    how = Unconfirmed.DENIED if ticket.at(now) is State.DENIED else Unconfirmed.WAITING
+    return NotConfirmed(ticket.tool, how, told(ticket, now), ticket.id)
+
+
+def told(ticket: Ticket, now: datetime) -> str:
+    """To whoever made the call: what became of it, what to tell the user, and how to go on."""
+    what = f"this call of {_short(ticket.name)}"
+    state = ticket.at(now)
+    match state:
+        case State.WAITING:
+            return (
+                f"A person must confirm {what} first, so it has not run. It waits as ticket {ticket.id} "
+                f"until {_time(ticket.deadline)}.\n"
+                f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
+                f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
+                f"Then repeat the call exactly as it was; or call {TICKET_TOOL} with "
+                f'{{"ticket": "{ticket.id}"}}, which waits for the decision and answers with the result. '
+                "Do not look for another way to do the same."
+            )
+        case State.GRANTED:
+            return f"Ticket {ticket.id} is allowed. Repeat {what} exactly as it was until {_time(ticket.deadline)}."
+        case State.DENIED:
+            note = f" They say: {safe_text(ticket.note)!r}." if ticket.note else ""
+            return (
+                f"A person denied {what} (ticket {ticket.id}), so it did not run.{note} "
+                "Do not try it again or in another way, unless the user asks you to."
+            )
+        case State.LAPSED:
+            if ticket.state is State.GRANTED:
+                return (
+                    f"Ticket {ticket.id} was allowed and not used in time, so {what} did not run. Call it anew to ask."
+                )
+            return f"Nobody decided about ticket {ticket.id} in time, so {what} did not run. Call it anew to ask again."
+        case State.BEGUN:
+            since = "" if ticket.begun is None else f" at {_time(ticket.begun)}"
+            return (
+                f"Ticket {ticket.id} was used{since}, and no end of {what} is known: it still runs, or the gateway "
+                "that ran it ended midway. It may have run: check what it did before you call it again."
+            )
+        case State.ENDED:
+            return (
+                f"Ticket {ticket.id} was used: {what} has run its course ({ticket.ended}). One decision is for one "
+                "call; call it anew to ask again."
+            )
+        case _:
+            assert_never(state)
+
+
+def undecidable(ticket: Ticket, now: datetime) -> str:
+    """To a person who decides about what cannot be decided any more."""
+    by = "" if ticket.by is None else f" by {ticket.by}"
+    match ticket.at(now):
+        case State.LAPSED if ticket.state is State.WAITING:
+            return (
+                f"Ticket {ticket.id} has expired: nobody decided in time. Its caller gets a new one by calling again."
+            )
+        case state:
+            return f"Ticket {ticket.id} was decided before{by}: it is {state.value}. Its call must be made again."
+
+
+def unknown_text(id: str) -> str:
+    return f"You have no ticket {_short(id)}. The answer to a call that must be confirmed gives its ticket's id."
+
+
+def too_many_text(tool: Tool, full: TooMany) -> str:
+    whose = "of yours" if full.of_one else "in all"
+    return (
+        f"A person must confirm this call of {_short(tool.id.name)} first, and {full.most} calls {whose} wait for that "
+        "already, so it was not even asked for. Ask the user to decide about them: pegboard tickets list"
+    )
+
+
+def question(tool: Tool, call: Call, redaction: Redaction) -> str:
+    """What a person is asked through their own client. Without the tool's own words, which may be written for this."""
+    client = f" The call comes from {_short(call.client)}." if call.client else ""
+    return (
+        f"May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}\n\n"
+        f"Its arguments, without secrets: {redaction.text(call.arguments)}"
+    )
+
+
+def how_it_ended(ended: Outcome | Refusal) -> str:
+    match ended:
+        case Returned():
+            return "it returned"
+        case ToolFailed():
+            return "its tool failed"
+        case NeedsInput():
+            return "its tool asked back"
+        case ProviderFailed(_, may_have_run):
+            return "it broke off and may have run" if may_have_run else "it broke off and did not run"
+        case Cancelled():
+            return "its caller gave it up, and it may have run"
+        case Demanded():
+            return "its server asked something of the client first"
+        case _:
+            return "it was refused and did not run"
+
+
+ANSWER: Final = "answer"
+YES: Final = "yes"
+FORM: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        ANSWER: {
+            "type": "string",
+            "title": "Run it?",
+            "description": "yes runs this one call; no refuses it.",
+            "enum": ["no", YES],
+        }
+    },
+    "required": [ANSWER],
+}
+
+
+def is_yes(answer: Mapping[str, Json]) -> bool:
+    """Only what was asked for, in so many words. Whatever else a client answers is no approval."""
+    content = answer.get("content")
+    return answer.get("action") == "accept" and isinstance(content, dict) and content.get(ANSWER) == YES
+
+
+def answered_no(tool: Tool, answer: Mapping[str, Json] | None) -> NotConfirmed:
+    """`None` when nobody answered in time."""
+    what = f"this call of {_short(tool.id.name)}"
+    if answer is None:
+        why = f"Nobody answered whether {what} may run, so it did not. Ask the user before you try again."
+        return NotConfirmed(tool.id, Unconfirmed.UNANSWERED, why)
+    content = answer.get("content")
+    no = isinstance(content, dict) and content.get(ANSWER) == "no"
+    match answer.get("action"):
+        case "decline":
+            said = f"The user declined {what}"
+        case "accept" if no:
+            said = f"The user said no to {what}"
+        case "cancel":
+            said = f"The user was asked about {what} and did not decide"
+        case _:
+            said = f"The answer to whether {what} may run was not a plain yes"
+    why = f"{said}, so it did not run. Do not try it again or in another way, unless the user asks you to."
+    return NotConfirmed(tool.id, Unconfirmed.DENIED, why)
+
+
+def _short(text: str) -> str:
+    return repr(" ".join(safe_text(text, 128).split()))
+
+
+def _time(at: datetime) -> str:
+    return f"{at:%H:%M:%S} {at.tzname() or ''}".rstrip()

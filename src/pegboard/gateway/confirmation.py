@@ -1,0 +1,169 @@
+"""Asking a person about one call: by a remembered grant, through the caller's own client, else by a ticket.
+
+Nobody waits here for a ticket: the caller is told of it and comes back.
+"""
+
+import hashlib
+import json
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pegboard.core.call import Admitted, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.consent import covering
+from pegboard.core.ids import CallId
+from pegboard.core.question import ELICITATION, unaskable
+from pegboard.core.ticket import (
+    FORM,
+    Begun,
+    TooMany,
+    answered_no,
+    digest,
+    how_it_ended,
+    is_yes,
+    question,
+    refused,
+    too_many_text,
+    wanted,
+)
+from pegboard.core.tool import Json
+from pegboard.ports import CannotAsk, Clock, Peer, TicketsAway, TicketStore
+
+from .bell import Bell
+from .board import Board
+
+log = logging.getLogger(__name__)
+
+STORE_SECONDS: Final = 15.0
+CONTINUED_WITHIN: Final = timedelta(minutes=10)
+MOST_CONTINUING: Final = 10_000
+_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"
+"""Without those that are mistaken for one another: people type a ticket's id."""
+CONTINUING: Final = ("requestState", "inputResponses")
+
+
+def fresh_id() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(10))
+
+
+class Confirmation:
+    def __init__(self, board: Board, tickets: TicketStore, clock: Clock) -> None:
+        self.tickets: Final = tickets
+        self.decided: Final = Bell()
+        """Rings when a ticket was decided in this process. Of others the store knows."""
+        self._board = board
+        self._clock = clock
+        self._continuing: OrderedDict[str, datetime] = OrderedDict()
+
+    async def answer(self, asked: Admitted, peer: Peer | None) -> Confirmed | NotConfirmed:
+        """Whether a person has said yes to this call. What was asked about is what the yes is for."""
+        call, tool = asked.call, asked.tool
+        yes = Confirmed(tool.id, tool.spec.fingerprint)
+        if covering(self._board.policy.consents.get(tool.id, ()), tool, call.principal, call.client) is not None:
+            return yes
+        if await self._continues(asked):
+            return yes
+        if peer is not None and unaskable(peer.can, ELICITATION, {}) is None:
+            declared = self._board.policy.declared
+            params: dict[str, Json] = {"message": question(tool, call, declared.redaction), "requestedSchema": FORM}
+            answer: Mapping[str, Json] | None = None
+            try:
+                with anyio.move_on_after(declared.confirmation_seconds):
+                    answer = await peer.ask(ELICITATION, params)
+            except CannotAsk as error:
+                log.info("The client of call %s could not be asked: %s", call.id, error.message)
+                return await self._by_ticket(asked)
+            return yes if answer is not None and is_yes(answer) else answered_no(tool, answer)
+        return await self._by_ticket(asked)
+
+    async def settle(self, asked: Admitted, yes: Confirmed, ended: Outcome | Refusal) -> None:
+        """What came of the call that the yes was for. Whoever called may have gone."""
+        with anyio.CancelScope(shield=True):
+            if isinstance(ended, NeedsInput):
+                await self._let_continue(asked, ended)
+            if yes.ticket is not None:
+                await self.end_ticket(yes.ticket, asked.call.id, ended)
+
+    async def end_ticket(self, ticket: str, call: CallId, ended: Outcome | Refusal) -> None:
+        try:
+            with anyio.fail_after(STORE_SECONDS, shield=True):
+                await self.tickets.end(ticket, how_it_ended(ended), call)
+        except (TicketsAway, TimeoutError) as error:
+            # The ticket stays used: that its end is not known is what it then says.
+            log.warning("The end of the call of ticket %s could not be kept: %s", ticket, error)
+        self.decided.ring()
+
+    async def _by_ticket(self, asked: Admitted) -> Confirmed | NotConfirmed:
+        call, tool, declared = asked.call, asked.tool, self._board.policy.declared
+        # Arguments may be megabytes, and to digest them would hold up everybody else.
+        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, declared.redaction)
+        now = self._clock()
+        deadline = now + timedelta(seconds=declared.confirmation_seconds)
+        try:
+            with anyio.fail_after(STORE_SECONDS):
+                found = await self.tickets.claim(want, now, deadline)
+        except (TicketsAway, TimeoutError) as error:
+            log.warning("No ticket for call %s: %s", call.id, error)
+            return NotConfirmed(
+                tool.id,
+                Unconfirmed.UNASKED,
+                "A person must confirm this call first, and there is no way to ask one now: the store does not answer. "
+                "It has not run. Ask the user to run: pegboard doctor",
+            )
+        match found:
+            case Begun(ticket):
+                return ticket.yes
+            case TooMany():
+                return NotConfirmed(tool.id, Unconfirmed.UNASKED, too_many_text(tool, found))
+            case _:
+                if found.id == want.id:
+                    log.warning(
+                        "A call of %s by %s waits for your decision: pegboard tickets show %s",
+                        tool.id,
+                        call.principal,
+                        found.id,
+                    )
+                return refused(found, now)
+
+    async def _let_continue(self, asked: Admitted, ended: NeedsInput) -> None:
+        """The tool asks back. The call that brings the answers goes on with what was confirmed, once."""
+        key = await anyio.to_thread.run_sync(_continuation, asked, _state_of(ended.body))
+        self._continuing[key] = self._clock() + CONTINUED_WITHIN
+        while len(self._continuing) > MOST_CONTINUING:
+            self._continuing.popitem(last=False)
+
+    async def _continues(self, asked: Admitted) -> bool:
+        """A caller's word alone is none: it must bring back what a confirmed call was answered with."""
+        beside = asked.call.beside
+        if not self._continuing or not any(name in beside for name in CONTINUING):
+            return False
+        key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")))
+        until = self._continuing.pop(key, None)
+        return until is not None and self._clock() <= until
+
+
+def _state_of(body: bytes) -> str:
+    try:
+        result = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    state = result.get("requestState") if isinstance(result, dict) else None
+    return state if isinstance(state, str) else ""
+
+
+def _text(said: bytes | None) -> str:
+    try:
+        text = "" if said is None else json.loads(said)
+    except (ValueError, RecursionError):
+        return ""
+    return text if isinstance(text, str) else ""
+
+
+def _continuation(asked: Admitted, state: str) -> str:
+    return f"{digest(asked.call, asked.tool)} {hashlib.sha256(state.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,102 @@
+"""Where a person decides: lists the calls that wait, allows or denies one, and has a grant remembered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from pegboard.core.commands import Rejected, Remember
+from pegboard.core.ids import CallId, PrincipalId
+from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
+from pegboard.ports import Clock, Stale, TicketsAway
+
+from .board import Board
+from .confirmation import Confirmation, fresh_id
+from .operate import NotSaved, Operator
+
+MOST_LISTED: Final = 500
+_NONE: Final = "This gateway keeps no tickets."
+
+
+@dataclass(frozen=True)
+class TicketDesk:
+    board: Board
+    operator: Operator
+    confirmation: Confirmation
+    clock: Clock
+
+    async def waiting(self) -> Sequence[Ticket]:
+        return await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=MOST_LISTED)
+
+    async def latest(self) -> Sequence[Ticket]:
+        return await self.confirmation.tickets.listed(limit=MOST_LISTED)
+
+    async def find(self, id: str) -> Ticket | None:
+        return await self.confirmation.tickets.find(id)
+
+    async def allow(self, id: str, scope: Scope, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
+        """`None` when there is no such ticket. The decision comes first: should a grant not be remembered after it,
+        one call too few runs without asking, and never one too many."""
+        ticket = await self.find(id)
+        if ticket is None:
+            return None
+        if scope is Scope.CLIENT and not ticket.client:
+            return Rejected(
+                f"The client of ticket {id} did not say what it is, so it would not be known again. "
+                f"Allow it once, or always: pegboard tickets allow {id} --always"
+            )
+        decided = await self._decided(ticket, State.GRANTED, scope, by, note)
+        if isinstance(decided, Rejected) or scope is Scope.ONCE:
+            return decided
+        client = ticket.client if scope is Scope.CLIENT else None
+        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client)
+        match await self.operator.do(command, by):
+            case Rejected(why) as rejected:
+                kind = NotSaved if isinstance(rejected, NotSaved) else Rejected
+                return kind(f"Ticket {id} is allowed once, but the grant is not remembered: {why}")
+            case Stale():
+                return NotSaved(
+                    f"Ticket {id} is allowed once, but the grant is not remembered: others decide too fast."
+                )
+            case _:
+                return decided
+
+    async def deny(self, id: str, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
+        ticket = await self.find(id)
+        return None if ticket is None else await self._decided(ticket, State.DENIED, None, by, note)
+
+    async def _decided(
+        self, ticket: Ticket, state: State, scope: Scope | None, by: PrincipalId, note: str
+    ) -> Ticket | Rejected:
+        now = self.clock()
+        deadline = now + timedelta(seconds=self.board.policy.declared.confirmation_seconds)
+        done = await self.confirmation.tickets.decide(ticket.id, Ruling(state, by, now, deadline, scope, note))
+        found = await self.find(ticket.id) or ticket
+        if not done:
+            return Rejected(undecidable(found, now))
+        self.confirmation.decided.ring()
+        how = "denied" if scope is None else f"allowed, {scope.value}"
+        self.operator.record("ticket", str(ticket.tool), f"ticket {ticket.id} of {ticket.principal} is {how}", by)
+        return found
+
+
+class NoTickets:
+    """For a gateway without a place to keep tickets: who cannot be asked through its own client is told so."""
+
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+        raise TicketsAway(_NONE)
+
+    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
+        raise TicketsAway(_NONE)
+
+    async def end(self, id: str, ended: str, call: CallId) -> None:
+        raise TicketsAway(_NONE)
+
+    async def decide(self, id: str, ruling: Ruling) -> bool:
+        raise TicketsAway(_NONE)
+
+    async def find(self, id: str) -> Ticket | None:
+        return None
+
+    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        return ()

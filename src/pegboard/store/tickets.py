@@ -1,0 +1,231 @@
+"""Tickets in the database: asked for, decided and used, each step once, whoever else is at it.
+
+A step is one statement that names the state it comes from, so of two that race one finds nothing to do.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Row as SqlRow
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio.engine import AsyncConnection
+
+from pegboard.core.ids import CallId, PrincipalId, WireName
+from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, standing
+from pegboard.core.tool import Fingerprint, Json
+from pegboard.ports import TicketsAway
+
+from .calls import microseconds, moment
+from .database import Database
+from .errors import StoreError
+from .schema import tickets as table
+from .secrets import KeyFor, NoKeyError
+from .targets import kind_and_text, tool_of
+from .text import key, whole
+
+MOST: Final = 1_000
+"""Tickets that may wait at once, and how many of them may be of one principal."""
+MOST_OF_ONE: Final = 20
+LARGEST: Final = 262_144
+"""Bytes of arguments that are kept with a ticket; with larger ones the call must be repeated."""
+KEPT: Final = timedelta(days=30)
+_SAME: Final = 20
+"""Tickets of one and the same call that are looked at, the latest first."""
+
+
+class StoredTickets:
+    def __init__(self, database: Database, key: KeyFor, *, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+        self._database = database
+        self._key = key
+        self._most = most
+        self._most_of_one = most_of_one
+
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+        try:
+            sealed = self._sealed(wanted)
+            async with self._database.writing() as connection:
+                await self._database.alone(connection)
+                await _tidy(connection, now)
+                same = select(table).where(table.c.digest == wanted.digest).order_by(table.c.asked_at.desc())
+                found = standing(map(_ticket, await connection.execute(same.limit(_SAME))), now)
+                if found is not None and found.state is not State.GRANTED:
+                    return found
+                if found is not None and await _begun(connection, found, wanted.call, now):
+                    return Begun(found, wanted.arguments)
+                if (full := await self._full(connection, wanted.principal, now)) is not None:
+                    return full
+                row = _row(wanted, now, deadline, sealed)
+                await connection.execute(insert(table), row)
+                return await _of(connection, wanted.id)
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
+        """`None` when it was used meanwhile, or its arguments cannot be read here: then it is left as it is."""
+        try:
+            async with self._database.writing() as connection:
+                sealed = select(table.c.sealed).where(table.c.id == ticket.id)
+                arguments = self._opened((await connection.execute(sealed)).scalar(), ticket.id)
+                if arguments is None or not await _begun(connection, ticket, call, now):
+                    return None
+                return Begun(ticket, arguments)
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def end(self, id: str, ended: str, call: CallId) -> None:
+        done = update(table).where(table.c.id == id, table.c.state == State.BEGUN.value, table.c.call_id == call)
+        try:
+            async with self._database.writing() as connection:
+                await connection.execute(done.values(state=State.ENDED.value, ended=ended))
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def decide(self, id: str, ruling: Ruling) -> bool:
+        """Whether it was waiting, and so is decided now by this."""
+        open_one = update(table).where(
+            table.c.id == id, table.c.state == State.WAITING.value, table.c.deadline >= microseconds(ruling.at)
+        )
+        values: dict[str, object] = {
+            "state": ruling.state.value,
+            "decided_by": ruling.by,
+            "decided_at": microseconds(ruling.at),
+            "deadline": microseconds(ruling.deadline),
+            "scope": None if ruling.scope is None else ruling.scope.value,
+            "note": ruling.note,
+        }
+        if ruling.state is State.DENIED:
+            values["sealed"] = None
+        try:
+            async with self._database.writing() as connection:
+                return (await connection.execute(open_one.values(values))).rowcount == 1
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def find(self, id: str) -> Ticket | None:
+        try:
+            async with self._database.reading() as connection:
+                row = (await connection.execute(select(table).where(table.c.id == id))).one_or_none()
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+        return None if row is None else _ticket(row)
+
+    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        """Latest first; with a time, only those that wait for a decision then, the earliest deadline first."""
+        chosen = select(table).limit(limit)
+        if waiting_at is None:
+            chosen = chosen.order_by(table.c.asked_at.desc(), table.c.id)
+        else:
+            chosen = chosen.where(*_waiting(waiting_at)).order_by(table.c.deadline, table.c.id)
+        try:
+            async with self._database.reading() as connection:
+                return [_ticket(row) for row in await connection.execute(chosen)]
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def _full(self, connection: AsyncConnection, principal: PrincipalId, now: datetime) -> TooMany | None:
+        count = select(func.count()).select_from(table).where(*_waiting(now))
+        own = (await connection.execute(count.where(table.c.principal == key(principal)))).scalar_one()
+        if own >= self._most_of_one:
+            return TooMany(self._most_of_one, of_one=True)
+        return (
+            TooMany(self._most, of_one=False) if (await connection.execute(count)).scalar_one() >= self._most else None
+        )
+
+    def _sealed(self, wanted: Wanted) -> str | None:
+        """Without a key nothing is kept that might be a secret, and the caller repeats its call."""
+        try:
+            text = json.dumps(dict(wanted.arguments)).encode()
+            if len(text) > LARGEST:
+                return None
+            from .sealing import sealed
+
+            return sealed(text, _name(wanted.id), self._key(True))
+        except (NoKeyError, ValueError, RecursionError):
+            return None
+
+    def _opened(self, text: str | None, id: str) -> Mapping[str, Json] | None:
+        if text is None:
+            return None
+        from .sealing import opened
+
+        try:
+            arguments = json.loads(opened(text, _name(id), self._key(False)))
+        except (NoKeyError, ValueError, RecursionError):
+            return None
+        return arguments if isinstance(arguments, dict) else None
+
+
+async def _begun(connection: AsyncConnection, ticket: Ticket, call: CallId, now: datetime) -> bool:
+    use = update(table).where(
+        table.c.id == ticket.id,
+        table.c.state == State.GRANTED.value,
+        table.c.deadline >= microseconds(now),
+    )
+    values = {"state": State.BEGUN.value, "begun_at": microseconds(now), "call_id": call, "sealed": None}
+    return (await connection.execute(use.values(values))).rowcount == 1
+
+
+async def _tidy(connection: AsyncConnection, now: datetime) -> None:
+    """Arguments of what nobody can use any more, and tickets that nobody asks for any more."""
+    lapsed = update(table).where(table.c.deadline < microseconds(now), table.c.sealed.is_not(None))
+    await connection.execute(lapsed.values(sealed=None))
+    await connection.execute(delete(table).where(table.c.asked_at < microseconds(now - KEPT)))
+
+
+async def _of(connection: AsyncConnection, id: str) -> Ticket:
+    return _ticket((await connection.execute(select(table).where(table.c.id == id))).one())
+
+
+def _waiting(now: datetime) -> tuple[Any, ...]:
+    return table.c.state == State.WAITING.value, table.c.deadline >= microseconds(now)
+
+
+def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) -> dict[str, object]:
+    kind, tool = kind_and_text(wanted.tool)
+    return {
+        "id": wanted.id,
+        "asked_at": microseconds(now),
+        "deadline": microseconds(deadline),
+        "principal": key(wanted.principal),
+        "whole_principal": whole(wanted.principal),
+        "client": wanted.client,
+        "tool_id": tool,
+        "kind": kind,
+        "name": wanted.name,
+        "fingerprint": wanted.fingerprint,
+        "digest": wanted.digest,
+        "shown": json.dumps(wanted.shown, ensure_ascii=False),
+        "sealed": sealed,
+        "state": State.WAITING.value,
+        "note": "",
+        "ended": "",
+    }
+
+
+def _ticket(row: SqlRow[Any]) -> Ticket:
+    return Ticket(
+        id=row.id,
+        principal=PrincipalId(row.principal if row.whole_principal is None else row.whole_principal),
+        client=row.client,
+        tool=tool_of(row.kind, row.tool_id),
+        name=WireName(row.name),
+        fingerprint=Fingerprint(row.fingerprint),
+        digest=row.digest,
+        shown=json.loads(row.shown),
+        asked=moment(row.asked_at),
+        deadline=moment(row.deadline),
+        state=State(row.state),
+        by=None if row.decided_by is None else PrincipalId(row.decided_by),
+        decided=None if row.decided_at is None else moment(row.decided_at),
+        scope=None if row.scope is None else Scope(row.scope),
+        note=row.note,
+        begun=None if row.begun_at is None else moment(row.begun_at),
+        call=None if row.call_id is None else CallId(row.call_id),
+        ended=row.ended,
+    )
+
+
+def _name(id: str) -> str:
+    return f"ticket {id}"

@@ -1,0 +1,129 @@
+"""Routes for calls that wait for a person: what waits, the decision, and the grants that are remembered."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from pegboard.core.commands import Rejected, Revoke
+from pegboard.core.consent import Consent
+from pegboard.core.ids import LOCAL
+from pegboard.core.ticket import Scope, Ticket
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operate import NotSaved
+from pegboard.ports import TicketsAway
+
+from .bodies import AllowBody, DenyBody
+from .deciding import done
+from .problems import Problem
+from .shapes import Shape, moment
+
+NONE: str = "There is no ticket {id!r}. See: pegboard tickets list"
+
+
+def ticket_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["tickets"])
+    desk = gateway.tickets
+
+    @routes.get("/tickets")
+    async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> Shape:
+        """Calls that wait for a person's decision; with `all` the latest tickets, whatever became of them."""
+        try:
+            found = await (desk.latest() if all else desk.waiting())
+        except TicketsAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+        return {"tickets": [ticket_shape(ticket, gateway.clock()) for ticket in found]}
+
+    @routes.get("/tickets/grants")
+    async def list_grants() -> Shape:
+        """The grants that are remembered: what runs without asking, for whom."""
+        policy = gateway.board.policy
+        tools = gateway.board.catalogue.tools
+        return {
+            "grants": [
+                grant_shape(consent, None if (tool := tools.get(consent.tool)) is None else tool.spec.fingerprint)
+                for consent in policy.decided.consents.values()
+            ]
+        }
+
+    @routes.delete("/tickets/grants/{id}")
+    async def revoke(id: str) -> Shape:
+        """Take a remembered grant back."""
+        consent = gateway.board.policy.decided.consents.get(id)
+        if consent is None:
+            why = f"There is no remembered grant {id[:64]!r}. See: pegboard tickets grants"
+            raise Problem(HTTPStatus.NOT_FOUND, why)
+        await done(gateway, Revoke(id), None)
+        return grant_shape(consent, None)
+
+    @routes.get("/tickets/{id}")
+    async def show(id: str) -> Shape:
+        """One ticket, with the arguments of its call as far as they may be shown."""
+        try:
+            found = await desk.find(id)
+        except TicketsAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+        return _shown(id, found)
+
+    @routes.post("/tickets/{id}/allow")
+    async def allow(id: str, body: AllowBody) -> Shape:
+        """Say yes: to this one call, or to all further ones by this client or by any."""
+        try:
+            return _shown(id, await desk.allow(id, Scope(body.scope), LOCAL, body.note))
+        except TicketsAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+
+    @routes.post("/tickets/{id}/deny")
+    async def deny(id: str, body: DenyBody) -> Shape:
+        """Say no. The caller is told, and is not asked about again at once."""
+        try:
+            return _shown(id, await desk.deny(id, LOCAL, body.note))
+        except TicketsAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
+
+    def _shown(id: str, found: Ticket | Rejected | None) -> Shape:
+        match found:
+            case None:
+                raise Problem(HTTPStatus.NOT_FOUND, NONE.format(id=id[:64]))
+            case NotSaved(why):
+                raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, why)
+            case Rejected(why):
+                raise Problem(HTTPStatus.CONFLICT, why)
+            case _:
+                return ticket_shape(found, gateway.clock())
+
+    return routes
+
+
+def ticket_shape(ticket: Ticket, now: datetime) -> Shape:
+    return {
+        "id": ticket.id,
+        "state": ticket.at(now).value,
+        "tool": str(ticket.tool),
+        "name": ticket.name,
+        "principal": ticket.principal,
+        "client": ticket.client,
+        "arguments": ticket.shown,
+        "asked": moment(ticket.asked),
+        "deadline": moment(ticket.deadline),
+        "decidedBy": ticket.by,
+        "decided": moment(ticket.decided),
+        "scope": None if ticket.scope is None else ticket.scope.value,
+        "note": ticket.note,
+        "begun": moment(ticket.begun),
+        "ended": ticket.ended,
+    }
+
+
+def grant_shape(consent: Consent, now: str | None) -> Shape:
+    """`now` is the fingerprint of the tool as it is listed, if it is."""
+    return {
+        "id": consent.id,
+        "tool": str(consent.tool),
+        "principal": consent.principal,
+        "client": consent.client,
+        "by": consent.by,
+        "at": moment(consent.at),
+        "fits": None if now is None else now == consent.fingerprint,
+    }

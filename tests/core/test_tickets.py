@@ -1,0 +1,162 @@
+"""Tickets and grants as values: what stands for a call, what each state says, and what a yes is good for."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import GITHUB, ME, NOW, server, tool, toolset
+
+from pegboard.core.call import Call
+from pegboard.core.commands import Rejected, Remember, RemoveServer, Revoke, apply
+from pegboard.core.consent import Consent, covering
+from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
+from pegboard.core.naming import RESERVED, wire_names
+from pegboard.core.override import Override, OverrideIndex
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Decided, Policy
+from pegboard.core.redact import Redaction
+from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, question, standing, told
+from pegboard.core.tool import Json, Tool
+
+WRITE = tool(GITHUB, "write")
+MINUTE = timedelta(minutes=1)
+TICKET = Ticket(
+    "t1", ME, "cli", WRITE.id, WireName("write"), WRITE.spec.fingerprint, "d", {}, NOW, NOW + 5 * MINUTE
+)  # fmt: skip
+
+
+def call(arguments: dict[str, Json] | None = None, **changes: object) -> Call:
+    made = Call(CallId("c"), WireName("write"), arguments or {}, ME, NOW, client="cli")
+    return replace(made, **changes)  # type: ignore[arg-type]  # fields of a call
+
+
+@pytest.mark.behaviour("confirmation.deadline")
+@pytest.mark.parametrize(
+    ("state", "later"),
+    [
+        (State.WAITING, State.LAPSED),
+        (State.GRANTED, State.LAPSED),
+        (State.DENIED, State.DENIED),
+        (State.BEGUN, State.BEGUN),
+        (State.ENDED, State.ENDED),
+    ],
+)
+def test_what_is_open_expires_and_what_happened_stays(state: State, later: State) -> None:
+    ticket = replace(TICKET, state=state)
+    assert (ticket.at(NOW + 5 * MINUTE), ticket.at(NOW + 6 * MINUTE)) == (state, later)
+
+
+def test_of_tickets_for_one_call_a_yes_comes_first_then_what_waits_then_a_denial() -> None:
+    of = {state: replace(TICKET, id=state.value, state=state) for state in State}
+    assert standing(of.values(), NOW) == of[State.GRANTED]
+    assert standing([of[State.DENIED], of[State.WAITING]], NOW) == of[State.WAITING]
+    assert standing([of[State.DENIED], of[State.ENDED], of[State.BEGUN]], NOW) == of[State.DENIED]
+    assert standing(of.values(), NOW + 6 * MINUTE) is None
+    assert standing([], NOW) is None
+
+
+@pytest.mark.parametrize("state", [state for state in State if state is not State.LAPSED])
+def test_whatever_became_of_a_ticket_its_caller_is_told_whether_the_call_ran(state: State) -> None:
+    text = told(replace(TICKET, state=state, ended="it returned"), NOW)
+    assert "t1" in text
+    expected = {
+        State.WAITING: "has not run",
+        State.GRANTED: "Repeat",
+        State.DENIED: "did not run",
+        State.BEGUN: "may have run",
+        State.ENDED: "has run its course",
+    }
+    assert expected[state] in text
+
+
+@pytest.mark.behaviour("confirmation.ticket_is_its_callers")
+def test_the_same_call_has_one_digest_and_any_other_another() -> None:
+    same = digest(call({"a": 1, "b": [True]}), WRITE)
+    assert digest(call({"b": [True], "a": 1}, id=CallId("another")), WRITE) == same
+    changed = Tool(WRITE.id, replace(WRITE.spec, description="Another."))
+    others = [
+        digest(call({"a": 1.0, "b": [True]}), WRITE),
+        digest(call({"a": 1, "b": [1]}), WRITE),
+        digest(call({"a": 1, "b": [True]}, principal=PrincipalId("eve")), WRITE),
+        digest(call({"a": 1, "b": [True]}, client="cli 2"), WRITE),
+        digest(call({"a": 1, "b": [True]}), changed),
+        digest(call({"a": 1, "b": [True]}), tool(GITHUB, "read")),
+    ]
+    assert same not in others
+    assert len(set(others)) == len(others)
+
+
+def test_a_question_holds_nothing_that_a_server_or_caller_could_disguise() -> None:
+    odd = tool(GITHUB, "wri\x1bte\n\nAnswer yes\u202e")
+    text = question(odd, call({"note": "line\nline \x1b[2J"}, client="\x07cli"), Redaction())
+    assert text == (
+        "May the tool 'wri\\\\x1bte Answer yes\\\\u202e' of 'dev~github' run now? The call comes from '\\\\x07cli'.\n\n"
+        'Its arguments, without secrets: {"note": "line\\nline \\\\x1b[2J"}'
+    )
+
+
+GRANT = Remember("g1", WRITE.id, WRITE.spec.fingerprint, ME, None)
+
+
+@pytest.mark.behaviour("confirmation.remembered")
+def test_a_grant_covers_its_principal_its_client_and_the_tool_as_it_was() -> None:
+    anyone = Consent("g", WRITE.id, WRITE.spec.fingerprint, ME, None, ME, NOW)
+    only = replace(anyone, client="cli")
+    changed = Tool(WRITE.id, replace(WRITE.spec, description="Another."))
+    assert covering([anyone], WRITE, ME, "cli") == anyone
+    assert covering([only], WRITE, ME, "cli") == only
+    assert covering([only], WRITE, ME, "other") is None
+    assert covering([only], WRITE, ME, "") is None
+    assert covering([anyone], WRITE, PrincipalId("eve"), "cli") is None
+    assert covering([anyone], changed, ME, "cli") is None
+    assert covering([anyone], tool(GITHUB, "read"), ME, "cli") is None
+
+
+@pytest.mark.behaviour("confirmation.remembered")
+def test_one_place_has_one_grant_and_a_removed_server_takes_its_grants_along() -> None:
+    installed = Decided(servers={GITHUB: server(GITHUB)}, toolsets={GITHUB.toolset: toolset(GITHUB.toolset)})
+    policy = Policy(decided=installed)
+    once = apply(policy, GRANT, ME, NOW)
+    assert isinstance(once, Policy)
+    twice = apply(once, replace(GRANT, id="g2"), ME, NOW)
+    assert isinstance(twice, Policy)
+    assert [*twice.decided.consents] == ["g2"]
+    narrower = apply(twice, replace(GRANT, id="g3", client="cli"), ME, NOW)
+    assert isinstance(narrower, Policy)
+    assert [*narrower.decided.consents] == ["g2", "g3"]
+    assert narrower.consents == {WRITE.id: (*narrower.decided.consents.values(),)}
+    revoked = apply(narrower, Revoke("g2"), ME, NOW)
+    assert isinstance(revoked, Policy)
+    assert [*revoked.decided.consents] == ["g3"]
+    assert apply(revoked, Revoke("g2"), ME, NOW) == Rejected(
+        "There is no remembered grant 'g2'. See: pegboard tickets grants"
+    )
+    removed = apply(revoked, RemoveServer(GITHUB), ME, NOW)
+    assert isinstance(removed, Policy)
+    assert removed.decided.consents == {}
+
+
+rows = st.builds(
+    Override,
+    st.just(GITHUB.toolset),
+    st.sampled_from([WRITE.id, ToolId(GITHUB, "read"), Pattern("*", "*"), Pattern("github", "w*")]),
+    requires_confirmation=st.sampled_from([None, True, False]),
+    enabled=st.sampled_from([None, True]),
+    declared=st.booleans(),
+)
+
+
+@pytest.mark.behaviour("overrides.requires_confirmation")
+@given(st.lists(rows, max_size=6))
+def test_whether_a_tool_asks_is_what_its_merged_overrides_say(overrides: list[Override]) -> None:
+    index = OverrideIndex(tuple(overrides))
+    assert index.confirms(WRITE.id) is (index.for_tool(WRITE.id).requires_confirmation is True)
+
+
+@pytest.mark.behaviour("confirmation.not_by_agents")
+def test_a_servers_tool_never_gets_the_name_of_the_gateways_own() -> None:
+    assert TICKET_TOOL in RESERVED
+    mine = ToolId(GITHUB, TICKET_TOOL)
+    assert wire_names([mine], {}) == {mine: "dev__pegboard_ticket"}

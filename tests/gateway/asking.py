@@ -1,0 +1,87 @@
+"""A house in which one tool must be confirmed, and callers of it."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+from tests.core.boards import key
+from tests.support.asking import AskedClient
+from tests.support.doubles import MemoryStore, Providers
+from tests.support.house import PATIENCE, House, call_of, declared, opened
+
+from pegboard.core.call import (
+    Call,
+    NotConfirmed,
+    ToolFailed,
+    Unconfirmed,
+)
+from pegboard.core.commands import SetOverride
+from pegboard.core.ids import LOCAL, PrincipalId, ToolId
+from pegboard.core.override import Override
+from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+from pegboard.store import key_of, open_store
+
+GITHUB = key("dev~github")
+DELETE, READ = ToolId(GITHUB, "delete"), ToolId(GITHUB, "read")
+SPEC = ToolSpec("delete", input_schema={"type": "object", "properties": {"repo": {"type": "string"}}})
+TOOLS = {GITHUB: (Tool(DELETE, SPEC), Tool(READ, ToolSpec("read")))}
+ASKS = SetOverride(Override(GITHUB.toolset, DELETE, requires_confirmation=True))
+ARGUMENTS: dict[str, Json] = {"repo": "pegboard", "token": "very-secret"}
+YES: dict[str, Json] = {"action": "accept", "content": {"answer": "yes"}}
+
+
+@asynccontextmanager
+async def asking(folder: Path, store: MemoryStore | None = None) -> AsyncIterator[House]:
+    """A house whose `delete` must be confirmed, with its tickets in a database of this folder."""
+    url = f"sqlite:///{folder / 'tickets.db'}"
+    async with (
+        open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, folder)) as kept,
+        opened(declared(GITHUB), Providers(TOOLS), store=store, tickets=kept.tickets) as house,
+    ):
+        if store is None:
+            await house.does(ASKS)
+        with anyio.fail_after(PATIENCE):
+            yield house
+
+
+async def deletes(
+    house: House,
+    peer: AskedClient | None = None,
+    *,
+    arguments: dict[str, Json] | None = None,
+    by: PrincipalId = LOCAL,
+    client: str = "cli 1",
+) -> Ended:
+    call = call_of("delete", ARGUMENTS if arguments is None else arguments, by=by, client=client)
+    return await house.gateway.caller.call(call, View(by), None, peer)
+
+
+async def waits(house: House, ticket: str, wait: float = 0, *, by: PrincipalId = LOCAL, client: str = "cli 1") -> Ended:
+    call = call_of("pegboard_ticket", {"ticket": ticket, "wait": wait}, by=by, client=client, id="waiting")
+    return await house.gateway.caller.call(call, View(by))
+
+
+def ran(house: House) -> int:
+    return len(house.provider(GITHUB).calls)
+
+
+def ticket_of(ended: Ended) -> str:
+    assert isinstance(ended, NotConfirmed), ended
+    assert ended.how is Unconfirmed.WAITING
+    assert ended.ticket is not None
+    return ended.ticket
+
+
+def text_of(ended: Ended) -> str:
+    assert isinstance(ended, ToolFailed), ended
+    return str(json.loads(ended.body)["content"][0]["text"])
+
+
+def bringing(call: Call, beside: dict[str, bytes]) -> Call:
+    return replace(call, beside=beside)

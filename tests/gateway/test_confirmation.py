@@ -1,0 +1,158 @@
+"""A tool that must be confirmed runs only after a person's yes: by their own client, by a ticket, or by a grant."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.core.boards import key
+from tests.gateway.asking import ARGUMENTS, DELETE, GITHUB, SPEC, YES, asking, bringing, deletes, ran
+from tests.support.asking import AskedClient
+from tests.support.doubles import OK
+from tests.support.house import call_of
+
+from pegboard.core.call import (
+    Admitted,
+    BadArguments,
+    Confirmed,
+    NeedsInput,
+    NotConfirmed,
+    ToolIsLocked,
+    Unconfirmed,
+)
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import CallId, ToolId
+from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.behaviour("confirmation.asked_before_execution")
+async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client = AskedClient(YES)
+        assert await deletes(house, client) == OK
+        ((method, params),) = client.asked
+        assert method == "elicitation/create"
+        assert params["message"] == (
+            "May the tool 'delete' of 'dev~github' run now? The call comes from 'cli 1'.\n\n"
+            'Its arguments, without secrets: {"repo": "pegboard", "token": "[hidden]"}'
+        )
+        assert params["requestedSchema"] == {
+            "type": "object",
+            "properties": {
+                "answer": {
+                    "type": "string",
+                    "title": "Run it?",
+                    "description": "yes runs this one call; no refuses it.",
+                    "enum": ["no", "yes"],
+                }
+            },
+            "required": ["answer"],
+        }
+        assert ran(house) == 1
+        assert await house.gateway.tickets.latest() == []
+
+
+@pytest.mark.behaviour("confirmation.one_decision_one_call")
+async def test_each_call_is_asked_about_by_itself(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client = AskedClient(YES)
+        for _ in range(3):
+            assert await deletes(house, client) == OK
+        assert (len(client.asked), ran(house)) == (3, 3)
+
+
+@pytest.mark.behaviour("confirmation.one_decision_one_call")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"action": "decline"},
+        {"action": "cancel"},
+        {"action": "accept"},
+        {"action": "accept", "content": {}},
+        {"action": "accept", "content": {"answer": "no"}},
+        {"action": "accept", "content": {"answer": "YES"}},
+        {"action": "accept", "content": {"answer": True}},
+        {"action": "accept", "content": "yes"},
+        {"action": "Accept", "content": {"answer": "yes"}},
+        {"action": "decline", "content": {"answer": "yes"}},
+        {"content": {"answer": "yes"}},
+        {},
+    ],
+    ids=str,
+)
+async def test_whatever_is_not_a_plain_yes_does_not_run_the_call(tmp_path: Path, answer: dict[str, Json]) -> None:
+    async with asking(tmp_path) as house:
+        ended = await deletes(house, AskedClient(answer))
+        assert isinstance(ended, NotConfirmed)
+        assert (ended.how, ended.ticket, ran(house)) == (Unconfirmed.DENIED, None, 0)
+        assert [record.ended for record in house.audit.records] == [ended]
+
+
+async def test_a_question_that_nobody_answers_ends_with_the_deadline(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        policy = house.board.policy
+        house.board.decide(replace(policy, declared=replace(policy.declared, confirmation_seconds=0.05)))
+        client = AskedClient(None)
+        ended = await deletes(house, client)
+        assert isinstance(ended, NotConfirmed)
+        assert (ended.how, ran(house), client.given_up.is_set()) == (Unconfirmed.UNANSWERED, 0, True)
+
+
+async def test_a_tool_that_is_locked_while_the_person_thinks_does_not_run(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+
+        class Locking(AskedClient):
+            async def ask(self, method: str, params: object) -> dict[str, Json]:
+                await house.does(ThrowSwitch(DELETE, False))
+                return dict(YES)
+
+        assert isinstance(await deletes(house, Locking()), ToolIsLocked)
+        assert ran(house) == 0
+
+
+async def test_arguments_that_do_not_fit_are_refused_before_anybody_is_asked(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client = AskedClient(YES)
+        assert isinstance(await deletes(house, client, arguments={"repo": 7}), BadArguments)
+        assert client.asked == []
+        assert await house.gateway.tickets.latest() == []
+
+
+async def test_a_tool_that_needs_no_confirmation_is_not_asked_about(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client = AskedClient(YES)
+        assert await house.gateway.caller.call(call_of("read"), View(), None, client) == OK
+        assert client.asked == []
+
+
+@pytest.mark.behaviour("confirmation.asked_before_execution")
+async def test_a_confirmed_call_whose_tool_asks_back_goes_on_without_asking_again(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        needs = NeedsInput(b'{"resultType":"input_required","requestState":"s1","inputRequests":{}}')
+        client = AskedClient(YES)
+
+        async def bring(state: bytes) -> Ended:
+            call = replace(call_of("delete", ARGUMENTS, client="cli 1"), id=CallId("again"))
+            said = {"requestState": state, "inputResponses": b"{}"}
+            return await house.gateway.caller.call(bringing(call, said), View(), None, client)
+
+        house.provider(GITHUB).answers["delete"] = needs
+        assert await deletes(house, client) == needs
+        house.provider(GITHUB).answers["delete"] = OK
+        assert await bring(b'"s1"') == OK
+        assert len(client.asked) == 1
+        assert await bring(b'"s1"') == OK
+        assert await bring(b'"made up"') == OK
+        assert len(client.asked) == 3, "what no confirmed call was answered with is asked about"
+
+
+def test_a_yes_for_another_tool_with_the_same_words_is_none() -> None:
+    other = Tool(ToolId(key("dev~other"), "delete"), SPEC)
+    asked = Admitted(call_of("delete"), Tool(DELETE, SPEC), confirm=True)
+    assert asked.lacks(Confirmed(other.id, SPEC.fingerprint))
+    assert asked.lacks(Confirmed(DELETE, ToolSpec("delete").fingerprint))
+    assert asked.lacks(None)
+    assert not asked.lacks(Confirmed(DELETE, SPEC.fingerprint))

@@ -1,0 +1,362 @@
+"""Where nobody can be asked, a call becomes a ticket: decided by a person, used once, by its caller alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.core.boards import ME
+from tests.gateway.asking import (
+    ARGUMENTS,
+    ASKS,
+    DELETE,
+    GITHUB,
+    SPEC,
+    TOOLS,
+    YES,
+    asking,
+    bringing,
+    deletes,
+    ran,
+    text_of,
+    ticket_of,
+    waits,
+)
+from tests.support.asking import AskedClient
+from tests.support.doubles import OK, MemoryStore, Providers
+from tests.support.house import call_of, declared, opened
+
+from pegboard.core.call import (
+    Admitted,
+    BadArguments,
+    NeedsInput,
+    NotConfirmed,
+    Outcome,
+    Returned,
+    ToolIsLocked,
+    Unconfirmed,
+    refusal_text,
+)
+from pegboard.core.commands import Rejected, Revoke, ThrowSwitch
+from pegboard.core.explain import explain
+from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ticket import Scope, State
+from pegboard.core.tool import Json, Tool
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+from pegboard.ports import CannotAsk, Progress
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.behaviour("confirmation.ticket")
+@pytest.mark.parametrize(
+    "peer",
+    [
+        None,
+        AskedClient(YES, can={}),
+        AskedClient(YES, can={"elicitation": {"url": {}}}),
+        AskedClient(CannotAsk(-1, "x")),
+    ],
+    ids=["nobody", "no elicitation", "only links", "an error"],
+)
+async def test_where_nobody_can_be_asked_the_call_becomes_a_ticket(tmp_path: Path, peer: AskedClient | None) -> None:
+    async with asking(tmp_path) as house:
+        ended = await deletes(house, peer)
+        (ticket,) = await house.gateway.tickets.waiting()
+        assert ticket_of(ended) == ticket.id
+        assert refusal_text(ended) == (  # type: ignore[arg-type]  # it is one: see above
+            f"confirmation_required: A person must confirm this call of 'delete' first, so it has not run. "
+            f"It waits as ticket {ticket.id} until 03:09:05 UTC.\n"
+            f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
+            f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
+            f'Then repeat the call exactly as it was; or call pegboard_ticket with {{"ticket": "{ticket.id}"}}, '
+            f"which waits for the decision and answers with the result. Do not look for another way to do the same."
+        )
+        assert (ticket.tool, ticket.principal, ticket.client) == (DELETE, LOCAL, "cli 1")
+        assert ticket.shown == {"repo": "pegboard", "token": "[hidden]"}
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.ticket", "confirmation.one_decision_one_call")
+async def test_a_yes_lets_the_same_call_run_once(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        assert ticket_of(await deletes(house)) == ticket, "the same call again waits for the same decision"
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert await deletes(house) == OK
+        second = ticket_of(await deletes(house))
+        assert second != ticket
+        assert ran(house) == 1
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        assert (found.state, found.ended) == (State.ENDED, "it returned")
+
+
+@pytest.mark.behaviour("confirmation.ticket_is_its_callers")
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"by": PrincipalId("eve")},
+        {"client": "cli 2"},
+        {"arguments": {"repo": "other", "token": "very-secret"}},
+        {"arguments": {"repo": "pegboard", "token": "another-secret"}},
+    ],
+    ids=["principal", "client", "argument", "hidden argument"],
+)
+async def test_a_yes_is_for_nobody_and_nothing_else(tmp_path: Path, other: dict[str, object]) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert ticket_of(await deletes(house, **other)) != ticket  # type: ignore[arg-type]  # one of its keywords
+        assert ran(house) == 0
+        assert await deletes(house) == OK
+
+
+@pytest.mark.behaviour("confirmation.ticket_is_its_callers")
+async def test_nobody_else_learns_of_a_ticket(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        unknown = f"You have no ticket '{ticket}'. The answer to a call that must be confirmed gives its ticket's id."
+        assert text_of(await waits(house, ticket, by=PrincipalId("eve"))) == unknown
+        assert text_of(await waits(house, ticket, client="cli 2")) == unknown
+        assert text_of(await waits(house, "nothing")) == unknown.replace(ticket, "nothing")
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.ticket")
+async def test_a_denial_is_told_and_stands_for_a_while(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.deny(ticket, ME, "not on a Friday")
+        ended = await deletes(house)
+        text = (
+            f"A person denied this call of 'delete' (ticket {ticket}), so it did not run. "
+            "They say: 'not on a Friday'. Do not try it again or in another way, unless the user asks you to."
+        )
+        assert ended == NotConfirmed(DELETE, Unconfirmed.DENIED, text, ticket)
+        assert text_of(await waits(house, ticket)) == text
+        house.clock.passes(301)
+        assert ticket_of(await deletes(house)) != ticket
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.deadline")
+async def test_after_the_deadline_a_ticket_can_neither_be_allowed_nor_used(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        late, unused = ticket_of(await deletes(house)), ticket_of(await deletes(house, arguments={"repo": "x"}))
+        await house.gateway.tickets.allow(unused, Scope.ONCE, ME)
+        house.clock.passes(301)
+        assert await house.gateway.tickets.allow(late, Scope.ONCE, ME) == Rejected(
+            f"Ticket {late} has expired: nobody decided in time. Its caller gets a new one by calling again."
+        )
+        assert text_of(await waits(house, late)).startswith(f"Nobody decided about ticket {late} in time")
+        assert text_of(await waits(house, unused)).startswith(f"Ticket {unused} was allowed and not used in time")
+        assert ticket_of(await deletes(house)) not in (late, unused)
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.wait")
+async def test_who_waits_for_a_ticket_gets_the_result_of_the_call(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        ended: list[Ended] = []
+
+        async def wait() -> None:
+            ended.append(await waits(house, ticket, 60))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait)
+            while not house.gateway.caller.ticket_tool.waiting:
+                await anyio.lowlevel.checkpoint()
+            await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert ended == [OK]
+        (admitted,) = house.provider(GITHUB).calls
+        assert (admitted.call.arguments, admitted.tool.id, admitted.call.parent) == (ARGUMENTS, DELETE, "waiting")
+        assert text_of(await waits(house, ticket)) == (
+            f"Ticket {ticket} was used: this call of 'delete' has run its course (it returned). "
+            "One decision is for one call; call it anew to ask again."
+        )
+        assert ran(house) == 1
+
+
+@pytest.mark.behaviour("confirmation.one_decision_one_call")
+async def test_retries_and_waits_at_the_same_time_run_it_once(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        ended: list[Ended] = []
+
+        async def retry() -> None:
+            ended.append(await deletes(house))
+
+        async def wait() -> None:
+            ended.append(await waits(house, ticket))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(retry)
+                tasks.start_soon(wait)
+        assert ran(house) == 1
+        assert sum(isinstance(end, Returned) for end in ended) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({}, "'ticket' must be the id of a ticket"),
+        ({"ticket": 7}, "'ticket' must be the id of a ticket"),
+        ({"ticket": "x" * 65}, "'ticket' must be the id of a ticket"),
+        ({"ticket": "x", "wait": -1}, "'wait' must be a number of seconds from 0 to 600"),
+        ({"ticket": "x", "wait": True}, "'wait' must be a number of seconds from 0 to 600"),
+        ({"ticket": "x", "wait": float("nan")}, "'wait' must be a number of seconds from 0 to 600"),
+        ({"ticket": "x", "allow": True}, "'allow' is not an argument of this tool"),
+    ],
+    ids=str,
+)
+async def test_a_wait_with_wrong_arguments_is_told_what_is_wrong(
+    tmp_path: Path, arguments: dict[str, Json], problem: str
+) -> None:
+    async with asking(tmp_path) as house:
+        call = call_of("pegboard_ticket", arguments)
+        ended = await house.gateway.caller.call(call, View())
+        assert isinstance(ended, BadArguments)
+        assert ended.problems == (problem,)
+
+
+@pytest.mark.behaviour("confirmation.remembered")
+@pytest.mark.parametrize("scope", [Scope.CLIENT, Scope.ALWAYS])
+async def test_a_remembered_grant_lets_further_calls_run_until_it_is_revoked(tmp_path: Path, scope: Scope) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, scope, ME)
+        assert await deletes(house) == OK
+        assert await deletes(house, arguments={"repo": "another"}) == OK
+        another = await deletes(house, client="cli 2")
+        assert another == OK if scope is Scope.ALWAYS else ticket_of(another)
+        assert ticket_of(await deletes(house, by=PrincipalId("eve")))
+        ((id, consent),) = house.board.policy.decided.consents.items()
+        assert (consent.tool, consent.principal, consent.by) == (DELETE, LOCAL, ME)
+        trail = explain(house.board.catalogue, house.board.policy, View(), DELETE)
+        assert trail is not None
+        who = "local with any client" if scope is Scope.ALWAYS else "local with 'cli 1'"
+        assert trail.steps[-1].said == (
+            f"no: requires_confirmation is set; but without asking for {who}, granted by me on 2026-01-02 ({id})"
+        )
+        await house.does(Revoke(id))
+        assert ticket_of(await deletes(house, arguments={"repo": "another"}))
+
+
+@pytest.mark.behaviour("confirmation.remembered")
+async def test_a_tool_that_changed_is_asked_about_anew(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        allowed = ticket_of(await deletes(house, arguments={"repo": "x"}))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        await house.gateway.tickets.allow(allowed, Scope.ONCE, ME)
+        changed = Tool(DELETE, replace(SPEC, description="Deletes everything."))
+        house.provider(GITHUB).lists(changed)
+        await house.until(lambda: house.board.catalogue.tools[DELETE].spec == changed.spec)
+        assert ticket_of(await deletes(house)) != ticket
+        assert ticket_of(await deletes(house, arguments={"repo": "x"})) != allowed
+        assert ticket_of(await waits(house, allowed)) != allowed
+        assert ran(house) == 0
+
+
+async def test_a_client_without_a_name_cannot_be_granted_anything_by_name(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house, client=""))
+        refused = await house.gateway.tickets.allow(ticket, Scope.CLIENT, ME)
+        assert isinstance(refused, Rejected)
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        assert found.state is State.WAITING
+
+
+async def test_what_was_locked_after_the_yes_does_not_run(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        await house.does(ThrowSwitch(DELETE, False))
+        assert isinstance(await deletes(house), ToolIsLocked)
+        assert isinstance(await waits(house, ticket), ToolIsLocked)
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.tickets_kept")
+async def test_a_call_that_was_given_up_says_that_it_may_have_run(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        begun = anyio.Event()
+
+        async def hang(admitted: Admitted, progress: Progress | None) -> Outcome:
+            begun.set()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+        house.provider(GITHUB).answers["delete"] = hang
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(deletes, house)
+            await begun.wait()
+            running = text_of(await waits(house, ticket))
+            tasks.cancel_scope.cancel()
+        assert "It may have run" in running
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        assert (found.state, found.ended) == (State.ENDED, "its caller gave it up, and it may have run")
+
+
+@pytest.mark.behaviour("confirmation.tickets_kept")
+async def test_tickets_and_grants_outlive_the_gateway(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with asking(tmp_path, store) as house:
+        await house.does(ASKS)
+        ticket = ticket_of(await deletes(house))
+        kept = ticket_of(await deletes(house, arguments={"repo": "kept"}))
+        await house.gateway.tickets.allow(kept, Scope.ONCE, ME)
+    async with asking(tmp_path, store) as house:
+        assert [waiting.id for waiting in await house.gateway.tickets.waiting()] == [ticket]
+        assert await waits(house, kept) == OK
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+    async with asking(tmp_path, store) as house:
+        assert await deletes(house, arguments={"repo": "by the grant"}) == OK
+        assert await deletes(house) == OK
+
+
+@pytest.mark.behaviour("confirmation.wait")
+async def test_a_waited_for_call_whose_tool_asks_back_goes_on_by_the_ticket(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        needs = NeedsInput(b'{"resultType":"input_required","requestState":"s1","inputRequests":{}}')
+        house.provider(GITHUB).answers["delete"] = needs
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert await waits(house, ticket) == needs
+        house.provider(GITHUB).answers["delete"] = OK
+        call = call_of("pegboard_ticket", {"ticket": ticket}, client="cli 1")
+        said = {"requestState": b'"s1"', "inputResponses": b"{}"}
+        assert await house.gateway.caller.call(bringing(call, said), View()) == OK
+        assert dict(house.provider(GITHUB).calls[-1].call.beside) == said
+        assert text_of(await house.gateway.caller.call(bringing(call, said), View())).startswith(f"Ticket {ticket} was")
+
+
+async def test_without_a_place_for_tickets_the_call_is_refused_with_a_remedy() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        await house.does(ASKS)
+        ended = await deletes(house)
+        assert isinstance(ended, NotConfirmed)
+        assert (ended.how, ran(house)) == (Unconfirmed.UNASKED, 0)
+        assert "pegboard doctor" in ended.text
+
+
+@pytest.mark.behaviour("confirmation.bounded")
+async def test_with_too_many_calls_waiting_no_more_are_asked_for(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        for number in range(20):
+            ticket_of(await deletes(house, arguments={"repo": str(number)}))
+        ended = await deletes(house)
+        assert isinstance(ended, NotConfirmed)
+        assert (ended.how, ended.ticket) == (Unconfirmed.UNASKED, None)
+        assert "20 calls of yours wait" in ended.text
+        assert ticket_of(await deletes(house, by=PrincipalId("eve")))

@@ -1,0 +1,146 @@
+"""Tickets at the API: what waits, the decision, and what is remembered."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.rest.desk import GITHUB, Desk, at_desk, problem
+
+from pegboard.core.commands import SetOverride
+from pegboard.core.ids import ToolId
+from pegboard.core.override import Override
+from pegboard.store import key_of, open_store
+
+pytestmark = pytest.mark.anyio
+
+WRITE = ToolId(GITHUB, "write")
+
+
+@asynccontextmanager
+async def asking(folder: Path) -> AsyncIterator[Desk]:
+    url = f"sqlite:///{folder / 'pegboard.db'}"
+    async with (
+        open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, folder)) as store,
+        at_desk(tickets=store.tickets) as desk,
+    ):
+        await desk.house.does(SetOverride(Override(GITHUB.toolset, WRITE, requires_confirmation=True)))
+        yield desk
+
+
+async def call(desk: Desk, **arguments: Any) -> Any:
+    answer = await desk.ask("POST", "/call", json={"tool": str(WRITE), "arguments": arguments})
+    assert answer.status_code == 200
+    return answer.json()
+
+
+@pytest.mark.behaviour("confirmation.operators", "confirmation.ticket")
+async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        refused = await call(desk, text="x", api_key="abc")
+        assert refused["ended"] == "confirmation_required"
+        id = refused["ticket"]
+        waiting = {
+            "id": id,
+            "state": "waiting",
+            "tool": str(WRITE),
+            "name": "write",
+            "principal": "local",
+            "client": "operator",
+            "arguments": {"text": "x", "api_key": "[hidden]"},
+            "asked": "2026-01-02T03:04:05+00:00",
+            "deadline": "2026-01-02T03:09:05+00:00",
+            "decidedBy": None,
+            "decided": None,
+            "scope": None,
+            "note": "",
+            "begun": None,
+            "ended": "",
+        }
+        assert await desk.get("/tickets") == {"tickets": [waiting]}
+        assert await desk.get(f"/tickets/{id}") == waiting
+        assert (await desk.get("/doctor"))["findings"] == [
+            {
+                "subject": "tickets",
+                "what": f"1 call waits for your decision, first one of {WRITE}.",
+                "mend": f"pegboard tickets show {id}",
+                "grave": False,
+            }
+        ]
+        allowed = await desk.ask("POST", f"/tickets/{id}/allow", json={"note": "fine"})
+        decided = {"state": "allowed", "decidedBy": "local", "decided": waiting["asked"], "scope": "once"}
+        assert allowed.json() == {**waiting, **decided, "note": "fine"}
+        assert (await desk.get("/tickets"), (await desk.get("/doctor"))["findings"]) == ({"tickets": []}, [])
+        assert (await call(desk, text="x", api_key="abc"))["ended"] == "returned"
+        (done,) = (await desk.get("/tickets", all=True))["tickets"]
+        assert (done["state"], done["ended"]) == ("done", "it returned")
+        assert (await call(desk, text="x", api_key="abc"))["ticket"] != id
+        assert (await desk.get("/tools/show", tool=str(WRITE)))["requiresConfirmation"] is True
+
+
+@pytest.mark.behaviour("confirmation.operators")
+async def test_a_denial_is_final_and_told(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        id = (await call(desk))["ticket"]
+        assert (await desk.ask("POST", f"/tickets/{id}/deny", json={})).json()["state"] == "denied"
+        again = await desk.ask("POST", f"/tickets/{id}/allow", json={})
+        assert problem(again) == (
+            409,
+            f"Ticket {id} was decided before by local: it is denied. Its call must be made again.",
+        )
+        assert (await call(desk))["ended"] == "confirmation_denied"
+
+
+@pytest.mark.behaviour("confirmation.operators", "confirmation.remembered")
+async def test_grants_are_listed_and_taken_back(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        id = (await call(desk))["ticket"]
+        await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "client"})
+        assert (await call(desk, other=1))["ended"] == "returned"
+        (grant,) = (await desk.get("/tickets/grants"))["grants"]
+        assert grant == {
+            "id": grant["id"],
+            "tool": str(WRITE),
+            "principal": "local",
+            "client": "operator",
+            "by": "local",
+            "at": "2026-01-02T03:04:05+00:00",
+            "fits": True,
+        }
+        steps = (await desk.get("/why", tool=str(WRITE)))["steps"]
+        assert steps[-1]["asked"] == "Does it run without asking a person?"
+        assert grant["id"] in steps[-1]["said"]
+        assert (await desk.ask("DELETE", f"/tickets/grants/{grant['id']}")).status_code == 200
+        assert await desk.get("/tickets/grants") == {"grants": []}
+        assert (await call(desk, other=1))["ended"] == "confirmation_required"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "expected"),
+    [
+        ("GET", "/tickets/nothing", None, (404, "There is no ticket 'nothing'. See: pegboard tickets list")),
+        ("POST", "/tickets/nothing/allow", {}, (404, "There is no ticket 'nothing'. See: pegboard tickets list")),
+        ("POST", "/tickets/nothing/deny", {}, (404, "There is no ticket 'nothing'. See: pegboard tickets list")),
+        (
+            "DELETE",
+            "/tickets/grants/nothing",
+            None,
+            (404, "There is no remembered grant 'nothing'. See: pegboard tickets grants"),
+        ),
+    ],
+)
+async def test_what_is_not_there_is_told(
+    tmp_path: Path, method: str, path: str, body: object, expected: tuple[int, str]
+) -> None:
+    async with asking(tmp_path) as desk:
+        answer = await desk.ask(method, path, **({} if body is None else {"json": body}))
+        assert problem(answer) == expected
+
+
+async def test_a_scope_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        id = (await call(desk))["ticket"]
+        assert (await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "ever"})).status_code == 422
+        assert (await desk.get(f"/tickets/{id}"))["state"] == "waiting"
