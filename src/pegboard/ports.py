@@ -149,7 +149,7 @@ class PolicyStore(Protocol):
 
 @dataclass(frozen=True)
 class AuditQuery:
-    """Every field narrows. Newest first; `before` is a record's number, for paging."""
+    """Every field narrows. The latest written first; `before` is a record's number, for paging."""
 
     tool: str | None = None
     """By its id."""

@@ -167,7 +167,7 @@ async def test_texts_that_a_client_made_endless_are_cut_and_still_found(store: S
     assert (len(row.name) < 700, len(row.client) < 700, row.said) == (True, True, "z" * 1999 + "…")
 
 
-async def test_rows_are_told_newest_first_and_every_filter_narrows(store: Store) -> None:
+async def test_rows_are_told_in_the_order_of_writing_the_latest_first_and_every_filter_narrows(store: Store) -> None:
     ann, other = PrincipalId("ann"), ToolId(ToolsetKey(ToolsetId("dev")), "other")
     await recorded(
         store,
@@ -179,14 +179,14 @@ async def test_rows_are_told_newest_first_and_every_filter_narrows(store: Store)
         record(id="4", at=NOON + timedelta(minutes=2, seconds=30)),
     )
     queries = {
-        AuditQuery(): ["3", "4", "2", "1", "0"],
-        AuditQuery(limit=2): ["3", "4"],
+        AuditQuery(): ["4", "3", "2", "1", "0"],
+        AuditQuery(limit=2): ["4", "3"],
         AuditQuery(limit=0): [],
         AuditQuery(principal="ann"): ["3", "1"],
         AuditQuery(tool=str(other)): ["2"],
         AuditQuery(tool="nothing"): [],
         AuditQuery(ended="cancelled"): ["3"],
-        AuditQuery(since=NOON + timedelta(minutes=2)): ["3", "4", "2"],
+        AuditQuery(since=NOON + timedelta(minutes=2)): ["4", "3", "2"],
         AuditQuery(until=NOON + timedelta(minutes=2)): ["1", "0"],
         AuditQuery(since=NOON + timedelta(minutes=1), until=NOON + timedelta(minutes=3)): ["4", "2", "1"],
         AuditQuery(principal="ann", ended="returned", since=NOON): ["1"],
@@ -213,7 +213,7 @@ async def test_pages_show_every_row_once_while_new_ones_come(store: Store) -> No
     assert pages == [str(number) for number in range(19, -1, -1)]
 
 
-async def test_a_page_after_a_record_that_is_gone_goes_on_by_its_number(store: Store, engine: Engine) -> None:
+async def test_a_page_after_a_record_that_is_gone_goes_on_where_it_was(store: Store, engine: Engine) -> None:
     rows = await recorded(store, *[record(id=str(number), at=NOON + timedelta(seconds=number)) for number in range(5)])
     await engine.run("DELETE FROM calls WHERE call_id = '2'")
     gone = rows[2].number

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Final
 
 import anyio
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _SHORTEST: Final = 0.1
 _LONGEST: Final = 5.0
 """Seconds between two tries while the database does not take records."""
+_THOROUGH: Final = 60
+"""Every so many times, every record is looked at to find those that are too old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,9 @@ class AuditLog:
             self._enough.set()
         await self._none.wait()
 
-    async def prune(self) -> int:
+    async def prune(self, *, thorough: bool = True) -> int:
         """Removes what is too old or too much, and tells how many rows that were."""
-        return await prune(self._database, self._clock(), self._keep_days, self._keep_rows)
+        return await prune(self._database, self._clock(), self._keep_days, self._keep_rows, thorough=thorough)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["AuditLog"]:
@@ -239,10 +241,10 @@ class AuditLog:
             await self._last_call.wait()
 
     async def _keep_pruning(self) -> None:
-        while True:
+        for turn in count():
             await anyio.sleep(self._limits.prune_every)
             try:
-                await self.prune()
+                await self.prune(thorough=turn % _THOROUGH == 0)
             except StoreError as error:
                 log.warning("Old calls could not be removed: %s", error)
             except Exception:

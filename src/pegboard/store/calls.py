@@ -9,7 +9,7 @@ from itertools import chain
 from secrets import token_hex
 from typing import Final, TypeAlias, assert_never
 
-from sqlalchemy import Dialect, insert, select
+from sqlalchemy import Dialect, func, insert, select
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL, Decision
@@ -57,6 +57,7 @@ SAMPLE: Final = 1024
 """Bytes of arguments and of a result that are looked at to estimate what they cost a model, when they are not kept."""
 HEAD: Final = 16_384
 """The same when they are."""
+_LATEST: Final = 100_000
 _TURN: Final = 100
 """Rows that are worked out at a stretch: meanwhile nobody else runs."""
 
@@ -225,6 +226,8 @@ def _insertion_of(rows: int) -> str:
 
 
 async def is_kept(connection: AsyncConnection, row: Recorded) -> bool:
+    """Whether it is among the latest: a batch in doubt is tried again soon."""
     at, call_id, *_ = row
-    found = select(calls.c.number).where(calls.c.at == at, calls.c.call_id == call_id).limit(1)
+    among = select(func.max(calls.c.number) - _LATEST).scalar_subquery()
+    found = select(calls.c.number).where(calls.c.number > among, calls.c.at == at, calls.c.call_id == call_id).limit(1)
     return (await connection.execute(found)).scalar() is not None

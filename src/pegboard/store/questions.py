@@ -1,10 +1,9 @@
-"""What people ask of the rows: the newest, those that came after one, and a single one."""
+"""What people ask of the rows: the latest, those that came after one, and a single one."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, text, tuple_
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, text
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL
@@ -19,11 +18,7 @@ DECISION: Final = "decision"
 
 
 async def asked(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditRow]:
-    after: datetime | None = None
-    if query.before is not None:
-        found = (await connection.execute(select(calls.c.at).where(calls.c.number == query.before))).scalar()
-        after = None if found is None else moment(found)
-    return [_audit_row(row) for row in await connection.execute(question(query, after))]
+    return [_audit_row(row) for row in await connection.execute(question(query))]
 
 
 async def one(connection: AsyncConnection, number: int) -> AuditRow | None:
@@ -46,15 +41,12 @@ async def onward(connection: AsyncConnection, query: AuditQuery, after: int) -> 
     return Onward(rows, latest if len(rows) < query.limit else rows[-1].number)
 
 
-def question(query: AuditQuery, page_after: datetime | None = None) -> Select[*tuple[Any, ...]]:
-    """Newest first by when the call was asked for, from `since` up to but without `until`. `page_after` is the time of
-    the record `query.before`; if that one is gone, its number alone must do."""
+def question(query: AuditQuery) -> Select[*tuple[Any, ...]]:
+    """The latest first, from `since` up to but without `until`."""
     narrow = _narrow(query)
-    if page_after is not None:
-        narrow.append(tuple_(calls.c.at, calls.c.number) < (microseconds(page_after), query.before))
-    elif query.before is not None:
+    if query.before is not None:
         narrow.append(calls.c.number < query.before)
-    return select(calls).where(*narrow).order_by(calls.c.at.desc(), calls.c.number.desc()).limit(max(query.limit, 0))
+    return select(calls).where(*narrow).order_by(calls.c.number.desc()).limit(max(query.limit, 0))
 
 
 def _narrow(query: AuditQuery) -> list[ColumnElement[bool]]:

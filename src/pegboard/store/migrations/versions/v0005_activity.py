@@ -16,11 +16,11 @@ def upgrade() -> None:
     op.add_column("calls", sa.Column("result", sa.Text))
     refused = ", ".join(f"'{word}'" for word in _REFUSALS)
     op.execute(f"UPDATE calls SET kind = 'refusal' WHERE ended IN ({refused})")  # noqa: S608 - our own words
-    for name in ("ix_calls_tool", "ix_calls_principal", "ix_calls_ended"):
+    for name in ("ix_calls_at", "ix_calls_tool", "ix_calls_principal", "ix_calls_ended"):
         op.drop_index(name, "calls")
     ended, kind = sa.text("ended <> 'returned'"), sa.text("kind <> 'call'")
-    op.create_index("ix_calls_ended", "calls", ["ended", "at", "number"], sqlite_where=ended, postgresql_where=ended)
-    op.create_index("ix_calls_kind", "calls", ["at", "number"], sqlite_where=kind, postgresql_where=kind)
+    op.create_index("ix_calls_ended", "calls", ["ended", "number"], sqlite_where=ended, postgresql_where=ended)
+    op.create_index("ix_calls_kind", "calls", ["number"], sqlite_where=kind, postgresql_where=kind)
 
 
 _REFUSALS = (
