@@ -124,7 +124,8 @@ def test_a_second_server_of_a_toolset_leaves_the_toolset_as_it_is() -> None:
         (SetTrust(key("no~where"), Trust.OPEN), "There is no server no~where. See: pegboard servers list"),
         (
             Approve(READ, SPEC, Fingerprint("another")),
-            "mcp:dev~github:read changed while you were reading it. Review the difference again.",
+            "mcp:dev~github:read changed while you were reading it. "
+            "Review the difference again: pegboard approvals list",
         ),
         (
             Approve(ToolId(key("no~where"), "read"), SPEC, SPEC.fingerprint),

@@ -107,7 +107,8 @@ def test_a_server_in_quarantine_is_told() -> None:
         Finding(
             "dev~github",
             "Server dev~github is in quarantine until a person has reviewed it.",
-            "Look at it: pegboard servers list   If you do not want it: pegboard servers remove dev~github",
+            "Look at it: pegboard servers review dev~github   Then: pegboard servers release dev~github   "
+            "If you do not want it: pegboard servers remove dev~github",
         ),
     )
 
@@ -146,7 +147,7 @@ def test_tools_that_wait_for_approval_are_counted_and_the_first_is_named(names: 
     waiting.hang(Listing(GITHUB, UP, named(GITHUB, *names)))
     (finding,) = diagnose(waiting)
     assert (finding.subject, finding.what, finding.grave) == ("approvals", what, False)
-    assert "mcp:dev~github:search" in finding.mend
+    assert finding.mend == "pegboard approvals list"
 
 
 def test_a_tool_that_changed_since_its_approval_waits_too() -> None:

@@ -84,6 +84,12 @@ async def test_the_api_describes_itself() -> None:
     assert paths == {
         ("POST", "/api/v1/tools/switch"),
         ("POST", "/api/v1/tools/approve"),
+        ("GET", "/api/v1/approvals"),
+        ("GET", "/api/v1/approvals/show"),
+        ("POST", "/api/v1/approvals/approve"),
+        ("POST", "/api/v1/approvals/block"),
+        ("POST", "/api/v1/servers/{name}/review"),
+        ("POST", "/api/v1/servers/{name}/release"),
         ("GET", "/api/v1/status"),
         ("GET", "/api/v1/doctor"),
         ("POST", "/api/v1/diff"),

@@ -11,6 +11,7 @@ from pegboard.core.server import Trust
 pytestmark = pytest.mark.anyio
 
 READ = ToolId(GITHUB, "read")
+CHANGED = f"{READ} changed while you were reading it. Review the difference again: pegboard approvals list"
 STRICT = declared(GITHUB, trust=Trust.STRICT)
 
 
@@ -47,7 +48,7 @@ async def test_a_tool_that_changed_while_it_was_read_is_not_approved() -> None:
         desk.house.provider(GITHUB).lists(tool(GITHUB, "read", description="Now it deletes."))
         await desk.house.until(lambda: desk.house.board.catalogue.tools[READ].spec.fingerprint != read)
         refused = await desk.ask("POST", "/tools/approve", json={"tool": str(READ), "fingerprint": read})
-        assert problem(refused) == (409, f"{READ} changed while you were reading it. Review the difference again.")
+        assert problem(refused) == (409, CHANGED)
         assert await status_of_read(desk) == "pending_approval"
 
 

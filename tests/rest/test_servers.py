@@ -32,6 +32,7 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
             "userMcp": True,
             "on": True,
             "trust": "open",
+            "review": None,
             "connection": {"transport": "stdio", "command": "true", "args": [], "env": {}, "cwd": None},
             "start": "always",
             "timeouts": {"start": 30.0, "call": 120.0, "stop": 5.0},

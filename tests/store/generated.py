@@ -90,7 +90,7 @@ servers = st.builds(
     st.just(Always()) | st.builds(OnDemand, seconds),
 )
 switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
-switches = st.builds(Switch, st.booleans(), principals, times, texts)
+switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
 overrides = st.builds(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never
 
 from .consent import Consent
 from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
@@ -14,9 +14,14 @@ from .server import Server, Trust
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
 
+_NAMED: Final = 5
+"""Of many tools that a refusal is about, so many are named."""
+
 
 @dataclass(frozen=True)
 class AddServer:
+    """What a caller adds, and not the operator, is put into quarantine."""
+
     server: Server
     toolset: Toolset
 
@@ -40,6 +45,29 @@ class Approve:
     tool: ToolId
     spec: ToolSpec
     read: Fingerprint
+
+
+@dataclass(frozen=True)
+class ApproveSeveral:
+    """All of them or none: who approves many at once has read them as one list."""
+
+    approvals: tuple[Approve, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A person read the tool and said no. It stays locked, whatever it becomes, until one approves it after all."""
+
+    tool: ToolId
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A person has reviewed a server in quarantine: it may be started. What it lists waits, because nobody saw it when
+    it was added."""
+
+    server: ServerKey
 
 
 @dataclass(frozen=True)
@@ -88,7 +116,19 @@ class Revoke:
 
 
 Command: TypeAlias = (
-    AddServer | RemoveServer | ThrowSwitch | Approve | TakeBaseline | SetTrust | SetOverride | Grant | Remember | Revoke
+    AddServer
+    | RemoveServer
+    | ThrowSwitch
+    | Approve
+    | ApproveSeveral
+    | Block
+    | Release
+    | TakeBaseline
+    | SetTrust
+    | SetOverride
+    | Grant
+    | Remember
+    | Revoke
 )
 
 
@@ -108,25 +148,23 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
     decided = policy.decided
     match command:
         case AddServer(server, toolset):
-            return _added(policy, server, toolset)
+            return _added(policy, _unreviewed(server) if by in policy.declared.principals else server, toolset)
         case RemoveServer(key):
             return _removed(policy, key)
         case ThrowSwitch(what, on, note):
             if (missing := _missing(policy, what)) is not None:
                 return missing
-            return replace(
-                decided,
-                switches={**decided.switches, what: Switch(on, by, at, note)},
-                overrides=tuple(
-                    row for row in map(partial(_without_switch, what), decided.overrides) if row is not None
-                ),
-            )
-        case Approve(tool, spec, read):
+            return _switched(decided, what, Switch(on, by, at, note))
+        case Block(tool, note):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
-            if spec.fingerprint != read:
-                return Rejected(f"{tool} changed while you were reading it. Review the difference again.")
-            return replace(decided, approvals={**decided.approvals, tool: Approval(spec, by, at)})
+            return _switched(decided, tool, Switch(False, by, at, note, blocks=True))
+        case Approve():
+            return _approved(policy, (command,), by, at)
+        case ApproveSeveral(approvals):
+            return _approved(policy, approvals, by, at)
+        case Release(key):
+            return _released(policy, key, at)
         case TakeBaseline(key, specs):
             if (refused := _no_first_sight(policy, key, specs)) is not None:
                 return refused
@@ -164,6 +202,59 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
         case _:
             assert_never(command)
+
+
+def _switched(decided: Decided, what: Switchable, switch: Switch) -> Decided:
+    return replace(
+        decided,
+        switches={**decided.switches, what: switch},
+        overrides=tuple(row for row in map(partial(_without_switch, what), decided.overrides) if row is not None),
+    )
+
+
+def _approved(policy: Policy, approvals: tuple[Approve, ...], by: PrincipalId, at: datetime) -> Decided | Rejected:
+    """Who approves a tool that was blocked takes that back; a switch of another kind is another decision."""
+    changed: list[ToolId] = []
+    for each in approvals:
+        if (missing := _missing(policy, each.tool)) is not None:
+            return missing
+        if each.spec.fingerprint != each.read:
+            changed.append(each.tool)
+    if changed:
+        return Rejected(_changed_meanwhile(changed, len(approvals)))
+    decided, given = policy.decided, {each.tool: Approval(each.spec, by, at) for each in approvals}
+    return replace(
+        decided,
+        approvals={**decided.approvals, **given},
+        switches={what: switch for what, switch in decided.switches.items() if not (switch.blocks and what in given)},
+    )
+
+
+def _changed_meanwhile(changed: list[ToolId], asked: int) -> str:
+    told = ", ".join(str(tool) for tool in changed[:_NAMED]) + (" and others" if len(changed) > _NAMED else "")
+    none = "" if asked == 1 else " None of them was approved."
+    return f"{told} changed while you were reading it.{none} Review the difference again: pegboard approvals list"
+
+
+def _unreviewed(server: Server) -> Server:
+    """A caller is an agent, or lends it a name: what it adds neither runs nor is trusted before a person's review."""
+    return replace(server, quarantined=True, trust=Trust.STRICT if server.trust is Trust.OPEN else server.trust)
+
+
+def _released(policy: Policy, key: ServerKey, at: datetime) -> Decided | Rejected:
+    server = policy.servers.get(key)
+    if server is None:
+        return _no_server(key)
+    if not server.quarantined:
+        return Rejected(f"Server {key} is not in quarantine. See: pegboard servers list")
+    decided = policy.decided
+    if key not in decided.servers:
+        return Rejected(f"Server {key} is declared at {server.origin}. Take it out of quarantine there.")
+    return replace(
+        decided,
+        servers={**decided.servers, key: replace(server, quarantined=False)},
+        baselined={**decided.baselined, key: at},
+    )
 
 
 def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Rejected:

@@ -26,6 +26,8 @@ class Switch:
     by: PrincipalId
     at: datetime
     note: str = ""
+    blocks: bool = False
+    """A tool's own, thrown at its review: somebody read it and said no. Never on."""
 
 
 Switchable: TypeAlias = ToolId | ServerKey | ToolsetId

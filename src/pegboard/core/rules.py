@@ -44,7 +44,7 @@ def owner_is_known(tool: Tool, health: Health | None, policy: Policy) -> Reason 
 
 def server_is_reviewed(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
     server = _server(tool, policy)
-    return Quarantined(server.key) if server is not None and server.quarantined else None
+    return None if server is None else awaited_review(server)
 
 
 def limit_lets_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -142,9 +142,14 @@ def owner_off(source: Source, policy: Policy) -> OwnerOff | None:
     return None
 
 
+def awaited_review(server: Server) -> Quarantined | None:
+    return Quarantined(server.key) if server.quarantined else None
+
+
 def under_review(policy: Policy) -> tuple[Quarantined, ...]:
     """The servers that are not started before a person has reviewed them."""
-    return tuple(Quarantined(server.key) for server in policy.servers.values() if server.quarantined)
+    found = (awaited_review(server) for server in policy.servers.values())
+    return tuple(reason for reason in found if reason is not None)
 
 
 def _server(tool: Tool, policy: Policy) -> Server | None:

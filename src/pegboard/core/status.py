@@ -147,7 +147,9 @@ def sentence(reason: Reason) -> str:
         case DeniedByOverride(tool):
             return f"{tool} is denied by the operator: a declared override sets enabled to false."
         case SwitchedOff(tool, switch):
-            return f"{tool} is hidden by a person's override." if switch is None else f"{tool} was {_by(switch)}."
+            if switch is None:
+                return f"{tool} is hidden by a person's override."
+            return f"{tool} was {_blocked(switch) if switch.blocks else _by(switch)}."
         case NeverApproved(tool):
             return f"{tool} is waiting for a person's approval."
         case ChangedSinceApproval(tool):
@@ -162,17 +164,19 @@ def sentence(reason: Reason) -> str:
 
 REMEDIES: Final = {
     Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable SERVER",
-    Status.SERVER_QUARANTINED: "Ask the user to review the server; it is not started before.",
+    Status.SERVER_QUARANTINED: (
+        "Ask the user to review the server; it is not started before: pegboard servers review SERVER"
+    ),
     Status.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
     Status.DISABLED_BY_USER: "Ask the user to switch the tool on again: pegboard tools enable TOOL",
-    Status.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard tools approve TOOL",
+    Status.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard approvals show TOOL",
     Status.SERVER_UNAVAILABLE: (
         "Try again in a moment; if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
     ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
 }
-"""One remedy a status: the same words wherever the status is told. Only a sign-in and a toolset that is off have words
-of their own, in `remedy`."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in, a toolset that is off and a tool
+that was blocked have words of their own, in `remedy`."""
 
 
 def remedy(reason: Reason) -> str:
@@ -184,15 +188,26 @@ def remedy(reason: Reason) -> str:
         case OwnerOff(str() as toolset):
             # To switch its server on would not help.
             return f"Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"
+        case SwitchedOff(_, Switch(blocks=True)):
+            # To switch it on would pass over what somebody read and refused.
+            return "Ask the user to review the tool again: pegboard approvals show TOOL"
         case _:
             return REMEDIES[status(reason)]
+
+
+def _blocked(switch: Switch) -> str:
+    return f"blocked at its review by {_signed(switch)}"
+
+
+def _signed(switch: Switch) -> str:
+    note = f" ({switch.note})" if switch.note else ""
+    return f"{switch.by} on {switch.at:%Y-%m-%d}{note}"
 
 
 def _by(by: Switch | Origin) -> str:
     match by:
         case Switch():
-            note = f" ({by.note})" if by.note else ""
-            return f"switched off by {by.by} on {by.at:%Y-%m-%d}{note}"
+            return f"switched off by {_signed(by)}"
         case DeclaredAt():
             return f"enabled is false at {by.short}"
         case InstalledBy():

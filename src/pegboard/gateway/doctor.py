@@ -75,7 +75,11 @@ def _remarks(board: Board) -> Iterator[Finding]:
 
 def _reviews(board: Board) -> Iterator[Finding]:
     for reason in under_review(board.policy):
-        mend = f"Look at it: pegboard servers list   If you do not want it: pegboard servers remove {reason.server}"
+        key = reason.server
+        mend = (
+            f"Look at it: pegboard servers review {key}   Then: pegboard servers release {key}   "
+            f"If you do not want it: pegboard servers remove {key}"
+        )
         yield Finding(str(reason.server), sentence(reason), mend)
 
 
@@ -146,7 +150,7 @@ def _waiting(board: Board) -> Iterator[Finding]:
         yield Finding(
             "approvals",
             f"{len(waiting)} tool{' waits' if len(waiting) == 1 else 's wait'} for approval, first {first}.",
-            f"pegboard tools approve {first}",
+            "pegboard approvals list",
             grave=False,
         )
 

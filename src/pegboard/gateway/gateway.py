@@ -41,6 +41,7 @@ class Gateway:
     audit: Audit
     clock: Clock
     tickets: TicketDesk
+    provider_for: ProviderFor
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -91,7 +92,9 @@ async def open_gateway(
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         try:
-            yield Gateway(board, roster, operator, caller, reading, following, Finder(board), audit, clock, desk)
+            yield Gateway(
+                board, roster, operator, caller, reading, following, Finder(board), audit, clock, desk, provider_for
+            )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

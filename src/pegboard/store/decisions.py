@@ -3,7 +3,7 @@
 import hashlib
 import json
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pegboard.core.consent import Consent
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
@@ -15,6 +15,10 @@ from pegboard.core.tool import Fingerprint, ToolSpec
 from .targets import kind_and_text, target_of, tool_of
 from .text import Row, document, key, whole
 
+_BLOCKED: Final = "blocked_"
+"""Before the kind of a tool whose switch is a block. A Pegboard that knows no blocks does not read such a row for
+another switch: it says that it must be upgraded."""
+
 Place: TypeAlias = tuple[ToolsetId, ToolId | Pattern]
 
 
@@ -22,7 +26,7 @@ def switch_row(what: Switchable, switch: Switch) -> Row:
     kind, text = kind_and_text(what)
     return {
         "target": key(text),
-        "kind": kind,
+        "kind": f"{_BLOCKED}{kind}" if switch.blocks else kind,
         "whole": whole(text),
         "is_on": switch.on,
         "by": switch.by,
@@ -32,9 +36,11 @@ def switch_row(what: Switchable, switch: Switch) -> Row:
 
 
 def switch_of(row: Row) -> tuple[Switchable, Switch]:
-    what = target_of(row["kind"], _text(row, "target"))
+    kind = str(row["kind"])
+    what = target_of(kind.removeprefix(_BLOCKED), _text(row, "target"))
     assert not isinstance(what, Pattern)
-    return what, Switch(row["is_on"], PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["note"])
+    at = datetime.fromisoformat(row["at"])
+    return what, Switch(row["is_on"], PrincipalId(row["by"]), at, row["note"], kind.startswith(_BLOCKED))
 
 
 def approval_row(tool: ToolId, approval: Approval) -> Row:

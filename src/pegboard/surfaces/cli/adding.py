@@ -43,6 +43,9 @@ from .starting import settled, state_now
 @click.option("--disabled-tools", callback=names, help="These of its tools may never be used, separated by commas.")
 @click.option("--disabled", "off", is_flag=True, help="Install it switched off.")
 @click.option(
+    "--quarantine", is_flag=True, help="Keep it from starting until you have reviewed it. For what an agent proposes."
+)
+@click.option(
     "--start",
     type=click.Choice(["always", "on-demand", "on_demand"]),
     help="Start it with the gateway, or by a call.  [default: always]",
@@ -74,6 +77,7 @@ async def add(
     enabled_tools: list[str] | None,
     disabled_tools: list[str] | None,
     off: bool,
+    quarantine: bool,
     start: str | None,
     idle_stop: str | None,
     start_timeout: str | None,
@@ -116,7 +120,7 @@ async def add(
         client_metadata_url=client_metadata_url,
         scopes=scopes,
     )
-    body = {"id": name, "trust": trust, "folder": str(Path.cwd()), **given}
+    body = {"id": name, "trust": trust, "folder": str(Path.cwd()), "quarantine": quarantine, **given}
     _warn_of_secrets({**env, **headers, **_said(client_secret=client_secret)})
     added = await settled(api, await asked(api, "POST", "/servers", body=body))
     for warning in added.get("warnings", []):

@@ -8,6 +8,7 @@ from .adding import add
 from .link import Api
 from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say, tell
+from .reviewing import release, review
 from .signing import sign_in, sign_out
 from .starting import settled, state_now, tally, tell_of
 from .text import table
@@ -21,6 +22,8 @@ def servers() -> None:
 servers.add_command(add)
 servers.add_command(sign_in)
 servers.add_command(sign_out)
+servers.add_command(review)
+servers.add_command(release)
 
 
 @servers.command("list")
@@ -123,6 +126,8 @@ async def _switched(api: Api, server: str, on: bool, note: str) -> dict[str, Any
 
 
 def _trouble(server: dict[str, Any]) -> str:
+    if server["review"]:
+        return f"waits for review: pegboard servers review {server['id']}"
     health = server["health"]
     match health["state"]:
         case "down" | "asleep":

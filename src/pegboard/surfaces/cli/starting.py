@@ -28,6 +28,8 @@ def tally(server: dict[str, Any]) -> str:
 
 def state_now(server: dict[str, Any], api: Api) -> str:
     """What follows the news that it was added or switched on, as a sentence of its own."""
+    if server["review"]:
+        return f"\n{server['review']} Look at it: pegboard servers review {server['id']}"
     if not api.running:
         return " It starts with the gateway: pegboard serve" if server["on"] else ""
     match server["health"]["state"]:

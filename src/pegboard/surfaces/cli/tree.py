@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "toolsets": "toolsets:toolsets",
         "tools": "deciding:tools",
         "tickets": "tickets:tickets",
+        "approvals": "approvals:approvals",
         "why": "why:why",
         "activity": "activity:activity",
         "import": "imports:import_servers",

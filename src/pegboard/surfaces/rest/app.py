@@ -18,10 +18,12 @@ from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .problems import LastResort, answer_problems
+from .quarantine import quarantine_routes
 from .search import search_routes
 from .servers import server_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
+from .switches import switch_routes
 from .tickets import ticket_routes
 from .tools import tool_routes
 
@@ -56,7 +58,9 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(search_routes(gateway), prefix=PREFIX)
+    app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
+    app.include_router(quarantine_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)

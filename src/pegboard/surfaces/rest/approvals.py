@@ -1,41 +1,101 @@
-"""Routes for what a person decides about one tool: its switch, and the approval of its exact definition."""
+"""Routes for reviews: what waits for a person, what differs and looks wrong in it, and their yes or no."""
 
-from fastapi import APIRouter
+from http import HTTPStatus
+from typing import Annotated
 
-from pegboard.core.commands import Approve, ThrowSwitch
-from pegboard.core.ids import ToolId
+import anyio.to_thread
+from fastapi import APIRouter, Query
+
+from pegboard.core.commands import Approve, ApproveSeveral, Block
+from pegboard.core.ids import ServerKey, ToolId, tool_id
+from pegboard.core.review import Waiting, batch, blocked, by_server, pending, review, together, waiting
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .bodies import ApproveBody, ToolSwitchBody
+from .bodies import ApprovalsBody, BlockBody, Name
 from .deciding import Version, done
-from .shapes import Shape, tool_in_full
+from .problems import Problem
+from .reviews import block_shape, review_shape, servers_shape, waiting_shape
+from .servers import server_named
+from .shapes import Shape, tool_in_full, tool_shape
 from .tools import tool_named
 
 
 def approval_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = APIRouter(tags=["approvals"])
     board = gateway.board
 
+    async def reviewed(server: ServerKey | None = None) -> tuple[Waiting, ...]:
+        """Beside the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
+        locked = [
+            verdict
+            for verdict in pending(board.resolution(View()))
+            if server is None or verdict.tool.id.source == server
+        ]
+        return await anyio.to_thread.run_sync(waiting, locked, tuple(board.catalogue.tools.values()))
+
     def named(text: str) -> ToolId:
+        # Thousands may be named at once, and to look one up by anything but its id takes as long as the board is.
+        if isinstance(id := tool_id(text), ToolId) and id in board.catalogue.tools:
+            return id
         return tool_named(gateway, text, board.resolution(View()))
 
-    def shown(id: ToolId) -> Shape:
-        return tool_in_full(board.catalogue.tools[id], board.resolution(View()), board.policy)
+    def approving(tool: ToolId, read: str) -> Approve:
+        return Approve(tool, board.catalogue.tools[tool].spec, Fingerprint(read))
 
-    @routes.post("/tools/switch")
-    async def switch(body: ToolSwitchBody, if_match: Version = None) -> Shape:
-        """Switch one tool on or off."""
-        id = named(body.tool)
-        await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
-        return shown(id)
+    def shown(ids: list[ToolId]) -> list[Shape]:
+        resolution = board.resolution(View())
+        return [tool_shape(id, resolution) for id in ids if id in resolution.verdicts]
 
-    @routes.post("/tools/approve")
-    async def approve(body: ApproveBody, if_match: Version = None) -> Shape:
-        """Approve a tool exactly as it was read."""
+    @routes.get("/approvals")
+    async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Shape:
+        """What waits for a person, with what the scanner says of it; and what a person has blocked."""
+        key = None if server is None else server_named(gateway, server)
+        found = await reviewed(key)
+        blocks = [pair for pair in blocked(board.resolution(View())) if key is None or pair[0].source == key]
+        return {
+            "waiting": [waiting_shape(each) for each in found],
+            "servers": servers_shape(found),
+            "blocked": [block_shape(*pair) for pair in blocks],
+            "policyVersion": board.policy.version,
+        }
+
+    @routes.get("/approvals/show")
+    async def show(tool: Annotated[Name, Query()]) -> Shape:
+        """One tool as it is read before it is decided on: in full, what differs, and what looks wrong."""
+        id = named(tool)
+        one, everything = board.catalogue.tools[id], tuple(board.catalogue.tools.values())
+        whole = tool_in_full(one, board.resolution(View()), board.policy)
+        read = await anyio.to_thread.run_sync(review, one, board.policy, everything)
+        return {**whole, **review_shape(read)}
+
+    @routes.post("/approvals/approve")
+    async def approve(body: ApprovalsBody, if_match: Version = None) -> Shape:
+        """Approve tools exactly as they were read: all that are named, or none."""
+        if body.server is None:
+            approvals = [approving(named(each.tool), each.fingerprint) for each in body.tools]
+        else:
+            approvals = await whole(server_named(gateway, body.server), body.fingerprint)
+        await done(gateway, approvals[0] if len(approvals) == 1 else ApproveSeveral(tuple(approvals)), if_match)
+        return {"approved": shown([each.tool for each in approvals])}
+
+    async def whole(key: ServerKey, read: str | None) -> list[Approve]:
+        tools = by_server(await reviewed(key)).get(key, ())
+        at_once = together(tools)
+        look = f"Look again: pegboard approvals list --server {key}"
+        if not at_once:
+            why = "all that waits of it looks poisoned, and is approved one by one" if tools else "nothing of it waits"
+            raise Problem(HTTPStatus.CONFLICT, f"Nothing of {key} can be approved at once: {why}. {look}")
+        if batch(at_once) != read:
+            raise Problem(HTTPStatus.CONFLICT, f"What waits of {key} changed while you were reading it. {look}")
+        return [Approve(each.tool.id, each.tool.spec, each.fingerprint) for each in at_once]
+
+    @routes.post("/approvals/block")
+    async def block(body: BlockBody, if_match: Version = None) -> Shape:
+        """Keep a tool locked, whatever it becomes, until a person approves it after all."""
         id = named(body.tool)
-        await done(gateway, Approve(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match)
-        return shown(id)
+        await done(gateway, Block(id, body.note), if_match)
+        return {"id": str(id), **dict(*shown([id]))}
 
     return routes

@@ -1,8 +1,8 @@
 """What a client may send: Pydantic models at the rim, turned into core values by one function each."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Everything, Selection, toolsets
@@ -51,10 +51,13 @@ class ServerBody(_Body):
     timeouts: TimeoutsBody | None = None
     start: Literal["always", "on_demand"] | None = None
     idle_stop: float | str | None = None
+    quarantine: Annotated[
+        bool, Field(description="Keep it from starting until a person has reviewed and released it.")
+    ] = False
 
     def written(self) -> dict[str, Any]:
         """As it would stand in the file: what was not said is left out."""
-        return self.model_dump(exclude={"id", "folder"}, exclude_none=True)
+        return self.model_dump(exclude={"id", "folder", "quarantine"}, exclude_none=True)
 
 
 class SwitchBody(_Body):
@@ -81,6 +84,33 @@ class AllowBody(DenyBody):
     """`once` is this call alone; the others are remembered, for this client or for any of its principal."""
 
     scope: Literal["once", "client", "always"] = "once"
+
+
+class ReadBody(ApproveBody):
+    """One of several that are approved at once."""
+
+
+class ApprovalsBody(_Body):
+    """Tools that were read, each by its fingerprint; or all that wait of one server, by the one of its list."""
+
+    tools: Annotated[list[ReadBody], Field(max_length=20_000)] = Field(default_factory=list[ReadBody])
+    server: Name | None = None
+    fingerprint: Annotated[str | None, Field(pattern="^[0-9a-f]{64}$")] = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        whole = self.server is not None and self.fingerprint is not None and not self.tools
+        named = bool(self.tools) and self.server is None and self.fingerprint is None
+        if not whole and not named:
+            raise ValueError(
+                "name the tools, each with its fingerprint, or one server with the fingerprint of its list"
+            )
+        return self
+
+
+class BlockBody(_Body):
+    tool: Name
+    note: Annotated[str, Field(max_length=500)] = ""
 
 
 class ViewQuery(_Body):

@@ -47,7 +47,13 @@ def installing(body: ServerBody, by: PrincipalId, at: datetime) -> Installing | 
         case _:
             assert_never(declared.connection)
     return Installing(
-        replace(declared, connection=connection, origin=origin, limit=_placeless(declared.limit)),
+        replace(
+            declared,
+            connection=connection,
+            origin=origin,
+            limit=_placeless(declared.limit),
+            quarantined=body.quarantine,
+        ),
         replace(toolset, origin=origin, name=toolset.name or toolset.id),
         tuple(_told(problem, body.id) for problem in read.warnings),
     )

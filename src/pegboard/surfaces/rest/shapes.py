@@ -21,6 +21,7 @@ from pegboard.core.resolve import (
     Resolution,
     Verdict,
 )
+from pegboard.core.rules import awaited_review
 from pegboard.core.running import wanted
 from pegboard.core.server import (
     AllButTools,
@@ -91,6 +92,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "userMcp": toolset is not None and toolset.user_mcp,
         "on": server.key in wanted(board.policy),
         "trust": board.policy.trust(server).value,
+        "review": None if (reason := awaited_review(server)) is None else sentence(reason),
         "connection": masked(server),
         **_running_shape(server),
         "origin": origin_shape(server.origin),

@@ -1,0 +1,59 @@
+"""One look at a server that waits for its review: started aside because a person asked, listed, and stopped again.
+
+Nothing of it hangs on the board, no agent hears of it, and nothing is recorded as seen.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import anyio
+
+from pegboard.core.catalogue import Down, Listing, Off, Starting
+from pegboard.core.server import Always, Server
+from pegboard.ports import Clock, Provider, ProviderFor
+
+from .bell import Listener
+from .cancellation import contained
+
+log = logging.getLogger(__name__)
+
+MARGIN: Final = 5.0
+"""Seconds beyond the server's own deadline to start, for what it lists."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What it said, and what it wrote to its error stream."""
+
+    listing: Listing
+    lines: Sequence[str]
+
+
+async def tried(server: Server, provider_for: ProviderFor, clock: Clock) -> Trial:
+    """Until it has answered or failed, or its time is over; and then until it has stopped."""
+    provider = provider_for(replace(server, starts=Always()))
+    rung, broken = Listener(), anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_run, provider, rung, broken, name=f"trial of {server.key}")
+        with anyio.move_on_after(server.timeouts.start + MARGIN):
+            while not broken.is_set() and isinstance(provider.listing().health, Starting | Off):
+                await rung.wait()
+        listing, lines = provider.listing(), tuple(provider.log())
+        tasks.cancel_scope.cancel()
+    if isinstance(listing.health, Starting | Off):
+        why = "its provider broke; the gateway's log says more" if broken.is_set() else "it did not answer in time"
+        listing = Listing(server.key, Down(clock(), why))
+    return Trial(listing, lines)
+
+
+async def _run(provider: Provider, rung: Listener, broken: anyio.Event) -> None:
+    try:
+        with contained():
+            await provider.run(rung.ring)
+    except Exception:  # a provider's own task is supervised here, as on the roster
+        log.exception("The provider of %s broke while it was looked at", provider.source)
+    finally:
+        broken.set()
+        rung.ring()

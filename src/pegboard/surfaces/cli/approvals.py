@@ -1,0 +1,175 @@
+"""`pegboard approvals …`: what waits for you, what differs and looks wrong in it, and your yes or no."""
+
+import shlex
+import sys
+from typing import Any, Final
+
+import click
+
+from .link import Api
+from .options import asked, asks, every_server
+from .output import Exit, document, fail, say
+from .reviews import next_steps, reviewed
+from .text import table
+from .why import verdict_line
+
+SHOWN_AT_ONCE: Final = 100
+"""Tools of one server that are shown together: nobody reads more in one go."""
+
+
+@click.group()
+def approvals() -> None:
+    """Approvals: new and changed tools that wait for you."""
+
+
+@approvals.command("list")
+@click.option("--server", help="Only the tools of this server.")
+@asks(every_server)
+async def list_approvals(api: Api, server: str | None, *, as_json: bool) -> None:
+    """What waits: new or changed, of which server, and what the scanner says of it."""
+    body = await _waiting(api, server)
+    if as_json:
+        document(body)
+        return
+    if body["waiting"]:
+        rows = [(each["id"], each["kind"], each["server"] or "", _risk(each["risk"])) for each in body["waiting"]]
+        say(table(("TOOL", "KIND", "SERVER", "RISK"), rows))
+        say("\nRead one:             pegboard approvals show TOOL")
+        for each in body["servers"]:
+            if each["together"] > 1:
+                say(f"Read all of a server: pegboard approvals show --server {each['id']}")
+    else:
+        say("Nothing waits for approval.")
+    for block in body["blocked"]:
+        say(f"\n{block['sentence']}")
+
+
+@approvals.command("show")
+@click.argument("tool", required=False)
+@click.option("--server", help="Show everything that waits of this server.")
+@asks(every_server)
+async def show(api: Api, tool: str | None, server: str | None, *, as_json: bool) -> None:
+    """What differs since a tool was approved, section by section, what looks wrong in it, and its fingerprint."""
+    if (tool is None) == (server is None):
+        raise click.UsageError("Name one TOOL, or --server SERVER.")
+    if server is not None:
+        await _show_server(api, server, as_json=as_json)
+        return
+    body = await _review(api, str(tool))
+    if as_json:
+        document(body)
+        return
+    say(reviewed(body))
+    say(f"\n{next_steps(body)}")
+
+
+@approvals.command("approve")
+@click.argument("tools", nargs=-1, metavar="[TOOL]…")
+@click.option(
+    "--fingerprint",
+    "fingerprints",
+    multiple=True,
+    help="What you read in approvals show: one for each TOOL, in their order; or the one of the server.",
+)
+@click.option("--server", help="Approve all that you read with approvals show --server.")
+@asks(every_server)
+async def approve(
+    api: Api, tools: tuple[str, ...], fingerprints: tuple[str, ...], server: str | None, *, as_json: bool
+) -> None:
+    """Approve tools exactly as you read them: all that you name, or none. Any later change locks them again."""
+    if (not tools) == (server is None):
+        raise click.UsageError("Name one or more TOOLs, or --server SERVER.")
+    if server is not None:
+        body: dict[str, object] = {"server": server, "fingerprint": _one(server, fingerprints)}
+    else:
+        read = fingerprints or (await _agreed(api, tools, as_json=as_json),)
+        if len(read) != len(tools):
+            raise click.UsageError(f"{len(tools)} tools and {len(read)} fingerprints: give one for each tool.")
+        pairs = zip(tools, read, strict=True)
+        body = {"tools": [{"tool": tool, "fingerprint": fingerprint} for tool, fingerprint in pairs]}
+    done = await asked(api, "POST", "/approvals/approve", body=body)
+    if as_json:
+        document(done)
+        return
+    for each in done["approved"]:
+        still = "" if each["verdict"] == "open" else f" It stays {verdict_line(each)}"
+        say(f"{each['id']} is approved as it was read.{still}")
+
+
+@approvals.command("block")
+@click.argument("tool")
+@click.option("--note", default="", help="Why, for whoever asks later.")
+@asks(every_server)
+async def block(api: Api, tool: str, note: str, *, as_json: bool) -> None:
+    """Keep a tool locked, whatever it becomes. To take it back, approve it after all."""
+    body = await asked(api, "POST", "/approvals/block", body={"tool": tool, "note": note})
+    document(body) if as_json else say(f"{body['id']} is blocked until you approve it after all.")
+
+
+async def _waiting(api: Api, server: str | None) -> dict[str, Any]:
+    params = [] if server is None else [("server", server)]
+    return await asked(api, "GET", "/approvals", params=params)
+
+
+async def _review(api: Api, tool: str) -> dict[str, Any]:
+    return await asked(api, "GET", "/approvals/show", params=[("tool", tool)])
+
+
+async def _show_server(api: Api, server: str, *, as_json: bool) -> None:
+    body = await _waiting(api, server)
+    reviews: list[dict[str, Any]] = []
+    for each in body["waiting"][:SHOWN_AT_ONCE]:
+        review = await _review(api, each["id"])
+        if review["fingerprint"] != each["fingerprint"]:
+            fail(Exit.REFUSED, f"{each['id']} changed while it was being shown. Look again.")
+        reviews.append(review)
+    if as_json:
+        document({**body, "reviews": reviews})
+        return
+    if not reviews:
+        say(f"Nothing of {server} waits for approval.")
+    for review in reviews:
+        say(f"{reviewed(review)}\n")
+    if len(body["waiting"]) > len(reviews):
+        say(
+            f"… {len(body['waiting']) - len(reviews):,} more are not shown: pegboard approvals list --server {server}\n"
+        )
+    for each in body["servers"]:
+        alone = each["waiting"] - each["together"]
+        if alone:
+            say(f"{alone} of them must be approved one by one: the scanner found something hard.")
+        if each["together"]:
+            say(
+                f"Approve {'the others' if alone else 'all of them'} exactly so:  "
+                f"pegboard approvals approve --server {each['id']} --fingerprint {each['fingerprint']}"
+            )
+
+
+def _one(server: str, fingerprints: tuple[str, ...]) -> str:
+    if len(fingerprints) != 1:
+        fail(
+            Exit.USAGE,
+            f"an approval names what was read. See: pegboard approvals show --server {shlex.quote(server)}. "
+            "It ends with the fingerprint of all of them.",
+        )
+    return fingerprints[0]
+
+
+async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
+    """A person reads it here and says yes; a program must name what was read."""
+    if as_json or not sys.stdin.isatty() or len(tools) > 1:
+        fail(
+            Exit.USAGE,
+            f"an approval names what was read. See: pegboard approvals show {shlex.quote(tools[0])}. "
+            "Then give its fingerprint: --fingerprint",
+        )
+    body = await _review(api, tools[0])
+    say(reviewed(body))
+    if not click.confirm("\nApprove it exactly so?"):
+        fail(Exit.REFUSED, "not approved; nothing was changed.")
+    return str(body["fingerprint"])
+
+
+def _risk(risk: dict[str, Any]) -> str:
+    told = [f"{risk[severity]} {severity}" for severity in ("hard", "soft") if risk[severity]]
+    return ", ".join(told) or "nothing found"

@@ -1,0 +1,85 @@
+"""`pegboard servers review|release`: a server in quarantine, looked at once and let out."""
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from .link import Api
+from .options import asked, asks, path_of, the_server
+from .output import Exit, document, fail, say
+from .reviews import risk_lines
+from .starting import settled, state_now
+
+
+@click.command("review")
+@click.argument("server")
+@click.option("--start", is_flag=True, help="Start it once without asking, to see what it lists.")
+@asks(the_server)
+async def review(api: Api, server: str, start: bool, *, as_json: bool) -> None:
+    """What a server in quarantine is, and what it would bring.
+
+    To see its tools it has to be started: once, aside from the board, and it is stopped again. You are shown what
+    would run, and asked.
+    """
+    path = path_of(server)
+    body = await asked(api, "GET", f"/servers/{path}")
+    if not body["review"]:
+        key = body["id"]
+        fail(Exit.REFUSED, f"{key} is not in quarantine. What waits of it: pegboard approvals list --server {key}")
+    if not as_json:
+        say(_described(body))
+    if not start and (as_json or not sys.stdin.isatty() or not click.confirm("\nStart it once to see its tools?")):
+        document(body) if as_json else say(f"\nIt was not started. To see its tools: {_again(body)}")
+        return
+    found = await asked(api, "POST", f"/servers/{path}/review", waiting=f"{body['id']} to answer")
+    if as_json:
+        document(found)
+    else:
+        say(_brings(found))
+    if not found["answered"]:
+        fail(Exit.FAILED, f"{found['id']} did not come up: {found['health']['sentence']}", {"id": found["id"]})
+
+
+@click.command("release")
+@click.argument("server")
+@asks()
+async def release(api: Api, server: str, *, as_json: bool) -> None:
+    """Let a server out of quarantine. It is started, and everything it lists waits for your approval."""
+    body = await settled(api, await asked(api, "POST", f"/servers/{path_of(server)}/release"))
+    if as_json:
+        document(body)
+        return
+    say(f"{body['id']} is out of quarantine.{state_now(body, api)}")
+    if body["trust"] != "open":
+        say(f"What it lists waits for you: pegboard approvals list --server {body['id']}")
+
+
+def _described(body: dict[str, Any]) -> str:
+    """What would run, in the words of whoever added it; secrets are masked."""
+    connection = body["connection"]
+    rows = [f"  {name}: {value}" for name, value in connection.items() if value not in (None, [], {}, "")]
+    origin = body["origin"]
+    by = f"  added by {origin['by']} on {origin['at'][:10]}" if origin["kind"] == "installed" else ""
+    return "\n".join([body["id"], f"  {body['review']}", *([by] if by else []), *rows, f"  trust: {body['trust']}"])
+
+
+def _again(body: dict[str, Any]) -> str:
+    return f"pegboard servers review {shlex.quote(body['id'])} --start"
+
+
+def _brings(body: dict[str, Any]) -> str:
+    lines: list[str] = []
+    for tool in body["tools"]:
+        lines.append(f"\n{tool['name']}")
+        lines += [f"  {tool['description']}"] if tool["description"] else []
+        lines += [f"  {line}" for line in risk_lines(tool["notes"])]
+    for flaw in body["flaws"]:
+        lines.append(f"\n{flaw['name']!r} could not hang on the board: {flaw['why']}")
+    key = body["id"]
+    if body["answered"]:
+        lines.append(f"\nIt lists {len(body['tools'])} tools, and was stopped again.")
+        lines.append(f"Let it out, to approve them one by one:  pegboard servers release {key}")
+    lines.append(f"If you do not want it:  pegboard servers remove {key}")
+    return "\n".join(lines)

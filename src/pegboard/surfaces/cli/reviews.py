@@ -1,0 +1,98 @@
+"""What a person reads before they decide on a tool, as text: the difference, the risk notes, and what to type then."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .text import one_line
+from .why import verdict_line
+
+MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
+RISKS: Final = {"hard": "✗", "soft": "!"}
+LONGEST: Final = 20_000
+"""Characters of a text that is shown whole. Whoever writes more does not want to be read."""
+
+
+def reviewed(body: dict[str, Any]) -> str:
+    """One tool: what differs since it was approved, or all of it if it never was; and what looks wrong."""
+    return "\n".join(_lines(body))
+
+
+def _lines(body: dict[str, Any]) -> Iterator[str]:
+    yield body["id"]
+    yield f"  {body['kind']}; {verdict_line(body)}"
+    if approval := body["approval"]:
+        yield f"  last approved by {approval['by']} on {approval['at'][:10]}"
+    if body["kind"] == "changed":
+        for section in body["difference"]:
+            yield f"\n{section['section']}"
+            yield from _section(section)
+    else:
+        yield from _whole(body)
+    yield ""
+    yield from risk_lines(body["notes"])
+    yield f"\nfingerprint  {body['fingerprint']}"
+
+
+def next_steps(body: dict[str, Any]) -> str:
+    """A server chooses its tools' names, so an id is quoted: what is copied into a shell must do nothing else."""
+    id = shlex.quote(body["id"])
+    return (
+        f"Approve it exactly so:  pegboard approvals approve {id} --fingerprint {body['fingerprint']}\n"
+        f"Keep it locked:         pegboard approvals block {id}"
+    )
+
+
+def risk_lines(notes: list[dict[str, Any]]) -> Iterator[str]:
+    if not notes:
+        yield "risk  the scanner found nothing; that is no proof"
+        return
+    yield "risk"
+    for note in notes:
+        quoted = f"  ⟨{note['excerpt']}⟩" if note["excerpt"] else ""
+        yield f"  {RISKS[note['severity']]} {note['severity']}  {one_line(note['sentence'])}  {note['path']}{quoted}"
+
+
+def _section(section: dict[str, Any]) -> Iterator[str]:
+    if section["words"]:
+        yield f"  {_words(section['words'])}"
+    for change in section["changes"]:
+        yield f"  {MARKS[change['how']]} {change['path']}"
+        if change["words"]:
+            yield f"      {_words(change['words'])}"
+        else:
+            yield f"      {_became(change)}"
+    if section["more"]:
+        yield f"  … and {section['more']:,} more changes"
+
+
+def _became(change: dict[str, Any]) -> str:
+    match change["how"]:
+        case "added":
+            return str(change["after"])
+        case "removed":
+            return str(change["before"])
+        case _:
+            return f"{change['before']}  →  {change['after']}"
+
+
+def _words(pieces: list[dict[str, Any]]) -> str:
+    signs = {"kept": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
+    return "".join(f"{signs[piece['how']][0]}{piece['text']}{signs[piece['how']][1]}" for piece in pieces)
+
+
+def _whole(body: dict[str, Any]) -> Iterator[str]:
+    if body["title"]:
+        yield f"\ntitle\n  {_bounded(body['title'], body)}"
+    yield f"\ndescription\n{_bounded(body['description'], body) or '  (none)'}"
+    for key in ("inputSchema", "outputSchema", "annotations"):
+        if body[key] is not None:
+            yield f"\n{key}\n{_bounded(json.dumps(body[key], indent=2, ensure_ascii=False), body)}"
+
+
+def _bounded(text: str, body: dict[str, Any]) -> str:
+    if len(text) <= LONGEST:
+        return text
+    rest = f"… [{len(text) - LONGEST:,} more characters are not shown. All of it: pegboard tools show "
+    return f"{text[:LONGEST]}{rest}{shlex.quote(body['id'])}]"

@@ -1,0 +1,52 @@
+"""Routes for servers that wait for their review: one look at what they would bring, and their release."""
+
+from http import HTTPStatus
+
+import anyio.to_thread
+from fastapi import APIRouter
+
+from pegboard.core.commands import Release
+from pegboard.core.ids import ServerKey
+from pegboard.core.review import noted
+from pegboard.core.rules import under_review
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.trial import tried
+
+from .deciding import Version, done
+from .problems import Problem
+from .reviews import trial_shape
+from .servers import server_named
+from .shapes import Shape, server_shape
+
+
+def quarantine_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["servers"])
+    board = gateway.board
+
+    def shown(key: ServerKey) -> Shape:
+        server = board.policy.servers.get(key)
+        if server is None:
+            raise Problem(HTTPStatus.NOT_FOUND, f"Server {key} was removed just now.")
+        return server_shape(server, board, board.resolution(View()))
+
+    @routes.post("/servers/{name}/review")
+    async def look(name: str) -> Shape:
+        """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
+        key = server_named(gateway, name)
+        if key not in {reason.server for reason in under_review(board.policy)}:
+            told = f"Server {key} is not in quarantine. What waits of it: pegboard approvals list --server {key}"
+            raise Problem(HTTPStatus.CONFLICT, told)
+        trial = await tried(board.policy.servers[key], gateway.provider_for, gateway.clock)
+        everything = tuple(board.catalogue.tools.values())
+        brings = await anyio.to_thread.run_sync(noted, trial.listing.tools, everything)
+        return {**shown(key), **trial_shape(trial, brings)}
+
+    @routes.post("/servers/{name}/release")
+    async def release(name: str, if_match: Version = None) -> Shape:
+        """Let a server out of quarantine. It is started, and everything it lists waits for approval."""
+        key = server_named(gateway, name)
+        await done(gateway, Release(key), if_match)
+        return shown(key)
+
+    return routes
