@@ -1,0 +1,206 @@
+"""A gateway with a malicious server behind it: a real process, a real client at the door, an operator at the API."""
+
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from tests.rest.desk import ABOUT, TOKEN
+from tests.servers.peers import command
+from tests.support.doubles import MemoryAudit, MemoryStore
+from tests.support.sign_ins import ScriptedSignIns
+from tests.surfaces.mcp.places import served
+from tests.surfaces.mcp.raw import ask, handshake
+from tests.surfaces.mcp.workshop import Workshop
+
+from pegboard.compose import now
+from pegboard.config.references import expander_for_callers
+from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.policy import Declared
+from pegboard.core.resolve import Locked
+from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
+from pegboard.core.tool import Tool, canonical
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.providers.mcp import mcp_provider
+from pegboard.providers.mcp.listing import read
+from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.app import rest_app
+
+DEADLINE = 90.0
+MARKER = "xyzzy-the-planted-marker"
+"""Stands in whatever the server says that nobody has approved. No agent may ever receive it."""
+
+ENDPOINTS = ("", "/search")
+"""Behind the address of the MCP endpoint: all that a client can reach."""
+
+Json = dict[str, Any]
+
+
+def key(name: str) -> ServerKey:
+    return ServerKey(ToolsetId(name), ServerId(name))
+
+
+TURNCOAT, HONEST = key("turncoat"), key("honest")
+
+
+def note(**changes: object) -> Json:
+    """The tool that people approve, or what becomes of it."""
+    return {
+        "name": "read_note",
+        "title": "Read",
+        "description": "Reads a note.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "description": "Where it is."},
+                "filter": {"$ref": "#/$defs/Filter"},
+                "limit": {"type": "number", "default": 1},
+                "sort": {"enum": ["newest", "oldest"]},
+            },
+            "$defs": {"Filter": {"type": "object", "properties": {"by": {"type": "string", "description": "A word."}}}},
+        },
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        **changes,
+    }
+
+
+def schema_with(place: Sequence[str], value: object) -> Json:
+    """The note's input schema with another value at one place."""
+    schema: Json = json.loads(json.dumps(note()["inputSchema"]))
+    inner = schema
+    for step in place[:-1]:
+        inner = inner.setdefault(step, {})
+    inner[place[-1]] = value
+    return schema
+
+
+@dataclass
+class Siege:
+    gateway: Gateway
+    store: MemoryStore
+    file: Path
+    mcp: str
+    http: httpx2.AsyncClient
+    api: httpx2.AsyncClient
+    marker: str
+    """What its prompts, resources, instructions and log lines carry."""
+    heard: list[bytes] = field(default_factory=list[bytes])
+    """Every byte that an agent was sent."""
+
+    def id(self, name: str = "read_note") -> ToolId:
+        return ToolId(TURNCOAT, name)
+
+    def status(self, name: str = "read_note") -> str | None:
+        verdict = self.gateway.board.resolution(View()).verdicts.get(self.id(name))
+        return verdict.status.value if isinstance(verdict, Locked) else verdict and type(verdict).__name__.lower()
+
+    def write(self, **state: object) -> None:
+        other = self.file.with_suffix(".next")
+        other.write_text(json.dumps({"marker": self.marker, **state}), "utf-8")
+        other.replace(self.file)
+
+    def announce(self) -> None:
+        os.kill(int(self.file.with_suffix(".pid").read_text()), signal.SIGUSR1)
+
+    async def until(self, holds: Any) -> None:
+        with anyio.fail_after(DEADLINE), self.gateway.board.changed.listen() as bell:
+            while not holds():
+                await bell.wait()
+
+    async def become(self, *tools: Json) -> None:
+        """The server turns into this, and the gateway has heard of it."""
+        self.write(tools=tools)
+        self.announce()
+        expected = [_shown(tool) for tool in read(tools, TURNCOAT).tools]
+        await self.until(lambda: self.shown() == expected)
+
+    def shown(self) -> list[tuple[str, bytes]]:
+        return [_shown(tool) for tool in self.gateway.board.catalogue.listings[TURNCOAT].tools]
+
+    async def ask(self, method: str, headers: Mapping[str, str] | None = None, **params: Any) -> Any:
+        answer = await ask(self.http, self.mcp, method, headers, **params)
+        self.heard.append(json.dumps([*answer.headers.items()]).encode() + answer.content)
+        return answer.json()
+
+    async def call(self, name: str, **arguments: object) -> str:
+        """What an agent reads when it calls a tool."""
+        answer = await self.ask("tools/call", name=name, arguments=arguments)
+        return str(answer["result"]["content"][0]["text"] if "result" in answer else answer["error"]["message"])
+
+    async def listed(self) -> dict[str, Json]:
+        return {tool["name"]: tool for tool in (await self.ask("tools/list"))["result"]["tools"]}
+
+    async def session(self) -> dict[str, str]:
+        return await handshake(self.http, self.mcp)
+
+    async def review(self, tool: str = "read_note") -> Json:
+        answer = await self.api.get("/approvals/show", params={"tool": str(self.id(tool))})
+        assert answer.status_code == 200, answer.text
+        found: Json = answer.json()
+        return found
+
+    async def approve(self, read: Json) -> httpx2.Response:
+        tools = [{"tool": read["id"], "fingerprint": read["fingerprint"]}]
+        return await self.api.post("/approvals/approve", json={"tools": tools})
+
+    def nothing_leaked(self) -> None:
+        assert self.heard
+        assert MARKER.encode() not in b"".join(self.heard)
+
+
+def _shown(tool: Tool) -> tuple[str, bytes]:
+    return tool.spec.fingerprint, canonical(tool.extra)
+
+
+def server(at: ServerKey, trust: Trust, *words: str, quarantined: bool = False) -> Server:
+    executable, *rest = words
+    origin = DeclaredAt("pegboard.yaml", 1)
+    return Server(at, Stdio(executable, tuple(rest)), origin, trust=trust, quarantined=quarantined)
+
+
+@asynccontextmanager
+async def besieged(
+    folder: Path,
+    *tools: Json,
+    trust: Trust = Trust.BASELINE,
+    quarantined: bool = False,
+    store: MemoryStore | None = None,
+    marker: str = MARKER,
+) -> AsyncIterator[Siege]:
+    file, store = folder / "state.json", store or MemoryStore()
+    file.write_text(json.dumps({"tools": tools or [note()], "marker": marker}), "utf-8")
+    servers = (
+        server(TURNCOAT, trust, *command("turncoat", str(file)), quarantined=quarantined),
+        server(HONEST, Trust.OPEN, *command("many", "3")),
+    )
+    declared = Declared(
+        servers={each.key: each for each in servers},
+        toolsets={each.key.toolset: Toolset(each.key.toolset, each.origin) for each in servers},
+    )
+    expand = expander_for_callers({}, folder)
+
+    with anyio.fail_after(2 * DEADLINE):
+        async with open_gateway(
+            declared, store, MemoryAudit(), lambda each: mcp_provider(each, expand, now), now
+        ) as gateway:
+            assert await gateway.settled(DEADLINE)
+            app = rest_app(gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
+            async with (
+                served(Workshop(gateway, MemoryAudit())) as mcp,
+                httpx2.AsyncClient(timeout=DEADLINE) as http,
+                httpx2.AsyncClient(
+                    transport=httpx2.ASGITransport(app),
+                    base_url="http://127.0.0.1/api/v1",
+                    headers={"authorization": f"Bearer {TOKEN}"},
+                    timeout=DEADLINE,
+                ) as api,
+            ):
+                yield Siege(gateway, store, file, mcp, http, api, marker)
