@@ -14,7 +14,9 @@ import httpx2
 from tests.rest.desk import ABOUT, TOKEN
 from tests.servers.peers import command
 from tests.support.doubles import MemoryAudit, MemoryStore
+from tests.support.house import told
 from tests.support.sign_ins import ScriptedSignIns
+from tests.surfaces.mcp.doubles import MemoryAudit as WorkshopAudit
 from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import Workshop
@@ -23,7 +25,6 @@ from pegboard.compose import now
 from pegboard.config.references import expander_for_callers
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.policy import Declared
-from pegboard.core.resolve import Locked
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import Tool, canonical
 from pegboard.core.toolset import Toolset
@@ -31,15 +32,13 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import mcp_provider
 from pegboard.providers.mcp.listing import read
+from pegboard.surfaces.mcp.paths import DIRECT, McpPaths
 from pegboard.surfaces.rest.access import hashed
 from pegboard.surfaces.rest.app import rest_app
 
 DEADLINE = 90.0
 MARKER = "xyzzy-the-planted-marker"
 """Stands in whatever the server says that nobody has approved. No agent may ever receive it."""
-
-ENDPOINTS = ("", "/search")
-"""Behind the address of the MCP endpoint: all that a client can reach."""
 
 Json = dict[str, Any]
 
@@ -88,6 +87,8 @@ class Siege:
     store: MemoryStore
     file: Path
     mcp: str
+    endpoints: tuple[str, ...]
+    """Every address at which a client can reach the gateway, this one among them."""
     http: httpx2.AsyncClient
     api: httpx2.AsyncClient
     marker: str
@@ -100,7 +101,7 @@ class Siege:
 
     def status(self, name: str = "read_note") -> str | None:
         verdict = self.gateway.board.resolution(View()).verdicts.get(self.id(name))
-        return verdict.status.value if isinstance(verdict, Locked) else verdict and type(verdict).__name__.lower()
+        return None if verdict is None else told(verdict)
 
     def write(self, **state: object) -> None:
         other = self.file.with_suffix(".next")
@@ -138,8 +139,8 @@ class Siege:
     async def listed(self) -> dict[str, Json]:
         return {tool["name"]: tool for tool in (await self.ask("tools/list"))["result"]["tools"]}
 
-    async def session(self) -> dict[str, str]:
-        return await handshake(self.http, self.mcp)
+    async def session(self, endpoint: str | None = None) -> dict[str, str]:
+        return await handshake(self.http, endpoint or self.mcp)
 
     async def review(self, tool: str = "read_note") -> Json:
         answer = await self.api.get("/approvals/show", params={"tool": str(self.id(tool))})
@@ -154,6 +155,10 @@ class Siege:
     def nothing_leaked(self) -> None:
         assert self.heard
         assert MARKER.encode() not in b"".join(self.heard)
+
+
+def _beside(mcp: str, paths: McpPaths) -> tuple[str, ...]:
+    return tuple(mcp.removesuffix(DIRECT) + path for path in paths.paths)
 
 
 def _shown(tool: Tool) -> tuple[str, bytes]:
@@ -192,9 +197,10 @@ async def besieged(
             declared, store, MemoryAudit(), lambda each: mcp_provider(each, expand, now), now
         ) as gateway:
             assert await gateway.settled(DEADLINE)
+            paths = McpPaths(gateway)
             app = rest_app(gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
             async with (
-                served(Workshop(gateway, MemoryAudit())) as mcp,
+                served(Workshop(gateway, WorkshopAudit()), app=paths) as mcp,
                 httpx2.AsyncClient(timeout=DEADLINE) as http,
                 httpx2.AsyncClient(
                     transport=httpx2.ASGITransport(app),
@@ -203,4 +209,4 @@ async def besieged(
                     timeout=DEADLINE,
                 ) as api,
             ):
-                yield Siege(gateway, store, file, mcp, http, api, marker)
+                yield Siege(gateway, store, file, mcp, _beside(mcp, paths), http, api, marker)

@@ -8,7 +8,8 @@ from typing import get_args
 
 import mcp_types
 import pytest
-from tests.attacks.siege import ENDPOINTS, Json, Siege, besieged, note
+from pydantic import BaseModel
+from tests.attacks.siege import Json, Siege, besieged, note
 
 from pegboard.core.ids import LOCAL
 from pegboard.core.server import Trust
@@ -37,9 +38,9 @@ def methods() -> list[str]:
     return sorted(known | ours)
 
 
-def _members(union: object) -> Iterator[type]:
+def _members(union: object) -> Iterator[type[BaseModel]]:
     arguments = [each for each in get_args(union) if not isinstance(each, str)]
-    if not arguments and isinstance(union, type):
+    if not arguments and isinstance(union, type) and issubclass(union, BaseModel):
         yield union
     for each in arguments:
         yield from _members(each)
@@ -60,9 +61,9 @@ def params(read: str) -> Json:
     return {**wish, "operation": "enable", "enabled": True, "arguments": wish, "_meta": {"pegboard/decide": beside}}
 
 
-async def send(siege: Siege, path: str, headers: dict[str, str], message: object) -> int:
+async def send(siege: Siege, url: str, headers: dict[str, str], message: object) -> int:
     content = json.dumps(message)
-    answer = await siege.http.post(f"{siege.mcp}{path}", content=content, headers=headers)
+    answer = await siege.http.post(url, content=content, headers=headers)
     siege.heard.append(answer.content)
     return answer.status_code
 
@@ -77,20 +78,21 @@ async def test_nothing_an_agent_can_send_to_any_endpoint_changes_the_policy_or_o
         read = (await siege.review())["fingerprint"]
         board = siege.gateway.board
         policy, saves, verdicts = board.policy, len(siege.store.saves), _verdicts(siege)
-        session = await siege.session()
-        modern = {**session, "mcp-protocol-version": "2026-07-28"}
-        del modern["mcp-session-id"]
         hostile = {"X-Mcp-Toolsets": "all", "X-Mcp-Enabled-Tools": TOOL, "X-Pegboard-Approve": TOOL, "If-Match": "*"}
-        for path in ENDPOINTS:
+        for url in siege.endpoints:
+            session = await siege.session(url)
+            modern = {**session, "mcp-protocol-version": "2026-07-28"}
+            del modern["mcp-session-id"]
             for number, method in enumerate((*methods(), *(f"tools/call {wish}" for wish in WISHES))):
                 name = method.partition(" ")[2]
                 said = params(read) | ({"name": name} if name else {})
                 message = {"jsonrpc": "2.0", "id": number, "method": method.partition(" ")[0], "params": said}
-                headed = {"mcp-method": message["method"], "mcp-name": str(said["name"])}
+                headed = {"mcp-method": method.partition(" ")[0], "mcp-name": str(said["name"])}
                 for headers in (session, {**session, **hostile}, {**modern, **headed, **hostile}):
                     if message["method"] not in ("initialize", "subscriptions/listen"):
-                        await send(siege, path, dict(headers), message)
-        assert await send(siege, "?toolsets=all&enabled_tools=read_note&approve=true", dict(session), {}) == 400
+                        await send(siege, url, dict(headers), message)
+            wide = f"{url}?toolsets=all&enabled_tools=read_note&approve=true"
+            assert await send(siege, wide, dict(session), {}) == 400
         assert board.policy is policy
         assert len(siege.store.saves) == saves
         assert _verdicts(siege) == verdicts

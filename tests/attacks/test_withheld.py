@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from tests.attacks.siege import DEADLINE, ENDPOINTS, MARKER, Json, Siege, besieged, note
+from tests.attacks.siege import DEADLINE, MARKER, Json, Siege, besieged, note
 
 from pegboard.core.server import Trust
 
@@ -35,14 +35,17 @@ POISONED: Json = {
 }
 
 
+SEARCHED: Json = {"name": "retrieve_tools", "arguments": {"query": "read note", "include_disabled": True}}
+
+
 def requests() -> Iterator[tuple[str, Json]]:
     """All that a client could ask to learn more of a tool."""
     yield "tools/list", {}
     yield "tools/list", {"cursor": "YWZ0ZXI6cmVhZF9ub3Rl"}
-    for name in ("read_note", "read_not", "turncoat__read_note", "mcp:turncoat~turncoat:read_note", "retrieve_tools"):
-        for arguments in ({}, {"path": 7}, {"query": "note", "include_disabled": True}):
-            yield "tools/call", {"name": name, "arguments": arguments}
-    yield "tools/call", {"name": "call_tool", "arguments": {"name": "read_note", "args": {}}}
+    for name in ("read_note", "read_not", "turncoat__read_note", "mcp:turncoat~turncoat:read_note"):
+        yield "tools/call", {"name": name, "arguments": {"path": 7}}
+    yield "tools/call", SEARCHED
+    yield "tools/call", {"name": "call_tool", "arguments": {"name": "read_note", "arguments": {}}}
     yield "tools/call", {"name": "upstream_servers", "arguments": {"operation": "list"}}
     yield "prompts/list", {}
     yield "prompts/get", {"name": "greet"}
@@ -86,12 +89,13 @@ async def listening(siege: Siege, session: dict[str, str]) -> AsyncIterator[None
         tasks.cancel_scope.cancel()
 
 
-async def probe(siege: Siege, session: dict[str, str]) -> None:
+async def probe(siege: Siege) -> None:
     """Every request at every endpoint, in both eras."""
-    for path in ENDPOINTS:
-        url = f"{siege.mcp}{path}"
+    for url in siege.endpoints:
+        session = await siege.session(url)
         for method, params in requests():
-            for options in OPTIONS if not path else OPTIONS[:1]:
+            # A narrowing is about tools alone, and what lists or searches them tells what it made of it.
+            for options in OPTIONS if params in ({}, SEARCHED) and method.startswith("tools/") else OPTIONS[:1]:
                 await _heard(siege, url, {**session, **options}, _message(method, params))
                 await _heard(siege, url, {**_modern(method, params), **options}, _message(method, params, modern=True))
 
@@ -146,15 +150,14 @@ async def test_a_marker_in_all_that_a_locked_tool_says_reaches_no_agent(state: s
                     body = {"tool": str(siege.id()), "note": "no"}
                     assert (await siege.api.post("/approvals/block", json=body)).status_code == 200
                 case "switched off server":
-                    body = {"on": False}
-                    assert (await siege.api.post("/servers/turncoat/switch", json=body)).status_code == 200
+                    assert (await siege.api.post("/servers/turncoat/switch", json={"on": False})).status_code == 200
             expected = {
                 "blocked": "disabled_by_user",
                 "in quarantine": None,
                 "switched off server": "server_disabled",
             }
             assert siege.status() == expected.get(state, "pending_approval")
-            await probe(siege, session)
+            await probe(siege)
         said = b"".join(siege.heard)
         assert b"tool_00001" in said
         assert (b"read_note" in said) or state == "in quarantine"

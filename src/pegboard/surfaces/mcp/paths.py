@@ -32,6 +32,10 @@ class McpPaths:
         self._paths: Mapping[str, McpHttp] = {DIRECT: self._direct, SEARCH: search}
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(self._paths)
+
+    @property
     def express(self) -> Road | None:
         return self._direct.express
 
