@@ -9,7 +9,10 @@ from pegboard.core.activity import Told, told
 from pegboard.core.commands import (
     AddServer,
     Approve,
+    ApproveSeveral,
+    Block,
     Grant,
+    Release,
     RemoveServer,
     SetOverride,
     SetTrust,
@@ -29,6 +32,7 @@ from pegboard.core.toolset import Toolset
 
 SEARCH = ToolId(GITHUB, "search")
 SPEC = ToolSpec("search", "Finds things.")
+AS_READ = f"{SEARCH} as {SPEC.fingerprint[:12]}"
 SECRET = "hunter2"
 DEV = ToolsetId("dev")
 
@@ -61,6 +65,31 @@ class RevokeEverything:
         (
             Approve(SEARCH, SPEC, SPEC.fingerprint),
             Told("approval", "mcp:dev~github:search", f"approved as {SPEC.fingerprint[:12]}"),
+        ),
+        (
+            ApproveSeveral((Approve(SEARCH, SPEC, SPEC.fingerprint),) * 2),
+            Told("approval", "dev~github", f"2 tools approved: {', '.join([AS_READ] * 2)}"),
+        ),
+        (
+            ApproveSeveral((Approve(SEARCH, SPEC, SPEC.fingerprint),) * 30),
+            Told("approval", "dev~github", f"30 tools approved: {', '.join([AS_READ] * 20)} and 10 more"),
+        ),
+        (
+            ApproveSeveral(
+                tuple(Approve(replace(SEARCH, source=key(each)), SPEC, SPEC.fingerprint) for each in ("a~a", "b~b"))
+            ),
+            Told(
+                "approval",
+                None,
+                f"2 tools approved: {', '.join(AS_READ.replace('dev~github', each) for each in ('a~a', 'b~b'))}",
+            ),
+        ),
+        (Block(SEARCH), Told("block", "mcp:dev~github:search", "blocked at its review")),
+        (Block(SEARCH, "no"), Told("block", "mcp:dev~github:search", "blocked at its review: no")),
+        (Release(GITHUB), Told("server", "dev~github", "released from quarantine")),
+        (
+            AddServer(server(GITHUB, connection=Stdio("x"), quarantined=True), toolset("dev")),
+            Told("server", "dev~github", "added, started as a program, trust baseline, in quarantine"),
         ),
         (TakeBaseline(GITHUB, {SEARCH: SPEC}), Told("first_sight", "dev~github", "1 tool approved at first sight")),
         (TakeBaseline(GITHUB, {}), Told("first_sight", "dev~github", "0 tools approved at first sight")),

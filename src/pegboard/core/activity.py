@@ -12,7 +12,10 @@ from typing import Final, NamedTuple
 from .commands import (
     AddServer,
     Approve,
+    ApproveSeveral,
+    Block,
     Grant,
+    Release,
     Remember,
     RemoveServer,
     Revoke,
@@ -23,6 +26,7 @@ from .commands import (
 )
 from .ids import PrincipalId
 from .override import Override
+from .rules import awaited_review
 from .server import Http, Server, Stdio
 
 CALL: Final = "call"
@@ -40,6 +44,8 @@ FILE: Final = PrincipalId("file")
 """Who did it, when it was the operator by editing pegboard.yaml."""
 
 FINGERPRINT_SHOWN: Final = 12
+MOST_NAMED: Final = 20
+"""Of many tools that are approved at once."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +72,20 @@ def told(command: object) -> Told:
     """Any command, also one that is not known here: then its class and what it names must do."""
     match command:
         case AddServer(server):
-            return Told("server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}")
+            held = "" if awaited_review(server) is None else ", in quarantine"
+            return Told("server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}{held}")
         case RemoveServer(key):
             return Told("server", str(key), "removed with its switches and approvals")
         case ThrowSwitch(what, on, note):
             return Told("switch", str(what), f"switched {'on' if on else 'off'}{f': {note}' if note else ''}")
         case Approve(tool, spec):
             return Told("approval", str(tool), f"approved as {spec.fingerprint[:FINGERPRINT_SHOWN]}")
+        case ApproveSeveral(approvals):
+            return Told("approval", _owner(approvals), _approved(approvals))
+        case Block(tool, note):
+            return Told("block", str(tool), f"blocked at its review{f': {note}' if note else ''}")
+        case Release(key):
+            return Told("server", str(key), "released from quarantine")
         case TakeBaseline(key, specs):
             return Told("first_sight", str(key), f"{_count(len(specs), 'tool')} approved at first sight")
         case SetTrust(key, trust):
@@ -94,6 +107,18 @@ def told(command: object) -> Told:
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMES: Final = ("tool", "server", "key", "what", "toolset", "target")
+
+
+def _owner(approvals: tuple[Approve, ...]) -> str | None:
+    """The server they all belong to, if it is one."""
+    owners = {str(each.tool.source) for each in approvals}
+    return owners.pop() if len(owners) == 1 else None
+
+
+def _approved(approvals: tuple[Approve, ...]) -> str:
+    named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_SHOWN]}" for each in approvals[:MOST_NAMED]]
+    more = f" and {len(approvals) - MOST_NAMED:,} more" if len(approvals) > MOST_NAMED else ""
+    return f"{_count(len(approvals), 'tool')} approved: {', '.join(named)}{more}"
 
 
 def _reached(server: Server) -> str:
