@@ -39,8 +39,8 @@ from pegboard.core.call import (
 )
 from pegboard.core.commands import Rejected, Revoke, ThrowSwitch
 from pegboard.core.explain import explain
-from pegboard.core.ids import LOCAL, PrincipalId
-from pegboard.core.ticket import Scope, State
+from pegboard.core.ids import LOCAL, CallId, PrincipalId
+from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.core.tool import Json, Tool
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
@@ -306,6 +306,39 @@ async def test_a_call_that_was_given_up_says_that_it_may_have_run(tmp_path: Path
         found = await house.gateway.tickets.find(ticket)
         assert found is not None
         assert (found.state, found.ended) == (State.ENDED, "its caller gave it up, and it may have run")
+
+
+@pytest.mark.behaviour("confirmation.tickets_kept", "confirmation.one_decision_one_call")
+async def test_a_gateway_that_died_while_the_call_ran_leaves_a_ticket_that_says_so(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with asking(tmp_path, store) as house:
+        await house.does(ASKS)
+        ticket = ticket_of(await deletes(house))
+        allowed = await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert isinstance(allowed, Ticket)
+        # All that a gateway writes before it calls the provider; then it is gone.
+        await house.gateway.caller.confirmation.tickets.begin(allowed, CallId("died"), house.clock())
+    async with asking(tmp_path, store) as house:
+        assert text_of(await waits(house, ticket)) == (
+            f"Ticket {ticket} was used at 03:04:05 UTC, and no end of this call of 'delete' is known: it still runs, "
+            "or the gateway that ran it ended midway. It may have run: check what it did before you call it again."
+        )
+        assert ticket_of(await deletes(house)) != ticket
+        assert ran(house) == 0
+
+
+@pytest.mark.behaviour("confirmation.operators")
+async def test_decisions_about_tickets_are_part_of_the_activity(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket, other = ticket_of(await deletes(house)), ticket_of(await deletes(house, arguments={"repo": "x"}))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        await house.gateway.tickets.deny(other, ME)
+        noted = [(decision.about, decision.said) for decision in house.audit.decisions if decision.kind == "ticket"]
+        assert noted == [
+            (str(DELETE), f"ticket {ticket} of local is allowed, always"),
+            (str(DELETE), "runs without asking local with any client"),
+            (str(DELETE), f"ticket {other} of local is denied"),
+        ]
 
 
 @pytest.mark.behaviour("confirmation.tickets_kept")
