@@ -98,7 +98,7 @@ def test_answers_that_a_server_does_not_take_are_refused_to_the_client_that_gave
     found = failure(error, "s", None, str, resumed=True)
     assert found == Demanded(b'{"code":-32602,"message":"Invalid or expired requestState"}')
     refused = failure(MCPError(-32601, "Method not found"), "s", None, str, resumed=True)
-    assert refused == ProviderFailed("s refused the call: Method not found (error -32601)", False)
+    assert refused == ProviderFailed("s refused the call: Method not found (error -32601)", True)
 
 
 def test_half_a_character_in_a_result_becomes_its_escape() -> None:
@@ -110,8 +110,8 @@ def test_half_a_character_in_a_result_becomes_its_escape() -> None:
 @pytest.mark.parametrize(
     ("code", "message", "expected"),
     [
-        (-32602, "Unknown tool: x.", ProviderFailed("s refused the call: Unknown tool: x (error -32602)", False)),
-        (-32601, "Method not found", ProviderFailed("s refused the call: Method not found (error -32601)", False)),
+        (-32602, "Unknown tool: x.", ProviderFailed("s refused the call: Unknown tool: x (error -32602)", True)),
+        (-32601, "Method not found", ProviderFailed("s refused the call: Method not found (error -32601)", True)),
         (-32603, "It broke", ProviderFailed("s refused the call: It broke (error -32603)", True)),
         (-32050, "Its own code", ProviderFailed("s refused the call: Its own code (error -32050)", True)),
         (-32000, "Quota exceeded.", ProviderFailed("s refused the call: Quota exceeded (error -32000)", True)),

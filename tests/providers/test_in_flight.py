@@ -70,6 +70,37 @@ async def test_a_call_of_someone_who_cannot_be_asked_counts_as_another_client() 
     assert client.asked == []
 
 
+@pytest.mark.behaviour("mcp.in.whom_to_ask_is_never_guessed")
+async def test_nobody_is_asked_in_place_of_someone_else_whose_call_was_given_up() -> None:
+    calls, alice, bob = InFlight(patience=0.05), AskedClient(ACCEPT, who=1), AskedClient(ACCEPT, who=2)
+    hers = calls.begin(alice, principal="alice")
+    calls.give_up(hers, "peg-1")
+    calls.end(hers)
+    calls.begin(bob, principal="bob")
+    with pytest.raises(CannotAsk, match="Somebody else's call was given up here"):
+        await calls.ask(ASK, {})
+    calls.note("notifications/message", {"level": "info"})
+    assert (alice.asked, bob.asked, bob.noted) == ([], [], [])
+    assert calls.answered("peg-1")
+    assert not calls.answered("peg-1")
+    assert await calls.ask(ASK, {}) == ACCEPT
+    calls.give_up(hers, "peg-2")
+    with anyio.fail_after(30):
+        while True:
+            try:
+                assert await calls.ask(ASK, {}) == ACCEPT
+                break
+            except CannotAsk:
+                await anyio.lowlevel.checkpoint()
+    assert bob.asked == [(ASK, {})] * 2
+
+
+async def test_a_call_of_ones_own_that_was_given_up_stands_in_nobodys_way() -> None:
+    calls, client = InFlight(), AskedClient(ACCEPT)
+    calls.give_up(calls.begin(client, principal="alice"), "peg-1")
+    assert await calls.ask(ASK, {}) == ACCEPT
+
+
 async def test_without_a_call_or_without_a_client_nobody_is_asked() -> None:
     calls = InFlight()
     with pytest.raises(CannotAsk, match="No call is in flight"):

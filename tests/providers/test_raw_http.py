@@ -189,7 +189,7 @@ async def test_an_answer_that_lasts_until_the_connection_closes_is_an_answer() -
     [
         ("307 Moved", (STATUS - 307, "answered HTTP 307: it has moved. Correct the url")),
         ("500 No", (STATUS - 500, "answered HTTP 500: Internal Server Error")),
-        ("202 Accepted", (-32600, "server answered a request with 202 Accepted")),
+        ("202 Accepted", (-310001, "it only said that it took the request (HTTP 202)")),
     ],
 )
 async def test_a_status_is_told_in_words(status: str, expected: tuple[int, str]) -> None:

@@ -3,12 +3,14 @@
 import re
 
 import anyio
+import anyio.lowlevel
 import pytest
 from starlette.types import Receive, Scope, Send
 
 from pegboard.surfaces import listening
 from pegboard.surfaces.listening import Listening, bound, connection
 from pegboard.surfaces.listening.connection import LARGEST_HEAD
+from pegboard.surfaces.listening.express import Head, Outlet
 
 pytestmark = pytest.mark.anyio
 
@@ -132,3 +134,32 @@ async def test_who_asks_before_sending_a_body_and_is_refused_is_not_listened_to_
         async with Listening(whole, listener, lambda: None):
             said = await said_to(port, head)
             assert (b"connection: close\r\n" in said, b"100 Continue" in said) == (True, False)
+
+
+@pytest.mark.behaviour("supervision.slow_reader")
+async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "READ_WITHIN", 0.2)
+    monkeypatch.setattr(listening, "LOOK_EVERY", 0.02)
+
+    class Large:
+        path = b"/mcp"
+
+        def take(self, outlet: Outlet, head: Head, body: bytes) -> "Large":
+            size = 64 * 1024 * 1024
+            assert outlet.answer(200, b"content-length: %d\r\n" % size, bytes(size))
+            return self
+
+        def leave(self) -> None:
+            """It was answered."""
+
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with (
+            Listening(greet, listener, lambda: None, Large()) as served,
+            await anyio.connect_tcp("127.0.0.1", port) as stream,
+        ):
+            await stream.send(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+            begun = await stream.receive()
+            assert begun.startswith(b"HTTP/1.1 200 ")
+            while served._server.server_state.connections:
+                await anyio.lowlevel.checkpoint()

@@ -9,8 +9,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     UNSUPPORTED_PROTOCOL_VERSION,
     URL_ELICITATION_REQUIRED,
@@ -22,16 +20,9 @@ from pegboard.core.tool import Json, JsonObject
 from .lines import one_line
 from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, STATUS, UNSENT, closed
 
-_REFUSALS: Final = frozenset(
-    {
-        INVALID_REQUEST,
-        METHOD_NOT_FOUND,
-        INVALID_PARAMS,
-        HEADER_MISMATCH,
-        UNSUPPORTED_PROTOCOL_VERSION,
-    }
-)
-"""Errors that a server answers with instead of running the tool. After any other it may have run in part."""
+_REFUSALS: Final = frozenset({HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION})
+"""Errors that a server answers with instead of running the tool. After any other it may have run, at least in part: a
+tool's own code may well raise what the protocol has for a request that is wrong."""
 
 _DEMANDS: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
 """Errors that are meant for the client: its code and data tell it what to do before it calls again."""

@@ -2,11 +2,12 @@
 
 What a server asks or says while it works belongs to a call. Over streamable HTTP it comes on the stream of that call;
 over stdio and SSE nothing tells which call it is. Then it goes to a client only if every call in flight is of that
-client: whom to ask is never guessed.
+client: whom to ask is never guessed. A call that was given up may still be at work, and what its server asks may be for
+that call: until it is answered, or for as long as a person would have had, no other principal is asked in its place.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Protocol
 
 import anyio
@@ -26,6 +27,9 @@ PATIENCE: Final = 600.0
 
 MOST_QUESTIONS: Final = 100
 """Open at once on one connection. A server that asks more has lost its way."""
+
+
+MOST_GIVEN_UP: Final = 1_000
 
 
 class Timer(Protocol):
@@ -54,10 +58,11 @@ class Deadline:
 class Flight:
     """One call under way: who made it, and which questions are open that may be its own."""
 
-    __slots__ = ("pace", "peer", "questions", "timer")
+    __slots__ = ("pace", "peer", "principal", "questions", "timer")
 
-    def __init__(self, peer: Peer | None, timer: Timer | None) -> None:
+    def __init__(self, peer: Peer | None, timer: Timer | None, principal: str = "") -> None:
         self.peer = peer
+        self.principal = principal
         self.timer = timer
         self.questions: set[Question] | None = None
         self.pace: Pace | None = None
@@ -84,16 +89,28 @@ class InFlight:
         self._pace = Pace(MESSAGES_AT_ONCE, MESSAGES_A_SECOND)
         self._dropped = False
         self._flights: dict[Flight, None] = {}
+        self.given_up: dict[Hashable, tuple[str, float]] = {}
+        """Whose calls may still be at work although nobody waits for them, and until when that is reckoned with."""
         self._open = 0
 
-    def begin(self, peer: Peer | None, timer: Timer | None = None) -> Flight:
+    def begin(self, peer: Peer | None, timer: Timer | None = None, principal: str = "") -> Flight:
         """Of every call, with or without a client that can be asked: it is whom a question may be from."""
-        flight = Flight(peer, timer)
+        flight = Flight(peer, timer, principal)
         self.enter(flight)
         return flight
 
     def enter(self, flight: Flight) -> None:
         self._flights[flight] = None
+
+    def give_up(self, flight: Flight, key: Hashable) -> None:
+        """Nobody waits for this call any more, but its server may go on with it."""
+        if len(self.given_up) >= MOST_GIVEN_UP:
+            del self.given_up[next(iter(self.given_up))]
+        self.given_up[key] = flight.principal, anyio.current_time() + self._patience
+
+    def answered(self, key: Hashable) -> bool:
+        """Whether this is the late answer to a call that was given up, which then is over."""
+        return self.given_up.pop(key, None) is not None
 
     def end(self, flight: Flight) -> Sequence[Question]:
         """The questions that belonged to this call alone and are over with it. Await that they are closed before the
@@ -179,7 +196,17 @@ class InFlight:
                 INVALID_REQUEST,
                 "Calls of several clients are in flight here, and nothing tells which of them this is for.",
             )
+        if self.given_up and self._others_given_up(flights[-1].principal):
+            raise CannotAsk(
+                INVALID_REQUEST,
+                "Somebody else's call was given up here and is not answered yet, and this may be for that one.",
+            )
         return flights
+
+    def _others_given_up(self, principal: str) -> bool:
+        now = anyio.current_time()
+        self.given_up = {key: known for key, known in self.given_up.items() if known[1] > now}
+        return any(whose != principal for whose, _ in self.given_up.values())
 
     def _begin(self, question: Question) -> None:
         self._open += 1

@@ -39,13 +39,21 @@ class SessionCalls:
         said = beside(admitted.call.beside, self._version, None if peer is None else peer.can)
         deadline = Deadline(self._tickets.within)
         steps = None if progress is None else Steps(progress)
-        flight = self._tickets.in_flight.begin(peer, deadline)
+        flight = self._tickets.in_flight.begin(peer, deadline, admitted.call.principal)
+        answered = False
         try:
             with deadline.scope:
                 params = {"name": name, "arguments": arguments, **said}
                 result = await self._ask("tools/call", params, headers, None if steps is None else steps.take)
+                answered = True
                 return outcome(result, str(admitted.tool.id.source))
+        except MCPError:
+            answered = True
+            raise
         finally:
+            if not answered:
+                # Nothing tells when the server is through with it: its own answer would go to the session.
+                self._tickets.in_flight.give_up(flight, flight)
             if steps is not None:
                 steps.catch_up()
             for question in self._tickets.in_flight.end(flight):

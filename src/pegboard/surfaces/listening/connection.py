@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
+from .cycle import Cycle, usual_lines
 from .express import LARGEST_BODY, Express, Head, Heads, Pairs, Taken
 from .strict import Strict
 
 if TYPE_CHECKING:
     from starlette.types import Message
-    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPResponseStartEvent, HTTPScope
+    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPScope
 
 LARGEST_HEAD: Final = 65_536
 HEAD_WITHIN: Final = 20.0
@@ -23,6 +24,9 @@ WHOLE: Final = "pegboard.whole"
 
 FIRST_WITHIN: Final = 75.0
 """Seconds in which a client that has connected asks for something."""
+
+READ_WITHIN: Final = 60.0
+"""Seconds in which a client reads at least something of its answer, so that it does not hold memory for ever."""
 
 WHOLE_WITHIN: Final = 0.5
 """Seconds in which such a body is there, whatever writes head and body apart."""
@@ -52,7 +56,9 @@ class Connection(Strict):
         self._in_head = True
         self._fed = 0
         """Bytes since the last of a body: of a head, or of what stands around and behind chunks."""
-        self._since = monotonic()
+        self._since = self._moved = monotonic()
+        self._left = 0
+        """Bytes that waited for the client to read when they were last looked at."""
 
     # What the event loop calls.
 
@@ -110,6 +116,13 @@ class Connection(Strict):
             self._cycle.disconnected = True
         if taken is not None:
             taken.leave()
+
+    def is_stuck(self, now: float) -> bool:
+        """Whether its client has read nothing for long of what waits for it here."""
+        left = self.transport.get_write_buffer_size()
+        if left == 0 or left != self._left:
+            self._left, self._moved = left, now
+        return now - self._moved > READ_WITHIN
 
     def overdue(self, now: float) -> bool:
         """Whether its client lets us wait for a request that it has begun, or never begins."""
@@ -290,96 +303,13 @@ class _Passing(uvicorn.RequestResponseCycle):
         self.message_event = asyncio.Event()
 
 
-class Cycle(uvicorn.RequestResponseCycle):
-    """uvicorn writes head and body apart, and each write is a call into the kernel."""
-
-    held: "HTTPResponseStartEvent | None" = None
-
-    def _refuse_body(self) -> None:
-        """An answer to whoever asked first and was not told to go on: what comes next may be the body all the same, or
-        another request, and nothing tells which."""
-        if self.waiting_for_100_continue:
-            self.keep_alive = False
-
-    async def send(self, message: "ASGISendEvent") -> None:
-        if message["type"] == "http.response.start":
-            self._refuse_body()
-            # An answer of unknown length may begin long before it goes on.
-            if any(name == b"content-length" for name, _ in message.get("headers", ())):
-                self.held = message
-                return
-            await super().send(message)
-            return
-        start, self.held = self.held, None
-        if start is None:
-            await super().send(message)
-            return
-        if message["type"] != "http.response.body" or not self._fits(start, message.get("more_body", False)):
-            await super().send(start)
-            await super().send(message)
-            return
-        self._write(start, message.get("body", b""))
-
-    def answer(self, status: int, lines: bytes, body: bytes) -> bool:
-        """A whole answer at once, whose headers are known to be sound. False when it must be sent bit by bit."""
-        self._refuse_body()
-        if self.response_started or not self.keep_alive or self.disconnected or self.flow.write_paused:
-            return False
-        self._end([uvicorn.STATUS_LINE[status], usual_lines(self.default_headers), lines, b"\r\n", body])
-        return True
-
-    def _fits(self, start: "HTTPResponseStartEvent", more: bool) -> bool:
-        return not (
-            more
-            or self.response_started
-            or not self.keep_alive
-            or self.disconnected
-            or self.flow.write_paused
-            or self.access_log
-            or self.scope["method"] == "HEAD"
-            or any(_is_odd(name, value) for name, value in start.get("headers", ()))
-        )
-
-    def _write(self, start: "HTTPResponseStartEvent", body: bytes) -> None:
-        parts = [uvicorn.STATUS_LINE[start["status"]]]
-        for name, value in (*self.default_headers, *start.get("headers", ())):
-            if name == b"content-length" and int(value) != len(body):
-                raise RuntimeError(f"The answer has {len(body)} bytes, and its Content-Length says {value!r}.")
-            parts += (name, b": ", value, b"\r\n")
-        parts += (b"\r\n", body)
-        self._end(parts)
-
-    def _end(self, parts: list[bytes]) -> None:
-        self.response_started = self.response_complete = True
-        self.waiting_for_100_continue = False
-        self.transport.write(b"".join(parts))
-        self.message_event.set()
-        self.on_response()
-
-
-_usual: tuple[object, bytes] = (None, b"")
-
-
-def usual_lines(headers: Pairs) -> bytes:
-    """Those of every answer. uvicorn makes a new list of them once a second, for the date."""
-    global _usual
-    if _usual[0] is not headers:
-        _usual = headers, b"".join(b"%b: %b\r\n" % header for header in headers)
-    return _usual[1]
-
-
-def _is_odd(name: bytes, value: bytes) -> bool:
-    """What uvicorn looks at before it writes it, or acts upon."""
-    return (
-        name in (b"connection", b"transfer-encoding")
-        or not name.islower()
-        or uvicorn.HEADER_VALUE_RE.search(value) is not None
-        or uvicorn.HEADER_RE.search(name) is not None
-    )
-
-
 def close_overdue(connections: "Iterable[object]") -> None:
     now = monotonic()
     for connection in list(connections):
-        if isinstance(connection, Connection) and connection.overdue(now) and not connection.transport.is_closing():
+        if not isinstance(connection, Connection):
+            continue
+        if connection.is_stuck(now):
+            # Closing would wait until it has read the rest.
+            connection.transport.abort()
+        elif connection.overdue(now) and not connection.transport.is_closing():
             connection.transport.close()

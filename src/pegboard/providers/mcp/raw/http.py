@@ -12,7 +12,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import mcp_param_headers
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST
+from mcp_types import CONNECTION_CLOSED
 
 from pegboard.core.call import Admitted, Outcome
 from pegboard.ports import Peer, Progress
@@ -20,7 +20,7 @@ from pegboard.providers.mcp.authorization import Authorization
 from pegboard.providers.mcp.http_client import in_words, unsigned
 from pegboard.providers.mcp.messages import LARGE
 from pegboard.providers.mcp.transport import HeaderMap
-from pegboard.providers.mcp.trouble import BROKEN_OFF, STATUS
+from pegboard.providers.mcp.trouble import BROKEN_OFF, NONSENSE, STATUS
 
 from .exchange import EVENTS, Exchange, Reply
 from .heads import Heads
@@ -74,7 +74,7 @@ class HttpCalls:
         self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
     ) -> Outcome:
         call, name = admitted.call, admitted.tool.id.name
-        ticket = self._tickets.begin(progress, peer)
+        ticket = self._tickets.begin(progress, peer, call.principal)
         try:
             body = self._requests.body(name, call, ticket)
             size = sum(map(len, body))
@@ -127,9 +127,9 @@ class HttpCalls:
         if status < 300 and status != 202 and kind.startswith((b"application/json", EVENTS)):
             return reply.body
         if status == 202:
-            raise MCPError(INVALID_REQUEST, "server answered a request with 202 Accepted")
+            raise MCPError(NONSENSE, "it only said that it took the request (HTTP 202)")
         if status < 300:
-            raise MCPError(INVALID_REQUEST, f"Unexpected content type: {kind.decode('latin-1')[:100]}")
+            raise MCPError(NONSENSE, f"the answer is of the type {kind.decode('latin-1')[:100]!r}")
         if status < 400:
             raise MCPError(STATUS - status, f"answered HTTP {status}: it has moved. Correct the url")
         if (why := unsigned(self._authorization, status, reply.challenge.decode("latin-1"))) is not None:
@@ -178,6 +178,7 @@ class HttpCalls:
         exchange = ticket.exchange
         if exchange is None or not ticket.sent:
             return
+        self._tickets.in_flight.give_up(ticket, ticket.id)
         if self._requests.modern or self._closed:
             exchange.abandon(ticket)
         else:

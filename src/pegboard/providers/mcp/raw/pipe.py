@@ -33,7 +33,7 @@ class PipeCalls:
     async def call(
         self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
     ) -> Outcome:
-        ticket = self._tickets.begin(progress, peer)
+        ticket = self._tickets.begin(progress, peer, admitted.call.principal)
         try:
             line = b"".join((*self._requests.body(admitted.tool.id.name, admitted.call, ticket), b"\n"))
             if self._pipe.transport.get_write_buffer_size() > _CROWDED:
@@ -70,6 +70,7 @@ class PipeCalls:
 
     def _give_up(self, ticket: Ticket) -> None:
         if ticket.sent and not self._pipe.is_closing():
+            self._tickets.in_flight.give_up(ticket, ticket.id)
             said = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ticket.id}}
             self._pipe.write(msgspec.json.encode(said) + b"\n")
 
@@ -90,13 +91,14 @@ class Taking:
             if ticket is not None:
                 ticket.settle((None, line))
             return ticket is not None
-        message = message_in(line) if len(self._tickets) else None
+        message = message_in(line) if len(self._tickets) or self._tickets.in_flight.given_up else None
         if message is None or message.method:
             return False
         ticket = self._tickets.get(message.id)
-        if ticket is not None:
-            ticket.settle((message, line))
-        return ticket is not None
+        if ticket is None:
+            return self._tickets.in_flight.answered(message.id)
+        ticket.settle((message, line))
+        return True
 
     def word(self, line: Line) -> bool:
         """Whether this was progress of a call, which is told now."""

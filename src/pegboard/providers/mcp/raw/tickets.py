@@ -34,8 +34,10 @@ class Ticket(Flight):
         *("progress", "sent", "steps", "waiting"),
     )
 
-    def __init__(self, id: str, progress: Progress | None, peer: Peer | None, tickets: "Tickets | None") -> None:
-        self.peer, self.timer = peer, self
+    def __init__(
+        self, id: str, progress: Progress | None, peer: Peer | None, tickets: "Tickets | None", principal: str = ""
+    ) -> None:
+        self.peer, self.timer, self.principal = peer, self, principal
         self.questions = self.pace = None
         self.id = id
         self.progress = progress
@@ -122,12 +124,12 @@ class Tickets:
     def get(self, id: object) -> Ticket | None:
         return self._tickets.get(id) if isinstance(id, str) else None
 
-    def begin(self, progress: Progress | None = None, peer: Peer | None = None) -> Ticket:
+    def begin(self, progress: Progress | None = None, peer: Peer | None = None, principal: str = "") -> Ticket:
         """Raises `MCPError` when there are too many."""
         if len(self._tickets) >= MOST:
             raise MCPError(UNSENT, f"has {MOST:,} calls in flight already. Try again when some have ended")
         # Text, because the SDK's session counts its own requests in numbers.
-        ticket = Ticket(f"peg-{next(self._numbers)}", progress, peer, self)
+        ticket = Ticket(f"peg-{next(self._numbers)}", progress, peer, self, principal)
         self._tickets[ticket.id] = ticket
         self.in_flight.enter(ticket)
         if self.within < math.inf:
