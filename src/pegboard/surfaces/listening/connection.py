@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
 from .cycle import Cycle, usual_lines
-from .express import LARGEST_BODY, Express, Head, Heads, Pairs, Taken
+from .express import LARGEST_BODY, Express, Head, Heads, Taken
 from .strict import Strict
 
 if TYPE_CHECKING:
