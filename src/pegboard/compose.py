@@ -107,6 +107,7 @@ async def open_house(
     options: Options, settings: "Settings | None", starts: Starts, *, follow: bool
 ) -> AsyncIterator[House]:
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
+    from pegboard.config.references import expander
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
     from pegboard.gateway.file_watch import follow_file
@@ -139,6 +140,7 @@ async def open_house(
                     store.audit,
                     _provider_for(settings, starts, desk),
                     now,
+                    expand=expander(os.environ, _folder(settings)),
                     tickets=store.tickets,
                 )
             )
@@ -201,12 +203,16 @@ def _store_url(settings: "Settings | None", directory: Path) -> str:
     return url
 
 
+def _folder(settings: "Settings | None") -> Path:
+    """What references to files are taken from."""
+    return settings.folder if settings is not None else Path.cwd()
+
+
 def _provider_for(settings: "Settings | None", starts: Starts, sign_ins: _LateDesk) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
     from pegboard.providers.resting import Resting
 
-    folder = settings.folder if settings is not None else Path.cwd()
-    expand_for = expander_for_callers(os.environ, folder)
+    expand_for = expander_for_callers(os.environ, _folder(settings))
 
     def provider(server: "Server") -> "Provider":
         if not starts(str(server.key), server.key.server):

@@ -79,6 +79,10 @@ GOOD = [
     "principals: {a: {token: '${A}'}, b: {token_sha256: " + "a" * 64 + ", toolsets: 'x, y'}}",
     "redact: [iban, 'card_*', 7]\nconfirmation: {deadline: 10m}",
     "redact:\nconfirmation:",
+    "overrides: {a: {'mcp:a~b:c': {renderer: markdown, name_override: x, enabled: false}, '*:r*': {renderer: code}}}",
+    "overrides: {a: {b: {arguments: {c: {pin: null}, d: {hide: true}, e: {default: [1], description: x}}}}}",
+    "overrides: {builtin: {'toolset:builtin': {renderer: frame, renderer_config: {port: 80, url: '$return'}}}}",
+    "overrides: {a: {b: {renderer_config: {whatever: 1}, requires_confirmation: true}}}\nx-mine: {}",
     "x-mine: [1]\ntoolsets: {a: {name: x, description: y, enabled: true}}\ngateway: {allowed_hosts: ['h:*']}",
 ]
 BAD = [
@@ -155,6 +159,19 @@ BAD = [
     "redact: ['']",
     "confirmation: {deadline: 0}",
     "confirmation: {wait: 1}",
+    "overrides: []",
+    "overrides: {A: {b: {enabled: true}}}",
+    "overrides: {all: {b: {enabled: true}}}",
+    "overrides: {a: {'b:': {enabled: true}}}",
+    "overrides: {a: {b: {rendrer: code}}}",
+    "overrides: {a: {b: {renderer: nope}}}",
+    "overrides: {a: {b: {renderer: code, renderer_config: {nope: 1}}}}",
+    "overrides: {a: {b: {renderer: frame, renderer_config: {port: 0}}}}",
+    "overrides: {a: {b: {renderer_config: []}}}",
+    "overrides: {a: {b: {name_override: ' '}}}",
+    "overrides: {a: {b: {enabled: 'false'}}}",
+    "overrides: {a: {b: {arguments: {c: {pin: 1, hide: true}}}}}",
+    "overrides: {a: {b: {arguments: {c: {value: 1}}}}}",
     "mcpServers: {}",
 ]
 
@@ -208,7 +225,9 @@ def sections(section: Section, heading: str) -> Iterator[tuple[str, str]]:
     """Each key with the heading under which it is described."""
     for key in section.keys:
         yield heading, key.name
-        inner = key.shape.item if isinstance(key.shape, MapOf) else key.shape
+        inner: object = key.shape
+        while isinstance(inner, MapOf):
+            inner = inner.item
         inner = inner.other if isinstance(inner, OrFalse) else inner
         if isinstance(inner, Section):
             yield from sections(inner, key.name)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, Board, board, tool
 from tests.core.laws import call, fits
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.call import Admitted, admit
 from pegboard.core.commands import SetOverride, apply
 from pegboard.core.ids import ToolId, ToolsetId
@@ -41,7 +42,10 @@ SAYS_ALL = Override(
     description_override="Reads",
     requires_confirmation=True,
     enabled=False,
+    arguments={"path": Argument(pin=held("/srv"))},
 )
+PLACES = ("renderer", "renderer_config", "name_override", "description_override", "requires_confirmation", "enabled")
+PLACES_OF_ALL = (*PLACES, "arguments.path.pin")
 
 
 @pytest.mark.behaviour(
@@ -55,12 +59,13 @@ def test_an_override_says_what_it_sets_and_where_each_field_came_from() -> None:
         description_override="Reads",
         requires_confirmation=True,
         enabled=False,
-        origin=dict.fromkeys(FIELDS, SAYS_ALL),
+        arguments={"path": Argument(pin=held("/srv"))},
+        origin=dict.fromkeys(PLACES_OF_ALL, SAYS_ALL),
     )
 
 
 def test_the_fields_of_an_override_are_those_that_are_merged() -> None:
-    assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, "declared"]
+    assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, "declared", "origins"]
     assert [f.name for f in fields(Appearance)] == [*FIELDS, "origin"]
 
 
@@ -176,7 +181,8 @@ def test_every_field_can_be_cleared_again_and_a_row_that_says_nothing_is_dropped
     policy = applied(OPEN_BOARD.policy, SAYS_ALL)
     cleared = applied(policy, replace(SAYS_ALL, **{field: None}))  # type: ignore[arg-type]  # only fields that may be None
     assert getattr(cleared.overrides.for_tool(READ), field) is None
-    assert [*cleared.overrides.for_tool(READ).origin] == [name for name in FIELDS if name != field]
+    left = [place for place in PLACES_OF_ALL if place.split(".")[0] != field]
+    assert [*cleared.overrides.for_tool(READ).origin] == left
     assert applied(cleared, Override(DEV, READ)).decided.overrides == ()
 
 

@@ -39,6 +39,7 @@ from pegboard.core.status import (
     DeniedByOverride,
     DeniedByPattern,
     NeverApproved,
+    OverrideUnfit,
     OwnerOff,
     Quarantined,
     Reason,
@@ -303,6 +304,14 @@ SENTENCES: Sequence[tuple[Reason, str]] = (
     (
         DeniedByOverride(READ),
         "mcp:dev~github:read is denied by the operator: a declared override sets enabled to false.",
+    ),
+    (
+        DeniedByOverride(READ, FILE),
+        "mcp:dev~github:read is denied by the operator: a declared override sets enabled to false (pegboard.yaml:7).",
+    ),
+    (
+        OverrideUnfit(READ, operators=True),
+        "mcp:dev~github:read is closed: an override of its arguments cannot be applied to it.",
     ),
     (SwitchedOff(READ, replace(OFF, note="")), "mcp:dev~github:read was switched off by me on 2026-01-02."),
     (SwitchedOff(READ, None), "mcp:dev~github:read is hidden by a person's override."),

@@ -119,6 +119,11 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/tickets/{id}"),
         ("POST", "/api/v1/tickets/{id}/allow"),
         ("POST", "/api/v1/tickets/{id}/deny"),
+        ("GET", "/api/v1/overrides"),
+        ("POST", "/api/v1/overrides"),
+        ("GET", "/api/v1/overrides/show"),
+        ("GET", "/api/v1/renderers"),
+        ("POST", "/api/v1/render"),
     }
 
 

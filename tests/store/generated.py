@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.consent import Consent
 from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
@@ -93,6 +94,8 @@ switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_id
 switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
+values = json_values.map(held)
+arguments = st.builds(Argument, st.none() | values, maybe, st.none() | values, st.none() | texts)
 overrides = st.builds(
     Override,
     toolset_ids,
@@ -103,7 +106,9 @@ overrides = st.builds(
     st.none() | texts,
     maybe,
     maybe,
+    st.none() | st.dictionaries(texts, arguments, max_size=2),
     st.booleans(),
+    st.dictionaries(texts, origins, max_size=1),
 )
 
 

@@ -1,6 +1,7 @@
 """A database comes up to date when it is opened, whoever else opens it, and never by losing anything."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,8 +17,12 @@ from tests.store.engines import Engine, Postgres, Sqlite, now
 from tests.store.processes import finished
 from tests.store.saver import version
 
-from pegboard.core.ids import LOCAL
+from pegboard.core.argument import Argument, held
+from pegboard.core.ids import LOCAL, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Decided
+from pegboard.core.server import InstalledBy
 from pegboard.ports import AuditQuery, Saved
 from pegboard.store import StoreError, open_store
 from pegboard.store.database import Database
@@ -250,3 +255,23 @@ async def test_calls_of_an_older_program_are_part_of_the_activity(engine: Engine
         ("refusal", None, None),
         ("call", None, None),
     ]
+
+
+@pytest.mark.behaviour("store.migrations", "overrides.arguments")
+async def test_overrides_from_before_there_were_arguments_are_kept_and_take_them(engine: Engine) -> None:
+    await aged(engine, "0006")
+    await engine.run(
+        "INSERT INTO tool_overrides (toolset_id, tool_id, kind, place, renderer, enabled, declared)"
+        " VALUES ('dev', '*:*', 'pattern', 0, 'code', FALSE, FALSE)"
+    )
+    row = Override(ToolsetId("dev"), Pattern("*", "*"), renderer="code", enabled=False)
+    before = Decided(version=1, overrides=(row,))
+    said = {"path": Argument(pin=held({"a": [None, 1, "${X}"]})), "b": Argument(hide=False, description="ä")}
+    now_said = replace(row, arguments=said, origins={"renderer": InstalledBy(LOCAL, now())})
+    after = Decided(version=2, overrides=(now_said,))
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.load() == before
+        await store.policy.save(before, after, by=LOCAL, what="test", at=now())
+    async with open_store(engine.url, clock=now) as store:
+        assert await store.policy.load() == after
+    assert await engine.run(f"SELECT version_num FROM {REVISION_TABLE}") == [(REVISION,)]

@@ -36,6 +36,7 @@ from pegboard.core.server import (
 from pegboard.core.toolset import Toolset
 
 from . import keys
+from .overriding import overrides
 from .references import literal, under_home
 from .section import Key, Values
 from .shape import Placed, Telling
@@ -71,6 +72,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         toolsets=_toolsets(servers, values.value(keys.TOOLSETS, {}), place),
         selection=Selection() if selection is None else _selection(selection.value, tell),
         denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
+        overrides=tuple(overrides(values, place.file, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from pegboard.core.headers import OWNED, OWNED_PREFIX
-from pegboard.core.ids import ID_RULE, RESERVED
+from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Starts, Timeouts, Transport, Trust
 
+from .override_keys import OVERRIDE
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
 
@@ -18,6 +19,11 @@ _TOOLSET: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}; or write all"
 _PATTERN: Final = Form(
     r"mcp:[^:]+(?::[\s\S]+)?|(?!mcp:)[^:]+(?::[\s\S]+)?",
     "write scope:name, for example github:* or *:read_*",
+)
+_OVERRIDDEN: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}", tuple(sorted(RESERVED - {BUILTIN})))
+_TARGET: Final = Form(
+    rf"(?!toolset:)(?:{_PATTERN.regex})|toolset:{_ID}",
+    "write a tool's id such as mcp:dev~github:create_issue, or a pattern such as github:* or *:read_*",
 )
 _TOOL: Final = Form(
     rf"toolset:{_ID}|mcp:{_ID}~{_ID}|mcp:{_ID}(?:~{_ID})?:[\s\S]+|(?!mcp:|toolset:){_ID}:[\s\S]+"
@@ -325,6 +331,12 @@ GRANTS: Final = Key(
     "Which toolsets a caller may use: a name and a list of toolset ids; all for every one. A caller who is not named "
     "here is not limited. local is whoever uses the gateway on this machine without a token.",
 )
+OVERRIDES: Final = Key(
+    "overrides",
+    MapOf(_OVERRIDDEN, MapOf(_TARGET, OVERRIDE)),
+    "What is changed of tools, by toolset and within it by tool id or pattern. Field by field the most specific wins; "
+    "a person's override lies on top.",
+)
 PRINCIPALS: Final = Key(
     "principals",
     MapOf(_CALLER, PRINCIPAL),
@@ -355,9 +367,13 @@ GATEWAY: Final = Key("gateway", Section("", (PUBLIC_URL, HOSTS, ORIGINS)), "Who 
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, oauth, token and store may hold references: ${NAME} and ${NAME:-default} for an environment "
-    "variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are yours.",
-    (SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, GRANTS, PRINCIPALS, STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT),
+    "cwd, url, headers, oauth, token, pin and store may hold references: ${NAME} and ${NAME:-default} for an "
+    "environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are "
+    "yours.",
+    (
+        *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
+        *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT),
+    ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "
         "or rename the key to servers.",

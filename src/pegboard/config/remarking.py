@@ -10,6 +10,8 @@ from pegboard.core.running import wanted
 
 from . import keys
 from .declaring import Place, key_of
+from .override_keys import ARGUMENTS, PIN
+from .overriding import texts_in
 from .problem import Doubt, Problem
 from .references import unresolved
 from .section import Values
@@ -26,12 +28,13 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
         names = said.value.get(keys.ENABLED_TOOLS)
         if names is not None and [name.value for name in names.value] == ["all"]:
             yield Problem(place.file, names.line, names.at, "this allows one tool named 'all'. Remove it to allow all.")
+    yield from _pins(values, place)
     yield from _misspelt(values, board, place)
     yield from _granted_to_nobody(values, place)
 
 
 def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
-    """Toolsets that callers are granted and the file does not have. People may have installed them: the board knows."""
+    """Toolsets that the file grants or overrides and does not have. People may have installed them: the board knows."""
     known = {str(toolset) for toolset in board.toolsets} | {"builtin", "all"}
     granted = [*values.value(keys.GRANTS, {}).values()]
     granted += [
@@ -39,13 +42,25 @@ def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
         for caller in values.value(keys.PRINCIPALS, {}).values()
         if (toolsets := caller.value.get(keys.PRINCIPAL_TOOLSETS)) is not None
     ]
-    for named in granted:
-        for name in named.value:
-            if name.value not in known:
-                near = closest(name.value, known - {"builtin", "all"})
-                remedy = _meant(near) or f"Correct it, or install it: pegboard servers add NAME --toolset {name.value}"
-                told = f"there is no toolset {name.value!r}. {remedy}"
-                yield Doubt(name.value, Problem(place.file, name.line, name.at, told))
+    named = [name for names in granted for name in names.value]
+    named += [Placed(toolset, said.at, said.line) for toolset, said in values.value(keys.OVERRIDES, {}).items()]
+    for name in named:
+        if name.value not in known:
+            near = closest(name.value, known - {"builtin", "all"})
+            remedy = _meant(near) or f"Correct it, or install it: pegboard servers add NAME --toolset {name.value}"
+            told = f"there is no toolset {name.value!r}. {remedy}"
+            yield Doubt(name.value, Problem(place.file, name.line, name.at, told))
+
+
+def _pins(values: Values, place: Place) -> Iterator[Problem]:
+    rows = (row for said in values.value(keys.OVERRIDES, {}).values() for row in said.value.values())
+    arguments = (one for row in rows for one in row.value.value(ARGUMENTS, {}).values())
+    for argument in arguments:
+        pin = argument.value.get(PIN)
+        for text in () if pin is None else texts_in(pin.value):
+            for missing in unresolved(text, place.environ, place.folder):
+                assert pin is not None
+                yield Problem(place.file, pin.line, pin.at, missing.why, here=True)
 
 
 def _granted_to_nobody(values: Values, place: Place) -> Iterator[Problem]:

@@ -2,15 +2,15 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
-from pegboard.core.tool import JsonObject
+from pegboard.core.tool import Json, JsonObject
 
 from . import references
 from .problem import Problem
-from .tree import Items, Kind, Node, Scalar, Table, integer, number, shown, under
+from .tree import Items, Kind, Node, Scalar, Table, integer, number, plain, shown, under
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -160,6 +160,54 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Value:
+    """A value of any kind, nested as deep as the file may be."""
+
+    holds_references: bool = False
+
+    def read(self, node: Node, at: str, tell: Telling) -> Json | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.NOTHING and not node.text:
+            return tell.wrong(node.line, at, "this has no value. Write null for nothing, or remove the key.")
+        found = [told for scalar in _scalars(node) if (told := self._problem(scalar)) is not None]
+        for line, what in found:
+            tell.wrong(line, at, what)
+        return Wrong() if found else plain(node)
+
+    def schema(self) -> JsonObject:
+        return {}
+
+    def _problem(self, scalar: Scalar) -> tuple[int, str] | None:
+        if scalar.kind is Kind.NUMBER and not math.isfinite(number(scalar.text)):
+            return scalar.line, "JSON has no such number. Write a finite one."
+        if scalar.kind is not Kind.TEXT:
+            return None
+        if _UNUSABLE.search(scalar.text):
+            return scalar.line, "this text holds a NUL character or half a character. Remove it."
+        if not self.holds_references:
+            return None
+        split = references.parts(scalar.text)
+        if isinstance(split, references.Malformed):
+            return scalar.line, split.why
+        asked = references.asked_of_callers(scalar.text)
+        return (scalar.line, references.not_here(asked[0])) if asked else None
+
+
+@dataclass(frozen=True)
+class AnyMap:
+    """A map whose keys another rule knows."""
+
+    def read(self, node: Node, at: str, tell: Telling) -> JsonObject | Wrong:
+        if not isinstance(node, Table):
+            return tell.wrong(node.line, at, f"this must be a map, name: value, and it is {shown(node)}.")
+        value = Value().read(node, at, tell)
+        assert isinstance(value, dict | Wrong)
+        return value
+
+    def schema(self) -> JsonObject:
+        return {"type": "object"}
+
+
+@dataclass(frozen=True)
 class Choice(Generic[T]):
     """One of some words. The words after the first for a value are other names people write for it."""
 
@@ -287,6 +335,18 @@ class MapOf(Generic[T]):
             "propertyNames": self.name.schema(),
             "additionalProperties": self.item.schema(),
         }
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            yield node
+        case Items(nodes):
+            for item in nodes:
+                yield from _scalars(item)
+        case Table(entries):
+            for entry in entries:
+                yield from _scalars(entry.value)
 
 
 def _short(text: str) -> str:

@@ -1,7 +1,7 @@
 """One call's life: asked for, then admitted or refused; if admitted, exactly one outcome; always one record."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from types import MappingProxyType
@@ -10,12 +10,16 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
-from .status import Reason, remedy, sentence, status
+from .shaping import Shaped, put_in
+from .status import OverrideUnfit, Reason, remedy, sentence, status
 from .tool import Fingerprint, Json, Tool
 
 Arguments: TypeAlias = Mapping[str, Json]
 Validate: TypeAlias = Callable[[Tool, Arguments], tuple[str, ...]]
 """Problems with these arguments, each naming the argument; empty when they fit."""
+
+Fill: TypeAlias = Callable[[Shaped, Arguments], Arguments | None]
+"""The whole arguments, with what overrides put in; `None` when a value that must be put in is not to be had."""
 
 _NOTHING_BESIDE: Final[Mapping[str, bytes]] = MappingProxyType({})
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
@@ -190,22 +194,56 @@ class CallRecord(NamedTuple):
     policy_version: int = 0
 
 
-def admit(call: Call, resolution: Resolution, validate: Validate) -> Admitted | Refusal:
-    """The gate. What is outside the caller's view is unknown to it, by the same words as what does not exist."""
+def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill = put_in) -> Admitted | Refusal:
+    """The gate. What is outside the caller's view is unknown to it, by the same words as what does not exist.
+
+    The admitted call has the whole arguments, which are the server's to know and nobody else's: what is recorded and
+    shown is the call as it was made.
+    """
     id = resolution.by_name.get(call.name)
     if id is None:
         return UnknownTool(call.name, closest(call.name, resolution.by_name))
     verdict = resolution.verdicts[id]
     match verdict:
-        case Open(tool, confirm):
-            problems = validate(tool, call.arguments)
-            return BadArguments(id, problems) if problems else Admitted(call, tool, confirm)
+        case Open(tool, confirm, shape):
+            if shape is not None:
+                whole = _whole(call.arguments, tool, shape, validate, fill)
+                if isinstance(whole, BadArguments | ToolIsLocked):
+                    return whole
+                call = replace(call, arguments=whole, raw=None)
+            elif problems := validate(tool, call.arguments):
+                return BadArguments(id, problems)
+            return Admitted(call, tool, confirm)
         case Locked(_, reason):
             return ToolIsLocked(id, reason)
         case Absent():
             return UnknownTool(call.name, closest(call.name, resolution.by_name))
         case _:
             assert_never(verdict)
+
+
+def _whole(
+    sent: Arguments, tool: Tool, shape: Shaped, validate: Validate, fill: Fill
+) -> Arguments | BadArguments | ToolIsLocked:
+    """Judged twice: as callers see the tool, and as its server does. What is put in for callers is never told to them,
+    nor what is wrong with it."""
+    if unknown := sorted(shape.gone & sent.keys()):
+        return BadArguments(tool.id, tuple(f"{name}: there is no such argument" for name in unknown))
+    if problems := validate(shape.tool, sent):
+        return BadArguments(tool.id, problems)
+    whole = fill(shape, sent)
+    if whole is None:
+        return ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators))
+    problems = validate(tool, whole)
+    if not problems:
+        return whole
+    own = problems if not shape.pins else tuple(problem for problem in problems if _is_about(problem, sent))
+    return BadArguments(tool.id, own) if own else ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators))
+
+
+def _is_about(problem: str, sent: Arguments) -> bool:
+    """Whether a problem names an argument that the caller sent itself: `name: …`, `name.inner: …`, `name[0]: …`."""
+    return any(problem.startswith((f"{name}:", f"{name}.", f"{name}[")) for name in sent if name.isidentifier())
 
 
 def refusal_text(refusal: Refusal) -> str:

@@ -7,10 +7,11 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from .consent import Consent
+from .editing import Edit, NothingThere, edited, without
 from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
-from .server import Server, Trust
+from .server import InstalledBy, Server, Trust
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
 
@@ -89,6 +90,13 @@ class SetOverride:
     override: Override
 
 
+@dataclass(frozen=True)
+class EditOverride:
+    """Some fields of one override said or cleared; the others stay as they are."""
+
+    edit: Edit
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """Exactly these toolsets, from now on; `None` takes the limit away."""
@@ -126,6 +134,7 @@ Command: TypeAlias = (
     | TakeBaseline
     | SetTrust
     | SetOverride
+    | EditOverride
     | Grant
     | Remember
     | Revoke
@@ -179,14 +188,14 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
                 return missing
             return replace(decided, trust={**decided.trust, key: trust})
         case SetOverride(override):
-            if (misplaced := _misplaced(policy, override)) is not None:
+            return _misplaced(policy, override) or _overridden(decided, override, settles=override)
+        case EditOverride(edit):
+            if (misplaced := _misplaced(policy, edit.said)) is not None:
                 return misplaced
-            rest = tuple(row for row in decided.overrides if (row.toolset, row.target) != _place(override))
-            return replace(
-                decided,
-                overrides=rest if _says_nothing(override) else (*rest, override),
-                switches={what: switch for what, switch in decided.switches.items() if not _settles(override, what)},
-            )
+            row = edited(_row_at(decided, _place(edit.said)), edit, InstalledBy(by, at))
+            if isinstance(row, NothingThere):
+                return _not_said(policy, edit.said, row.what)
+            return _overridden(decided, row, settles=edit.said)
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
@@ -355,6 +364,27 @@ def _place(override: Override) -> tuple[object, object]:
     return override.toolset, override.target
 
 
+def _row_at(decided: Decided, place: tuple[object, object]) -> Override | None:
+    return next((row for row in decided.overrides if _place(row) == place), None)
+
+
+def _overridden(decided: Decided, override: Override, *, settles: Override) -> Decided:
+    rest = tuple(row for row in decided.overrides if _place(row) != _place(override))
+    return replace(
+        decided,
+        overrides=(*rest, override) if override.says else rest,
+        switches={what: switch for what, switch in decided.switches.items() if not _settles(settles, what)},
+    )
+
+
+def _not_said(policy: Policy, at: Override, what: tuple[str, ...]) -> Rejected:
+    """What a file says at the same place is cleared there, and a person may have meant that one."""
+    declared = next((row for row in policy.declared.overrides if _place(row) == _place(at)), None)
+    places = [] if declared is None else [str(place) for name in what if (place := declared.origin(name))]
+    where = f" It is declared at {', '.join(places)}: edit the file." if places else " See: pegboard overrides list"
+    return Rejected(f"No person's override of {at.target} in {at.toolset!r} says {', '.join(what)}.{where}")
+
+
 def _settles(override: Override, what: Switchable) -> bool:
     """One tool has one switch: whichever of its switch and its own override was set last."""
     return override.enabled is not None and override.target == what
@@ -363,9 +393,5 @@ def _settles(override: Override, what: Switchable) -> bool:
 def _without_switch(what: Switchable, row: Override) -> Override | None:
     if not _settles(row, what):
         return row
-    rest = replace(row, enabled=None)
-    return None if _says_nothing(rest) else rest
-
-
-def _says_nothing(override: Override) -> bool:
-    return override == Override(override.toolset, override.target)
+    rest = without(row, frozenset({"enabled"}))
+    return rest if rest.says else None

@@ -7,6 +7,7 @@ from typing import Final
 
 from .catalogue import Catalogue
 from .ids import ToolId, WireName
+from .override import PLAIN, Appearance
 from .policy import Policy
 from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
 from .rules import RULES, Rule
@@ -31,6 +32,8 @@ class Trail:
     verdict: Verdict
     wire_name: str | None
     steps: tuple[Step, ...]
+    appearance: Appearance = PLAIN
+    """What overrides make of it, field by field, and which of them said so."""
 
 
 QUESTIONS: Final = {
@@ -40,6 +43,7 @@ QUESTIONS: Final = {
     "no_pattern_denies_it": "Does no deny pattern fit it?",
     "no_declared_override_denies_it": "Does no declared override deny it?",
     "is_switched_on": "Is the tool switched on?",
+    "overrides_fit_it": "Can the overrides of its arguments be applied?",
     "is_approved": "Is its exact definition approved?",
     "provider_is_up": "Is its server up?",
     "owner_is_known": "Is its server declared or installed?",
@@ -66,6 +70,7 @@ def explain(
         verdict=resolution.verdicts[id],
         wire_name=resolution.names.get(id),
         steps=(*_view_steps(resolution, policy, id), *rules, *_confirmation_steps(policy, view, tool)),
+        appearance=policy.overrides.for_tool(id),
     )
 
 

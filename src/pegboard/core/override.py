@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from .ids import ToolId, ToolsetId
-from .pattern import Pattern, Patterns
+from .argument import Argument, names
+from .ids import BadId, LegacyToolId, ServerKey, ToolId, ToolsetId, tool_id
+from .pattern import Pattern, Patterns, is_pattern, pattern
+from .server import Origin
 from .tool import Json
 
 FIELDS: Final = (
@@ -16,6 +18,7 @@ FIELDS: Final = (
     "description_override",
     "requires_confirmation",
     "enabled",
+    "arguments",
 )
 
 
@@ -31,8 +34,11 @@ class Override:
     description_override: str | None = None
     requires_confirmation: bool | None = None
     enabled: bool | None = None
+    arguments: Mapping[str, Argument] | None = None
     declared: bool = False
     """Written by the operator in a file: the base on which a person's override lies."""
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    """Where each field was said, or by whom and when; of single parameters by `arguments.NAME`."""
 
     def fits(self, tool: ToolId) -> bool:
         if tool.toolset != self.toolset:
@@ -45,6 +51,14 @@ class Override:
             return (1, 0, 0, 0)
         return (0, *self.target.specificity)
 
+    @property
+    def says(self) -> tuple[str, ...]:
+        return tuple(name for name in FIELDS if getattr(self, name) is not None)
+
+    def origin(self, name: str) -> Origin | None:
+        """Of a field, or of `arguments.NAME`."""
+        return self.origins.get(name) or (self.origins.get("arguments") if name.startswith("arguments.") else None)
+
 
 @dataclass(frozen=True)
 class Appearance:
@@ -56,10 +70,29 @@ class Appearance:
     description_override: str | None = None
     requires_confirmation: bool | None = None
     enabled: bool | None = None
+    arguments: Mapping[str, Argument] | None = None
     origin: Mapping[str, Override] = field(default_factory=dict[str, Override])
+    """By field; of parameters by `arguments.NAME.pin` and so on, because each is decided by itself."""
 
 
 PLAIN: Final = Appearance()
+
+
+def target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
+    """What an override of this toolset is about: a tool by its id, or `scope:name` with or without wild characters."""
+    text = text.strip()
+    if text == f"toolset:{toolset}":
+        return Pattern("*", "*")
+    if is_pattern(text) or not text.startswith("mcp:") or ":" not in text.removeprefix("mcp:"):
+        return pattern(text)
+    match tool_id(text):
+        case LegacyToolId(server, name):
+            # Within one toolset a server's own id is enough.
+            return ToolId(ServerKey(toolset, server), name)
+        case ToolId(source) if source.toolset != toolset:
+            return BadId(text, f"{text!r} is a tool of toolset {source.toolset!r}. Write the override there")
+        case found:
+            return found
 
 
 def appearance(tool: ToolId, overrides: Iterable[Override]) -> Appearance:
@@ -83,7 +116,8 @@ class OverrideIndex:
             return PLAIN
         origin: dict[str, Override] = {}
         for row in fitting:
-            origin |= {name: row for name in FIELDS if getattr(row, name) is not None}
+            origin |= {name: row for name in row.says if name != "arguments"}
+        arguments, said = _arguments(fitting)
         return Appearance(
             renderer=origin.get("renderer", _SILENT).renderer,
             renderer_config=origin.get("renderer_config", _SILENT).renderer_config,
@@ -91,8 +125,17 @@ class OverrideIndex:
             description_override=origin.get("description_override", _SILENT).description_override,
             requires_confirmation=origin.get("requires_confirmation", _SILENT).requires_confirmation,
             enabled=origin.get("enabled", _SILENT).enabled,
-            origin=origin,
+            arguments=arguments or None,
+            origin={**origin, **said},
         )
+
+    def arguments_of(self, tool: ToolId) -> "tuple[Mapping[str, Argument], frozenset[str]] | None":
+        """What is said of the tool's parameters, and which of them are named for this very tool; mostly `None`."""
+        ranked = self._arguments_by_toolset.get(tool.toolset)
+        fitting = () if ranked is None else ranked.fitting(tool)
+        if not fitting:
+            return None
+        return _arguments(fitting)[0], names(row.arguments for row in fitting if isinstance(row.target, ToolId))
 
     def hides(self, tool: ToolId) -> bool:
         """Whether `enabled` is false in the end: what `for_tool` says, for the rules that ask nothing else."""
@@ -118,6 +161,10 @@ class OverrideIndex:
     def _confirming_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
         return _by_toolset(row for row in self.rows if row.requires_confirmation is not None)
 
+    @cached_property
+    def _arguments_by_toolset(self) -> "Mapping[ToolsetId, _Ranked]":
+        return _by_toolset(row for row in self.rows if row.arguments is not None)
+
 
 @dataclass(frozen=True)
 class _Ranked:
@@ -137,6 +184,26 @@ class _Ranked:
     @cached_property
     def _patterns(self) -> Patterns:
         return Patterns(tuple(row.target for row in self.patterned if isinstance(row.target, Pattern)))
+
+
+def _arguments(rows: Iterable[Override]) -> tuple[Mapping[str, Argument], Mapping[str, Override]]:
+    """Merged, the weakest first. What a file pins or hides is the operator's, and no person's override loosens it."""
+    merged: dict[str, Argument] = {}
+    origin: dict[str, Override] = {}
+    settled: set[str] = set()
+    for row in rows:
+        for name, said in (row.arguments or {}).items():
+            stays = name in settled and not row.declared
+            merged[name] = merged.get(name, _UNSAID).under(said, stays=stays)
+            if row.declared:
+                settled = settled | {name} if merged[name].is_fixed else settled - {name}
+            told = (aspect for aspect in said.says if not (stays and aspect in ("pin", "hide")))
+            origin |= {f"arguments.{name}.{aspect}": row for aspect in told}
+    kept = {f"arguments.{name}.{aspect}" for name, argument in merged.items() for aspect in argument.says}
+    return merged, {place: row for place, row in origin.items() if place in kept}
+
+
+_UNSAID: Final = Argument()
 
 
 def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:

@@ -11,8 +11,9 @@ from .ids import ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .naming import wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
-from .rules import RULES, SOURCE_RULES, Rule
+from .rules import RULES, SOURCE_RULES, Rule, shape_of
 from .selection import Selected, Selection, select
+from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
 from .view import View
@@ -23,6 +24,13 @@ class Open:
     tool: Tool
     confirm: bool = False
     """A person must say yes to each call."""
+    shape: Shaped | None = None
+    """What overrides make of its parameters; mostly nothing."""
+
+    @property
+    def shown(self) -> Tool:
+        """The tool as callers see it. What they must not know of is not in it."""
+        return self.tool if self.shape is None else self.shape.tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,7 @@ def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
 def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Open | Locked:
     reasons = [reason for rule in rules if (reason := rule(tool, health, policy)) is not None]
     if not reasons:
-        return Open(tool, policy.overrides.confirms(tool.id))
+        return Open(tool, policy.overrides.confirms(tool.id), shape_of(tool, policy))
     first, *more = sorted(reasons, key=precedence)
     return Locked(tool, first, tuple(more))
 

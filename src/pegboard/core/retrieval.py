@@ -41,7 +41,7 @@ class Retrieval:
 def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> JsonObject:
     """The whole answer, the same by every road. The limit counts callable tools, after filtering."""
     ranked = rank(asked.query, [tool.id for tool in resolution.open()])
-    found = [verdict.tool for id in ranked if isinstance(verdict := resolution.verdicts[id], Open)]
+    found = [verdict.shown for id in ranked if isinstance(verdict := resolution.verdicts[id], Open)]
     kept = [tool for tool in found if not _hiding(asked, tool.spec)]
     answer: JsonObject = {"tools": [_entry(tool, resolution, policy) for tool in kept[: asked.limit]]}
     if len(kept) < len(found):

@@ -1,19 +1,22 @@
 """The rules. A rule can lock a tool, or say nothing; no rule can unlock what another one locked."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
 from .ids import ServerKey, Source, ToolId, ToolsetKey
 from .pattern import Pattern, fits, pattern
 from .policy import Policy
-from .server import AllButTools, EveryTool, OnlyTools, Server, Trust
+from .server import AllButTools, DeclaredAt, EveryTool, OnlyTools, Server, Trust
+from .shaping import Shaped, shaped
 from .status import (
     ChangedSinceApproval,
     DeniedByLimit,
     DeniedByOverride,
     DeniedByPattern,
     NeverApproved,
+    OverrideUnfit,
     OwnerOff,
     Quarantined,
     Reason,
@@ -74,7 +77,10 @@ def no_pattern_denies_it(tool: Tool, health: Health | None, policy: Policy) -> R
 
 
 def no_declared_override_denies_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    return DeniedByOverride(tool.id) if policy.declared_overrides.hides(tool.id) else None
+    if not policy.declared_overrides.hides(tool.id):
+        return None
+    said = policy.declared_overrides.for_tool(tool.id).origin["enabled"].origin("enabled")
+    return DeniedByOverride(tool.id, said if isinstance(said, DeclaredAt) else None)
 
 
 def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -83,6 +89,12 @@ def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason 
     if switch is not None:
         return None if switch.on else SwitchedOff(tool.id, switch)
     return SwitchedOff(tool.id, None) if policy.decided_overrides.hides(tool.id) else None
+
+
+def overrides_fit_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """A pin that does not hold, or a parameter that cannot be hidden, would leave callers a say they must not have."""
+    shape = shape_of(tool, policy)
+    return None if shape is None or shape.is_sound else OverrideUnfit(tool.id, shape.operators)
 
 
 def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -117,6 +129,7 @@ RULES: Final[tuple[Rule, ...]] = (
     no_pattern_denies_it,
     no_declared_override_denies_it,
     is_switched_on,
+    overrides_fit_it,
     is_approved,
     provider_is_up,
     owner_is_known,
@@ -150,6 +163,16 @@ def under_review(policy: Policy) -> tuple[Quarantined, ...]:
     """The servers that are not started before a person has reviewed them."""
     found = (awaited_review(server) for server in policy.servers.values())
     return tuple(reason for reason in found if reason is not None)
+
+
+def shape_of(tool: Tool, policy: Policy) -> Shaped | None:
+    """What overrides make of the tool's parameters. Nothing is looked at where nobody has said anything of any."""
+    said = policy.overrides.arguments_of(tool.id)
+    shape = None if said is None else shaped(tool, *said)
+    declared = None if shape is None else policy.declared_overrides.arguments_of(tool.id)
+    if shape is None or declared is None:
+        return shape
+    return replace(shape, operators=any(argument.is_fixed for argument in declared[0].values()))
 
 
 def _server(tool: Tool, policy: Policy) -> Server | None:

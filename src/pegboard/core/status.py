@@ -59,6 +59,7 @@ class DeniedByPattern:
 @dataclass(frozen=True)
 class DeniedByOverride:
     tool: ToolId
+    at: DeclaredAt | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,15 @@ class SwitchedOff:
     tool: ToolId
     by: Switch | None
     """`None` when a person's override pattern hides it."""
+
+
+@dataclass(frozen=True)
+class OverrideUnfit:
+    """An override pins or hides what it cannot, so that nobody may call the tool until it is corrected."""
+
+    tool: ToolId
+    operators: bool
+    """Whether it is the operator's, in a file."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,7 @@ Reason: TypeAlias = (
     | DeniedByPattern
     | DeniedByOverride
     | SwitchedOff
+    | OverrideUnfit
     | NeverApproved
     | ChangedSinceApproval
     | Unavailable
@@ -118,6 +129,8 @@ def status(reason: Reason) -> Status:
             return Status.DISABLED_BY_CONFIG
         case SwitchedOff():
             return Status.DISABLED_BY_USER
+        case OverrideUnfit(_, operators):
+            return Status.DISABLED_BY_CONFIG if operators else Status.DISABLED_BY_USER
         case NeverApproved() | ChangedSinceApproval():
             return Status.PENDING_APPROVAL
         case Unavailable():
@@ -144,12 +157,15 @@ def sentence(reason: Reason) -> str:
             return f"{tool} is denied by the operator: {key} of its server ({at.short})."
         case DeniedByPattern(tool, pattern, at):
             return f"{tool} is denied by the operator: deny pattern {str(pattern)!r} ({at.short})."
-        case DeniedByOverride(tool):
-            return f"{tool} is denied by the operator: a declared override sets enabled to false."
+        case DeniedByOverride(tool, at):
+            where = "" if at is None else f" ({at.short})"
+            return f"{tool} is denied by the operator: a declared override sets enabled to false{where}."
         case SwitchedOff(tool, switch):
             if switch is None:
                 return f"{tool} is hidden by a person's override."
             return f"{tool} was {_blocked(switch) if switch.blocks else _by(switch)}."
+        case OverrideUnfit(tool):
+            return f"{tool} is closed: an override of its arguments cannot be applied to it."
         case NeverApproved(tool):
             return f"{tool} is waiting for a person's approval."
         case ChangedSinceApproval(tool):
@@ -175,8 +191,8 @@ REMEDIES: Final = {
     ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
 }
-"""One remedy a status: the same words wherever the status is told. Only a sign-in, a toolset that is off and a tool
-that was blocked have words of their own, in `remedy`."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in, a toolset that is off, a tool that
+was blocked and an override that does not fit have words of their own, in `remedy`."""
 
 
 def remedy(reason: Reason) -> str:
@@ -185,6 +201,8 @@ def remedy(reason: Reason) -> str:
     match reason:
         case Unavailable(source, NeedsSignIn()):
             return f"Ask the user to sign in: pegboard servers sign-in {source}"
+        case OverrideUnfit(tool):
+            return f"Ask the user to correct the override: pegboard overrides show {tool}"
         case OwnerOff(str() as toolset):
             # To switch its server on would not help.
             return f"Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"

@@ -4,6 +4,7 @@ import logging
 from asyncio import CancelledError
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from time import perf_counter
 from typing import Final, TypeAlias, assert_never
 
@@ -16,6 +17,7 @@ from pegboard.core.call import (
     CallRecord,
     Cancelled,
     Confirmed,
+    Fill,
     NotConfirmed,
     Outcome,
     ProviderFailed,
@@ -26,6 +28,7 @@ from pegboard.core.call import (
     admit,
 )
 from pegboard.core.ids import ToolId
+from pegboard.core.shaping import put_in
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
@@ -56,6 +59,8 @@ class Caller:
     audit: Audit
     confirmation: Confirmation
     ticket_tool: TicketTool
+    fill: Fill = put_in
+    """What overrides put into the arguments: the provider gets it, and the record does not."""
 
     async def call(
         self,
@@ -68,7 +73,7 @@ class Caller:
         """Nothing waits between the gate and the provider, so what was admitted is what is true when it runs."""
         started = perf_counter()
         if call.raw is None or len(call.raw) <= BESIDE:
-            verdict = admit(call, self.board.resolution(view), self.validators.of(call))
+            verdict = admit(call, self.board.resolution(view), self.validators.of(call), fill=self.fill)
         else:
             verdict = await self._admitted_beside(call, view)
         version = self.board.policy.decided.version
@@ -118,7 +123,8 @@ class Caller:
         """Off the event loop, and decided again if the board has become another one meanwhile."""
         while True:
             resolution = self.board.resolution(view)
-            verdict = await to_thread.run_sync(admit, call, resolution, self.validate_beside, abandon_on_cancel=True)
+            gate = partial(admit, call, resolution, self.validate_beside, fill=self.fill)
+            verdict = await to_thread.run_sync(gate, abandon_on_cancel=True)
             if self.board.resolution(view) is resolution:
                 return verdict
 

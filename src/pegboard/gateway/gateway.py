@@ -10,12 +10,13 @@ import anyio
 from pegboard.core.catalogue import Starting
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
-from pegboard.ports import Audit, Clock, PolicyStore, ProviderFor, TicketStore
+from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
 
 from .bell import Listener
 from .board import Board
 from .caller import Caller
 from .confirmation import Confirmation
+from .filling import Filling, as_written
 from .finder import Finder
 from .following import Following
 from .memory import keep_small
@@ -42,6 +43,7 @@ class Gateway:
     clock: Clock
     tickets: TicketDesk
     provider_for: ProviderFor
+    filling: Filling
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -66,6 +68,7 @@ async def open_gateway(
     clock: Clock,
     *,
     tickets: TicketStore | None = None,
+    expand: Expand = as_written,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
     policy = Policy(declared, await store.load())
@@ -78,10 +81,12 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
+        filling = Filling(expand)
         confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock)
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
-        caller = Caller(board, roster, Validators(), Serial(Validators()).problems, audit, confirmation, ticket_tool)
+        check = Serial(Validators()).problems
+        caller = Caller(board, roster, Validators(), check, audit, confirmation, ticket_tool, filling)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)
@@ -92,8 +97,10 @@ async def open_gateway(
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         try:
+            finder = Finder(board)
             yield Gateway(
-                board, roster, operator, caller, reading, following, Finder(board), audit, clock, desk, provider_for
+                *(board, roster, operator, caller, reading, following, finder),
+                *(audit, clock, desk, provider_for, filling),
             )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group

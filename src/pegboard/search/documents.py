@@ -1,9 +1,11 @@
 """The tools of a board as documents to search: nothing in them that an agent may not be told."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
 from pegboard.core.policy import Policy
+from pegboard.core.rules import shape_of
 from pegboard.core.told import told
 from pegboard.core.tool import Tool, ToolSpec
 
@@ -21,17 +23,18 @@ def _document(tool: Tool, policy: Policy) -> Document:
     source, spec = str(tool.id.source), told(tool, policy)
     if spec is None:
         return Document(tool.id, tool.id.name, source=source)
-    look = policy.overrides.for_tool(tool.id)
+    look, shape = policy.overrides.for_tool(tool.id), shape_of(tool, policy)
     return Document(
         tool.id,
         tool.id.name,
         (spec.title if look.name_override is None else look.name_override) or "",
         spec.description if look.description_override is None else look.description_override,
-        _parameters(spec),
+        _parameters(spec, frozenset() if shape is None else shape.gone),
         source,
     )
 
 
-def _parameters(spec: ToolSpec) -> tuple[str, ...]:
+def _parameters(spec: ToolSpec, gone: frozenset[str]) -> tuple[str, ...]:
     properties = spec.input_schema.get("properties")
-    return tuple(properties)[:MOST_PARAMETERS] if isinstance(properties, dict) else ()
+    names = (name for name in properties if name not in gone) if isinstance(properties, dict) else ()
+    return tuple(islice(names, MOST_PARAMETERS))

@@ -12,6 +12,7 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Switch, Switchable
 from pegboard.core.tool import Fingerprint, ToolSpec
 
+from .arguments import arguments_of, arguments_row, origins_of, origins_row
 from .targets import kind_and_text, target_of, tool_of
 from .text import Row, document, key, whole
 
@@ -116,6 +117,8 @@ def override_row(place: Place, placed: tuple[int, Override]) -> Row:
         "requires_confirmation": override.requires_confirmation,
         "enabled": override.enabled,
         "declared": override.declared,
+        "arguments": arguments_row(override.arguments),
+        "origins": origins_row(override.origins),
     }
 
 
@@ -133,7 +136,9 @@ def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
         row["description_override"],
         row["requires_confirmation"],
         row["enabled"],
+        arguments_of(row["arguments"]),
         row["declared"],
+        origins_of(row["origins"]),
     )
     return (toolset, target), (row["place"], override)
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -77,6 +77,8 @@ tool_overrides: Final = Table(
     Column("requires_confirmation", Boolean),
     Column("enabled", Boolean),
     Column("declared", Boolean, nullable=False),
+    Column("arguments", Words),
+    Column("origins", Words),
     PrimaryKeyConstraint("toolset_id", "tool_id", "kind"),
 )
 

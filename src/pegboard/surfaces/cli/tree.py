@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "tools": "deciding:tools",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
+        "overrides": "overrides:overrides",
         "why": "why:why",
         "activity": "activity:activity",
         "import": "imports:import_servers",

@@ -7,6 +7,7 @@ import click
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import document, say
+from .overrides import shown, whose
 
 
 @click.command()
@@ -35,6 +36,8 @@ async def why(
     say()
     for step in body["steps"]:
         say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
+    for field in body["overrides"]:
+        say(f"  ~ {field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']})")
 
 
 def verdict_line(body: dict[str, Any]) -> str:

@@ -146,7 +146,7 @@ class Direct:
         resolution = self._board.resolution(view)
         id = resolution.by_name.get(WireName(name))
         verdict = None if id is None else resolution.verdicts[id]
-        return dict(verdict.tool.spec.input_schema) if isinstance(verdict, Open) else None
+        return dict(verdict.shown.spec.input_schema) if isinstance(verdict, Open) else None
 
     def _work_out(self, resolution: Resolution) -> Shown:
         fragments: list[bytes] = []
@@ -157,7 +157,7 @@ class Direct:
             verdict = resolution.verdicts[id]
             if isinstance(verdict, Open):
                 asks |= verdict.confirm
-                document = self._document(verdict.tool, name)
+                document = self._document(verdict.shown, name)
                 fragments.append(document.fragment)
                 numbers.append(document.number)
             places[name] = len(fragments)

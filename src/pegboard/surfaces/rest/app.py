@@ -10,6 +10,7 @@ from pegboard import __version__
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.overriding import unfit_overrides
 from pegboard.ports import SignIns
 
 from .access import TokenGate
@@ -17,6 +18,7 @@ from .activity import activity_routes
 from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
+from .overrides import override_routes
 from .problems import LastResort, answer_problems
 from .quarantine import quarantine_routes
 from .search import search_routes
@@ -61,6 +63,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)
+    app.include_router(override_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)
@@ -92,6 +95,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
         found = (
             *diagnose(gateway.board, running=about.endpoint is not None),
             *await waiting_tickets(gateway.tickets),
+            *unfit_overrides(gateway),
         )
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 

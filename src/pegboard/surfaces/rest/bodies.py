@@ -145,3 +145,25 @@ class OtherConfig(_Body):
     file: str
     text: Annotated[str, Field(max_length=5_000_000)]
     principal: Name = Field(default="local", alias="as")
+
+
+class OverridesQuery(_Body):
+    toolset: Name | None = None
+
+
+class EditBody(_Body):
+    """`set` has the keys of an override in pegboard.yaml, with the same meaning; `clear` names fields to unsay."""
+
+    target: Name
+    toolset: Name | None = None
+    set: dict[str, Any] = Field(default_factory=dict)
+    clear: list[Name] | Literal["all"] = Field(default_factory=list)
+
+
+class RenderBody(ToolQuery):
+    """A call that was made: its arguments, and the result as the tool gave it."""
+
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: dict[str, Any] = Field(default_factory=dict)
+    chat_id: str | None = None
+    workspace: str | None = None

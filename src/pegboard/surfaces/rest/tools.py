@@ -33,7 +33,9 @@ from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
 
 from .bodies import CallBody, ToolQuery, ViewQuery
+from .override_shapes import appearance_shape, rendered_shape
 from .problems import Problem
+from .rendering import render
 from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape
 
 
@@ -67,7 +69,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
-        return trail_shape(trail)
+        return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance)}
 
     @routes.post("/call")
     async def call(body: CallBody, request: Request) -> Shape:
@@ -88,7 +90,10 @@ def tool_routes(gateway: Gateway) -> APIRouter:
             tasks.start_soon(_cancel_when_gone, request, tasks.cancel_scope)
             ended = await gateway.caller.call(asked, view)
             tasks.cancel_scope.cancel()
-        return _ended(ended)
+        told = _ended(ended)
+        result = told.get("result")
+        shown = render(gateway, id, body.arguments, result) if isinstance(result, dict) else None
+        return told if shown is None else {**told, "rendered": rendered_shape(shown)}
 
     return routes
 

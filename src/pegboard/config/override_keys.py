@@ -1,0 +1,103 @@
+"""The keys of an override in pegboard.yaml: what a tool looks like, and what is said of its parameters."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.renderers import CATALOGUE
+from pegboard.core.tool import JsonObject
+
+from .section import Key, Section
+from .shape import AnyMap, Choice, Form, MapOf, Text, Truth, Value
+
+_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_PARAMETER: Final = Form(r"[\s\S]{1,256}", "an argument's name has 1 to 256 characters")
+
+RENDERER: Final = Key(
+    "renderer",
+    Choice({name: each.name for each in CATALOGUE for name in (each.name, *each.aliases)}),
+    "How a person is shown the tool's calls.",
+)
+RENDERER_CONFIG: Final = Key(
+    "renderer_config",
+    AnyMap(),
+    "What the renderer takes, by its keys. Texts may refer to the call: $args.path, $return.items[0], $chat_id, "
+    "$workspace, $toolset.",
+)
+NAME_OVERRIDE: Final = Key(
+    "name_override", Text(_FILLED), "The name people see. Models keep the tool's own name; the id never changes."
+)
+DESCRIPTION_OVERRIDE: Final = Key(
+    "description_override", Text(_FILLED), "The description that models and people see in place of the tool's own."
+)
+REQUIRES_CONFIRMATION: Final = Key(
+    "requires_confirmation", Truth(), "Whether a person must say yes to each call of the tool."
+)
+ENABLED: Final = Key(
+    "enabled", Truth(), "false takes the tool away; nobody can switch on again what this file takes away."
+)
+
+PIN: Final = Key(
+    "pin",
+    Value(holds_references=True),
+    "The value that the server always gets. Callers neither see the argument nor can send it. References are allowed, "
+    "and keep a secret out of this file: ${NAME} or ${file:path}.",
+)
+HIDE: Final = Key("hide", Truth(), "true: callers neither see the argument nor can send it; the server gets none.")
+DEFAULT: Final = Key(
+    "default",
+    Value(),
+    "The value that the server gets when the caller sends none. Callers see it, and need not send it.",
+)
+DESCRIPTION: Final = Key(
+    "description", Text(_FILLED), "What callers read of the argument in place of the tool's words."
+)
+
+
+@dataclass(frozen=True)
+class Overriding(Section):
+    """Beside the keys, each renderer's own configuration, for editors."""
+
+    def schema(self) -> JsonObject:
+        renderers: list[JsonObject] = [
+            {
+                "if": {
+                    "properties": {
+                        RENDERER.name: {"description": RENDERER.description, "enum": [each.name, *each.aliases]}
+                    },
+                    "required": [RENDERER.name],
+                },
+                "then": {"properties": {RENDERER_CONFIG.name: each.schema()}},
+            }
+            for each in CATALOGUE
+        ]
+        return {**super().schema(), "type": "object", "minProperties": 1, "allOf": [*renderers]}
+
+
+ARGUMENT: Final = Section(
+    "What is said of one argument of the tool.",
+    (PIN, HIDE, DEFAULT, DESCRIPTION),
+    at_most_one=("pin", "hide"),
+    advice={"value": "Write pin.", "const": "Write pin.", "hidden": "Write hide: true.", "title": "Write description."},
+)
+ARGUMENTS: Final = Key(
+    "arguments",
+    MapOf(_PARAMETER, ARGUMENT),
+    "Single arguments of the tool: pinned to a value, hidden, given a default, or put in other words.",
+)
+OVERRIDE: Final = Overriding(
+    "What is changed of the tools that one id or pattern fits.",
+    (
+        *(RENDERER, RENDERER_CONFIG, NAME_OVERRIDE, DESCRIPTION_OVERRIDE),
+        *(REQUIRES_CONFIRMATION, ENABLED, ARGUMENTS),
+    ),
+    advice={
+        "name": "Write name_override.",
+        "title": "Write name_override.",
+        "description": "Write description_override.",
+        "confirm": "Write requires_confirmation.",
+        "disabled": "Write enabled: false.",
+        "hidden": "Write enabled: false.",
+        "args": "Write arguments.",
+        "parameters": "Write arguments.",
+    },
+)

@@ -1,0 +1,114 @@
+"""Overrides that do not fit what they are about: a tool that is gone, a parameter it lacks, a configuration it cannot
+take. They are told, never applied in part unsaid."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .catalogue import Catalogue, Up
+from .ids import BUILTIN, ServerKey, ToolId
+from .override import Appearance, Override
+from .pattern import Pattern
+from .policy import Policy
+from .reference import closest
+from .renderers import config_problems, renderer_problem
+from .rules import shape_of
+from .tool import Tool
+
+
+@dataclass(frozen=True)
+class Misfit:
+    override: Override
+    what: str
+    tool: ToolId | None = None
+    """The tool it does not fit; `None` when there is none that it is about."""
+    field: str | None = None
+
+
+def misfits(catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
+    """Of servers that are not up nobody knows what they would list, and nothing is said of their tools."""
+    rows = (*policy.declared.overrides, *policy.decided.overrides)
+    for row in rows:
+        yield from _about_nothing(row, catalogue, policy)
+    if rows:
+        for tool in catalogue.tools.values():
+            look = policy.overrides.for_tool(tool.id)
+            if look.origin:
+                yield from of_tool(tool, look, policy)
+
+
+def of_tool(tool: Tool, look: Appearance, policy: Policy) -> Iterator[Misfit]:
+    yield from _renderer(tool, look)
+    shape = shape_of(tool, policy)
+    for unfit in () if shape is None else shape.unfit:
+        places = [place for place in look.origin if place.startswith(f"arguments.{unfit.parameter}.")]
+        for place in places[:1]:
+            what = f"{unfit.parameter!r} cannot be overridden so: {unfit.why}."
+            closed = " Until it is corrected, nobody can call the tool." if unfit.grave else ""
+            yield Misfit(look.origin[place], what + closed, tool.id, f"arguments.{unfit.parameter}")
+
+
+def _renderer(tool: Tool, look: Appearance) -> Iterator[Misfit]:
+    """Each may come from another override, so that they are held against each other only here."""
+    if look.renderer is not None and (problem := renderer_problem(look.renderer)) is not None:
+        yield Misfit(look.origin["renderer"], problem, tool.id, "renderer")
+    if look.renderer_config is None:
+        return
+    said = look.origin["renderer_config"]
+    if look.renderer is None:
+        yield Misfit(said, "there is a renderer_config, and no override names a renderer.", tool.id, "renderer_config")
+        return
+    for key, problem in config_problems(look.renderer, look.renderer_config):
+        yield Misfit(said, f"{key!r}: {problem}", tool.id, "renderer_config")
+
+
+def _about_nothing(row: Override, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
+    if row.toolset not in policy.toolsets and row.toolset != BUILTIN:
+        yield Misfit(row, f"there is no toolset {row.toolset!r}.")
+        return
+    match row.target:
+        case ToolId() as id:
+            yield from _gone(row, id, catalogue, policy)
+        case Pattern():
+            yield from _fitting_none(row, catalogue, policy)
+
+
+def _gone(row: Override, id: ToolId, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
+    if id in catalogue.tools:
+        return
+    if isinstance(id.source, ServerKey) and id.source not in policy.servers:
+        yield Misfit(row, f"there is no server {id.source}.", id)
+        return
+    listing = catalogue.listings.get(id.source)
+    if listing is not None and isinstance(listing.health, Up):
+        near = closest(id.name, (tool.id.name for tool in listing.tools))
+        hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+        yield Misfit(row, f"{id.source} lists no tool {id.name!r}.{hint}", id)
+
+
+def _fitting_none(row: Override, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
+    listings = [word for source, word in catalogue.listings.items() if source.toolset == row.toolset]
+    servers = {key for key in policy.servers if key.toolset == row.toolset}
+    if not all(isinstance(word.health, Up) for word in listings) or not servers <= {word.source for word in listings}:
+        return
+    fitting = [tool for word in listings for tool in word.tools if row.fits(tool.id)]
+    if not fitting:
+        yield Misfit(row, f"no tool of toolset {row.toolset!r} fits {str(row.target)!r}.")
+        return
+    for name in row.arguments or {}:
+        if not any(_takes(tool, name) for tool in fitting):
+            what = f"none of the tools that {str(row.target)!r} fits takes an argument {name!r}."
+            yield Misfit(row, what, field=f"arguments.{name}")
+
+
+def _takes(tool: Tool, name: str) -> bool:
+    properties = tool.spec.input_schema.get("properties")
+    return isinstance(properties, dict) and name in properties
+
+
+def by_row(found: Sequence[Misfit], row: Override) -> tuple[Misfit, ...]:
+    place = row.declared, row.toolset, row.target
+    return tuple(
+        misfit
+        for misfit in found
+        if (misfit.override.declared, misfit.override.toolset, misfit.override.target) == place
+    )

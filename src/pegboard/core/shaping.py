@@ -1,0 +1,141 @@
+"""A tool as callers see it after an override of its parameters, and the whole arguments that its server gets.
+
+What a schema cannot express without a parameter is told, never passed over: a pin that does not hold is no pin.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from .argument import Argument, Held
+from .inplace import is_entangled, mentions, without
+from .schema_refs import anchors_in, local, pruned, refs_outside
+from .tool import Json, JsonObject, Tool
+
+_OLD: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
+"""Dialects in which what stands beside a `$ref` says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """Why an override of a parameter cannot be applied. `grave` when callers would have a say that they must not."""
+
+    parameter: str
+    why: str
+    grave: bool
+
+
+@dataclass(frozen=True)
+class Shaped:
+    tool: Tool
+    """With the schema that callers see. Its fingerprint is nobody's: approvals are of the server's own tool."""
+    pins: Mapping[str, Held]
+    defaults: Mapping[str, Held]
+    gone: frozenset[str]
+    """Pinned or hidden: to callers there are no such arguments."""
+    unfit: tuple[Unfit, ...] = ()
+    operators: bool = False
+    """Whether a file of the operator's fixes any of it."""
+
+    @property
+    def is_sound(self) -> bool:
+        return not any(misfit.grave for misfit in self.unfit)
+
+
+def shaped(tool: Tool, said: Mapping[str, Argument], named: frozenset[str]) -> Shaped | None:
+    """`None` when nothing that is said is about this tool. `named` are the parameters that are said of this very tool:
+    a pattern fits tools that do not have its parameters, and says nothing of those."""
+    schema = dict(tool.spec.input_schema)
+    properties = schema.get("properties")
+    own = properties if isinstance(properties, dict) else {}
+    own = {name: subschema for name, subschema in own.items() if isinstance(subschema, dict | bool)}
+    applied = {name: argument for name, argument in said.items() if name in own}
+    unfit = [*_unknown(schema, own, said, named), *_unfit(schema, own, applied)]
+    doubted = {misfit.parameter for misfit in unfit}
+    applied = {name: argument for name, argument in applied.items() if name not in doubted}
+    if not applied and not unfit:
+        return None
+    gone = frozenset(name for name, argument in applied.items() if argument.is_fixed)
+    pins = {name: argument.pin for name, argument in applied.items() if argument.pin is not None}
+    defaults = {
+        name: argument.default
+        for name, argument in applied.items()
+        if argument.default is not None and name not in gone
+    }
+    shown = _shown(schema, own, applied, gone, {*pins, *defaults})
+    spec = replace(tool.spec, input_schema=shown)
+    return Shaped(replace(tool, spec=spec), pins, defaults, gone, tuple(unfit))
+
+
+def put_in(shape: Shaped, arguments: Mapping[str, Json]) -> JsonObject:
+    """What the server gets, references as they are written."""
+    defaults = {name: held.value for name, held in shape.defaults.items() if name not in arguments}
+    return {**arguments, **defaults, **{name: held.value for name, held in shape.pins.items()}}
+
+
+def _unknown(
+    schema: JsonObject, own: Mapping[str, Json], said: Mapping[str, Argument], named: frozenset[str]
+) -> Iterator[Unfit]:
+    for name, argument in said.items():
+        if name in own:
+            continue
+        if mentions(schema, name):
+            why = "the tool takes it only through another part of its schema, where it cannot be told apart"
+            yield Unfit(name, why, argument.is_fixed)
+        elif name in named:
+            yield Unfit(name, "the tool takes no such argument", argument.is_fixed)
+
+
+def _unfit(schema: JsonObject, own: Mapping[str, Json], applied: Mapping[str, Argument]) -> Iterator[Unfit]:
+    required, most = schema.get("required"), schema.get("maxProperties")
+    pinned = sum(argument.pin is not None for argument in applied.values())
+    for name, argument in applied.items():
+        if not argument.is_fixed:
+            if own[name] is False:
+                yield Unfit(name, "the tool's schema lets nothing be sent there", grave=False)
+            continue
+        if argument.pin is None and isinstance(required, list) and name in required:
+            yield Unfit(name, "the tool requires it, so it cannot be hidden without a value: pin it", grave=True)
+        elif argument.pin is not None and isinstance(most, int) and most < pinned:
+            yield Unfit(name, f"the tool takes at most {most} arguments at once, and more are pinned", grave=True)
+        elif is_entangled(schema, name, present=argument.pin is not None):
+            yield Unfit(name, "the tool's schema makes other arguments depend on it (anyOf, oneOf, if …)", grave=True)
+        elif anchors_in(own[name]) or any(
+            ref == f"#/properties/{local(name)}" or ref.startswith(f"#/properties/{local(name)}/")
+            for ref in refs_outside(schema, name)
+        ):
+            yield Unfit(name, "other parts of the tool's schema refer to it", grave=True)
+
+
+def _shown(
+    schema: JsonObject,
+    own: Mapping[str, Json],
+    applied: Mapping[str, Argument],
+    gone: frozenset[str],
+    present: set[str],
+) -> JsonObject:
+    properties: JsonObject = {
+        name: _worded(subschema, applied[name], schema) if name in applied else subschema
+        for name, subschema in own.items()
+        if name not in gone
+    }
+    shown = {**without(schema, present=present, gone=gone), "properties": properties}
+    pinned = len(gone & present)
+    for key in ("minProperties", "maxProperties"):
+        if pinned and isinstance(bound := shown.get(key), int):
+            shown[key] = max(0, bound - pinned)
+    return pruned(shown, schema) if gone else shown
+
+
+def _worded(subschema: Json, argument: Argument, schema: JsonObject) -> Json:
+    words: JsonObject = {}
+    if argument.description is not None:
+        words["description"] = argument.description
+    if argument.default is not None:
+        words["default"] = argument.default.value
+    if not words or not isinstance(subschema, dict):
+        return words if subschema is True and words else subschema
+    dialect = schema.get("$schema")
+    if "$ref" in subschema and isinstance(dialect, str) and any(old in dialect for old in _OLD):
+        return {"allOf": [subschema], **words}
+    return {**subschema, **words}

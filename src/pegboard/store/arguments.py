@@ -1,0 +1,71 @@
+"""What an override says of single parameters, and whose word each of its fields is, to text and back."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import assert_never
+
+from pegboard.core.argument import Argument, held
+from pegboard.core.ids import PrincipalId
+from pegboard.core.server import DeclaredAt, InstalledBy, Origin
+from pegboard.core.tool import Json, JsonObject
+
+from .text import document
+
+
+def arguments_row(arguments: Mapping[str, Argument] | None) -> str | None:
+    return None if arguments is None else document({name: _said(argument) for name, argument in arguments.items()})
+
+
+def arguments_of(text: str | None) -> Mapping[str, Argument] | None:
+    return None if text is None else {name: _argument(said) for name, said in json.loads(text).items()}
+
+
+def origins_row(origins: Mapping[str, Origin]) -> str | None:
+    return document({name: _origin_said(origin) for name, origin in origins.items()}) if origins else None
+
+
+def origins_of(text: str | None) -> Mapping[str, Origin]:
+    return {} if text is None else {name: _origin(said) for name, said in json.loads(text).items()}
+
+
+def _said(argument: Argument) -> JsonObject:
+    values = {"pin": argument.pin, "default": argument.default}
+    said: JsonObject = {name: held.value for name, held in values.items() if held is not None}
+    if argument.hide is not None:
+        said["hide"] = argument.hide
+    if argument.description is not None:
+        said["description"] = argument.description
+    return said
+
+
+def _argument(said: Mapping[str, Json]) -> Argument:
+    hide, description = said.get("hide"), said.get("description")
+    assert hide is None or isinstance(hide, bool)
+    assert description is None or isinstance(description, str)
+    return Argument(
+        pin=held(said["pin"]) if "pin" in said else None,
+        hide=hide,
+        default=held(said["default"]) if "default" in said else None,
+        description=description,
+    )
+
+
+def _origin_said(origin: Origin) -> JsonObject:
+    match origin:
+        case DeclaredAt(file, line):
+            return {"file": file, "line": line}
+        case InstalledBy(by, at):
+            return {"by": by, "at": at.isoformat()}
+        case _:
+            assert_never(origin)
+
+
+def _origin(said: Mapping[str, object]) -> Origin:
+    match said:
+        case {"file": str() as file, "line": int() as line}:
+            return DeclaredAt(file, line)
+        case {"by": str() as by, "at": str() as at}:
+            return InstalledBy(PrincipalId(by), datetime.fromisoformat(at))
+        case _:
+            raise ValueError("A row says of an override's origin what this Pegboard does not know.")

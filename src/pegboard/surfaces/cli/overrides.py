@@ -1,0 +1,164 @@
+"""`pegboard overrides …`: what is changed of tools, by whom, and what no longer fits."""
+
+import json
+from typing import Any, Final
+
+import click
+
+from .link import Api
+from .options import asked, asks, every_server
+from .output import Exit, document, fail, say
+from .pairs import json_object, json_pairs, pairs
+from .text import one_line, table
+
+_LONGEST: Final = 60
+_toolset_option = click.option("--toolset", help="The toolset, when TARGET does not tell it: *:read_* fits any.")
+
+
+@click.group()
+def overrides() -> None:
+    """Overrides: how tools look and behave here, by id or pattern."""
+
+
+@overrides.command("list")
+@click.option("--toolset", help="Only those of this toolset.")
+@asks(every_server)
+async def list_overrides(api: Api, toolset: str | None, *, as_json: bool) -> None:
+    """Every override, the declared ones first: what it sets, whose word that is, and what does not fit."""
+    params = [] if toolset is None else [("toolset", toolset)]
+    body = await asked(api, "GET", "/overrides", params=params)
+    if as_json:
+        document(body)
+        return
+    if not body["overrides"]:
+        say("No overrides. Make one: pegboard overrides set TOOL --name-override TEXT")
+        return
+    rows = [
+        (row["toolset"], row["target"], field["field"], shown(field["value"]), whose(field["from"]))
+        for row in body["overrides"]
+        for field in row["fields"]
+    ]
+    say(table(("TOOLSET", "TARGET", "FIELD", "VALUE", "FROM"), rows))
+    for row in body["overrides"]:
+        _say_misfits(row["misfits"], row["target"])
+
+
+@overrides.command("show")
+@click.argument("tool")
+@asks(every_server)
+async def show(api: Api, tool: str, *, as_json: bool) -> None:
+    """What overrides make of one tool: each field, which override set it, and what callers may send."""
+    body = await asked(api, "GET", "/overrides/show", params=[("tool", tool)])
+    if as_json:
+        document(body)
+        return
+    say(body["id"])
+    if not body["fields"]:
+        say("  No override fits it.")
+    else:
+        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"])) for f in body["fields"]]
+        say(table(("FIELD", "VALUE", "BY", "FROM"), rows))
+    _say_misfits(body["misfits"], body["id"])
+    if any(field["field"].startswith("arguments.") for field in body["fields"]):
+        say(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")
+
+
+@overrides.command("set")
+@click.argument("target")
+@_toolset_option
+@click.option("--renderer", help="How calls are shown. See: pegboard overrides renderers")
+@click.option("--renderer-config", metavar="JSON", callback=json_object, help="What the renderer takes, as an object.")
+@click.option("--name-override", help="The name people see.")
+@click.option("--description-override", help="The description in place of the tool's own.")
+@click.option("--requires-confirmation/--no-requires-confirmation", default=None, help="Whether a person is asked.")
+@click.option("--enabled/--not-enabled", default=None, help="Whether the tool is there.")
+@click.option(
+    "--pin", multiple=True, callback=json_pairs, help="NAME=VALUE: what the server always gets; callers never see it."
+)
+@click.option("--hide", multiple=True, help="NAME: callers neither see it nor can send it.")
+@click.option("--unhide", multiple=True, help="NAME: shown although another override hides or pins it.")
+@click.option(
+    "--default", "defaults", multiple=True, callback=json_pairs, help="NAME=VALUE: when the caller sends none."
+)
+@click.option("--describe", multiple=True, callback=pairs, help="NAME=TEXT: what callers read of the argument.")
+@asks(every_server)
+async def set_override(
+    api: Api,
+    target: str,
+    toolset: str | None,
+    pin: dict[str, Any],
+    hide: tuple[str, ...],
+    unhide: tuple[str, ...],
+    defaults: dict[str, Any],
+    describe: dict[str, str],
+    *,
+    as_json: bool,
+    **fields: Any,
+) -> None:
+    """Set fields of the override of TARGET, a tool or a pattern such as github:* or *:read_*. The others stay."""
+    said = {name: value for name, value in fields.items() if value not in (None, {})}
+    arguments: dict[str, dict[str, Any]] = {}
+    for aspect, values in (
+        ("pin", pin),
+        ("hide", {**dict.fromkeys(hide, True), **dict.fromkeys(unhide, False)}),
+        ("default", defaults),
+        ("description", describe),
+    ):
+        for name, value in values.items():
+            arguments.setdefault(name, {})[aspect] = value
+    if arguments:
+        said["arguments"] = arguments
+    if not said:
+        fail(Exit.USAGE, "nothing to set. Name a field, for example --name-override TEXT")
+    await _edited(api, {"target": target, "toolset": toolset, "set": said}, as_json=as_json)
+
+
+@overrides.command("clear")
+@click.argument("target")
+@click.argument("fields", nargs=-1)
+@_toolset_option
+@asks(every_server)
+async def clear(api: Api, target: str, fields: tuple[str, ...], toolset: str | None, *, as_json: bool) -> None:
+    """Unset FIELDS of the override of TARGET, or all of it. arguments.NAME is one argument."""
+    cleared: object = list(fields) or "all"
+    await _edited(api, {"target": target, "toolset": toolset, "clear": cleared}, as_json=as_json)
+
+
+@overrides.command("renderers")
+@asks()
+async def renderers(api: Api, *, as_json: bool) -> None:
+    """How calls can be shown, and what each renderer takes."""
+    body = await asked(api, "GET", "/renderers")
+    if as_json:
+        document(body)
+        return
+    rows = [(each["name"], ", ".join(each["configSchema"]["properties"]), each["what"]) for each in body["renderers"]]
+    say(table(("RENDERER", "TAKES", "SHOWS"), rows))
+
+
+async def _edited(api: Api, edit: dict[str, object], *, as_json: bool) -> None:
+    body = await asked(api, "POST", "/overrides", body=edit)
+    if as_json:
+        document(body)
+        return
+    left = ", ".join(dict.fromkeys(field["field"] for field in body["fields"]))
+    say(f"{body['target']} in {body['toolset']}: {f'sets {left}' if left else 'sets nothing any more'}.")
+    _say_misfits(body["misfits"], body["target"])
+
+
+def _say_misfits(misfits: list[dict[str, Any]], about: str) -> None:
+    for misfit in misfits:
+        say(f"! {misfit['tool'] or about} does not fit: {misfit['what']}")
+
+
+def shown(value: object) -> str:
+    text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def whose(origin: dict[str, Any] | None) -> str:
+    if origin is None:
+        return ""
+    if origin["kind"] == "declared":
+        return f"{origin['file']}:{origin['line']}"
+    return f"{origin['by']}, {origin['at'][:19]}"

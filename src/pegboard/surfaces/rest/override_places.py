@@ -1,0 +1,70 @@
+"""What an override is to be about, as people name it: a toolset, and in it a tool or a pattern."""
+
+from http import HTTPStatus
+from typing import NoReturn
+
+from pegboard.core.ids import BUILTIN, BadId, ServerKey, ToolId, ToolsetId, tool_id
+from pegboard.core.override import target
+from pegboard.core.pattern import Pattern, is_pattern, pattern
+from pegboard.core.policy import Policy
+from pegboard.core.reference import closest
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+
+from .problems import Problem
+from .tools import tool_named
+
+Place = tuple[ToolsetId, ToolId | Pattern]
+
+
+def place_named(gateway: Gateway, text: str, toolset: str | None) -> Place:
+    """With a toolset as the file would read it; without one, the toolset must follow from what is named."""
+    policy = gateway.board.policy
+    if toolset is not None:
+        return _within(gateway, text, _toolset(policy, toolset))
+    if text.startswith("toolset:"):
+        return _within(gateway, text, _toolset(policy, text.removeprefix("toolset:")))
+    if is_pattern(text) or (text.startswith("mcp:") and ":" not in text.removeprefix("mcp:")):
+        match pattern(text):
+            case Pattern() as about:
+                return _toolset_of(about, policy), about
+            case BadId(_, why):
+                _refuse(f"{why}.")
+    id = tool_id(text)
+    if isinstance(id, ToolId) and isinstance(id.source, ServerKey) and id.source in policy.servers:
+        return id.toolset, id  # tools come and go: it need not be listed now
+    found = tool_named(gateway, text, gateway.board.resolution(View()))
+    return found.toolset, found
+
+
+def _within(gateway: Gateway, text: str, toolset: ToolsetId) -> Place:
+    id = tool_id(text)
+    if isinstance(id, ToolId) and id in gateway.board.catalogue.tools and id.toolset == toolset:
+        return toolset, id
+    match target(text, toolset):
+        case BadId(_, why):
+            _refuse(f"{why}.")
+        case found:
+            return toolset, found
+
+
+def _toolset(policy: Policy, text: str) -> ToolsetId:
+    if text in policy.toolsets or text == BUILTIN:
+        return ToolsetId(text)
+    near = closest(text, policy.toolsets)
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else " See: pegboard servers list"
+    raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {text!r}.{hint}")
+
+
+def _toolset_of(about: Pattern, policy: Policy) -> ToolsetId:
+    if about.scope in policy.toolsets:
+        return ToolsetId(about.scope)
+    owners = {key.toolset for key in policy.servers if about.scope in (key.server, str(key))}
+    if len(owners) == 1:
+        return owners.pop()
+    among = ", ".join(sorted(owners or policy.toolsets)) or "there is none yet"
+    _refuse(f"An override belongs to one toolset, and {str(about)!r} does not tell which. Name it ({among}): --toolset")
+
+
+def _refuse(why: str) -> NoReturn:
+    raise Problem(HTTPStatus.BAD_REQUEST, why)

@@ -1,0 +1,99 @@
+"""Overrides as JSON: every field with its value and whose word it is. A pinned value is never shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pegboard.config.masking import MASK, masked_value
+from pegboard.core.argument import Argument
+from pegboard.core.ids import ToolId
+from pegboard.core.misfit import Misfit, by_row
+from pegboard.core.override import Appearance, Override
+from pegboard.core.renderers import Rendered, Renderer
+from pegboard.core.server import Origin
+from pegboard.core.tool import Json
+
+from .shapes import Shape, origin_shape
+
+
+def override_shape(row: Override, found: Sequence[Misfit]) -> Shape:
+    return {
+        "toolset": row.toolset,
+        "target": str(row.target),
+        "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
+        "declared": row.declared,
+        "fields": [_field(name, value, origin) for name, value, origin in _said(row)],
+        "misfits": [misfit_shape(misfit) for misfit in by_row(found, row)],
+    }
+
+
+def misfit_shape(misfit: Misfit) -> Shape:
+    return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.what}
+
+
+def appearance_shape(look: Appearance) -> list[Shape]:
+    """What holds for one tool in the end, and which override said so."""
+    told: list[Shape] = []
+    for place, row in look.origin.items():
+        origin, value = (
+            row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
+            _value(look, place),
+        )
+        about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared}
+        told.append({**_field(place, value, origin), **about})
+    return told
+
+
+def renderer_shape(renderer: Renderer) -> Shape:
+    return {
+        "name": renderer.name,
+        "aliases": list(renderer.aliases),
+        "what": renderer.what,
+        "standalone": renderer.standalone,
+        "configSchema": renderer.schema(),
+    }
+
+
+def rendered_shape(rendered: Rendered | None) -> Shape | None:
+    if rendered is None:
+        return None
+    return {
+        "renderer": rendered.renderer,
+        "config": dict(rendered.config),
+        "standalone": rendered.standalone,
+        "missing": list(rendered.missing),
+        "cut": rendered.is_cut,
+    }
+
+
+def _field(name: str, value: Json, origin: Origin | None) -> Shape:
+    return {"field": name, "value": value, "from": None if origin is None else origin_shape(origin)}
+
+
+def _said(row: Override) -> Iterator[tuple[str, Json, Origin | None]]:
+    for name in row.says:
+        if name != "arguments":
+            yield name, getattr(row, name), row.origin(name)
+    for name, argument in (row.arguments or {}).items():
+        for aspect in argument.says:
+            yield f"arguments.{name}.{aspect}", _aspect(argument, aspect), row.origin(f"arguments.{name}")
+
+
+def _value(look: Appearance, place: str) -> Json:
+    if not place.startswith("arguments."):
+        value: Json = getattr(look, place)
+        return value
+    name, _, aspect = place.removeprefix("arguments.").rpartition(".")
+    arguments: Mapping[str, Argument] = look.arguments or {}
+    return _aspect(arguments[name], aspect)
+
+
+def _aspect(argument: Argument, aspect: str) -> Json:
+    match aspect:
+        case "pin":
+            value = None if argument.pin is None else argument.pin.value
+            return masked_value(value) if isinstance(value, str) else MASK
+        case "default":
+            return None if argument.default is None else argument.default.value
+        case "hide":
+            return argument.hide
+        case _:
+            return argument.description

@@ -1,0 +1,144 @@
+"""Routes for overrides: those there are, what they make of one tool, one edit of one of them, and a rendered call."""
+
+import json
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from pegboard.config.settings import Broken, load_text
+from pegboard.core.commands import EditOverride, Rejected, apply
+from pegboard.core.editing import ARGUMENT, Edit
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.override import FIELDS, Override
+from pegboard.core.renderers import CATALOGUE
+from pegboard.core.rules import shape_of
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.overriding import all_misfits
+
+from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
+from .deciding import Version, done
+from .override_places import Place, place_named
+from .override_shapes import appearance_shape, misfit_shape, override_shape, rendered_shape, renderer_shape
+from .problems import Problem
+from .rendering import render
+from .shapes import Shape
+from .tools import tool_named
+
+_FILE = "override.json"
+
+
+def override_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["overrides"])
+    board = gateway.board
+
+    @routes.get("/overrides")
+    async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> Shape:
+        """Every override, declared ones first, each field with whose word it is, and what does not fit."""
+        found = all_misfits(gateway)
+        rows = (*board.policy.declared.overrides, *board.policy.decided.overrides)
+        told = [override_shape(row, found) for row in rows if asked.toolset in (None, row.toolset)]
+        return {"overrides": told, "policyVersion": board.policy.version}
+
+    @routes.get("/overrides/show")
+    async def show(asked: Annotated[ToolQuery, Query()]) -> Shape:
+        """What overrides make of one tool, and which of them said what."""
+        id = tool_named(gateway, asked.tool, board.resolution(asked.view()))
+        tool = board.catalogue.tools[id]
+        shape = shape_of(tool, board.policy)
+        found = [misfit for misfit in all_misfits(gateway) if misfit.tool == id]
+        return {
+            "id": str(id),
+            "fields": appearance_shape(board.policy.overrides.for_tool(id)),
+            "misfits": [misfit_shape(misfit) for misfit in found],
+            "inputSchema": dict((tool if shape is None else shape.tool).spec.input_schema),
+        }
+
+    @routes.post("/overrides")
+    async def edit(body: EditBody, if_match: Version = None) -> Shape:
+        """Say or clear some fields of one override; the others stay as they are."""
+        toolset, about = place_named(gateway, body.target, body.toolset)
+        said = _said((toolset, about), body.set)
+        cleared = _cleared(gateway, said, body)
+        if not said.says and not cleared:
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing is said: name a field to set or to clear.")
+        command = EditOverride(Edit(said, frozenset(cleared)))
+        _refuse_unfit(gateway, command)
+        await done(gateway, command, if_match)
+        found = all_misfits(gateway)
+        now = _row(gateway, said) or Override(toolset, about)
+        return {**override_shape(now, found), "policyVersion": board.policy.version}
+
+    @routes.get("/renderers")
+    async def renderers() -> Shape:
+        """The renderers there are, each with the schema of its configuration."""
+        return {"renderers": [renderer_shape(each) for each in CATALOGUE]}
+
+    @routes.post("/render")
+    async def show_call(body: RenderBody) -> Shape:
+        """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
+        id = tool_named(gateway, body.tool, board.resolution(body.view()))
+        around = render(gateway, id, body.arguments, body.result, body.chat_id, body.workspace)
+        return {"id": str(id), "rendered": rendered_shape(around)}
+
+    return routes
+
+
+def _refuse_unfit(gateway: Gateway, command: EditOverride) -> None:
+    """What cannot be applied to the tool as it is now would close it, and that is hardly what was meant."""
+    said, board = command.edit.said, gateway.board
+    tool = board.catalogue.tools.get(said.target) if isinstance(said.target, ToolId) else None
+    after = apply(board.policy, command, LOCAL, gateway.clock())
+    if tool is None or isinstance(after, Rejected):
+        return
+    shape = shape_of(tool, after)
+    wrong = [
+        f"arguments.{unfit.parameter}: {unfit.why}"
+        for unfit in (() if shape is None else shape.unfit)
+        if unfit.parameter in (said.arguments or {})
+    ]
+    if wrong:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{tool.id}: {'; '.join(wrong)}.", {"errors": wrong})
+
+
+def _said(place: Place, written: dict[str, Any]) -> Override:
+    """Read by the rules of the file: what pegboard.yaml takes is taken here too."""
+    toolset, about = place
+    if not written:
+        return Override(toolset, about)
+    read = load_text(json.dumps({"overrides": {toolset: {str(about): written}}}), _FILE)
+    if isinstance(read, Broken):
+        prefix = f"overrides.{toolset}."
+        told = [f"{_key(problem.key, prefix, str(about))}{problem.what}" for problem in read.problems]
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(told), {"errors": told})
+    (row,) = read.declared.overrides
+    return replace(row, toolset=toolset, target=about, declared=False, origins={})
+
+
+def _key(key: str, prefix: str, about: str) -> str:
+    """The field alone: the rest is the place that the request named itself."""
+    rest = key.removeprefix(prefix)
+    for shown in (repr(about), about):
+        rest = rest.removeprefix(shown)
+    rest = rest.lstrip(".")
+    return f"{rest}: " if rest else ""
+
+
+def _cleared(gateway: Gateway, said: Override, body: EditBody) -> tuple[str, ...]:
+    if body.clear == "all":
+        row = _row(gateway, said)
+        if row is None:
+            told = f"No person has overridden {said.target} in toolset {said.toolset!r}. See: pegboard overrides list"
+            raise Problem(HTTPStatus.CONFLICT, told)
+        return row.says
+    for name in body.clear:
+        if name not in FIELDS and not name.startswith(ARGUMENT):
+            known = ", ".join((*FIELDS, f"{ARGUMENT}NAME"))
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"There is no field {name!r}. There are: {known}.")
+    return tuple(body.clear)
+
+
+def _row(gateway: Gateway, said: Override) -> Override | None:
+    rows = gateway.board.policy.decided.overrides
+    return next((row for row in rows if (row.toolset, row.target) == (said.toolset, said.target)), None)

@@ -1,0 +1,80 @@
+"""Overrides at the terminal: set, shown with whose word they are, and cleared."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.cli.terminal import Pegboard, peer
+
+BOARD = {
+    "servers": {"free": peer("everyday", trust="open")},
+    "overrides": {"free": {"*:*": {"renderer": "json"}}},
+}
+ECHO = "mcp:free~free:echo"
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(at_gateway: Pegboard) -> Iterator[None]:
+    assert "is up" in at_gateway("servers", "enable", "free").out
+    yield
+    at_gateway("overrides", "clear", ECHO)
+
+
+@pytest.mark.behaviour("overrides.by_every_road", "overrides.clearable", "overrides.whose_word")
+def test_an_override_is_set_shown_and_cleared(at_gateway: Pegboard) -> None:
+    done = at_gateway("overrides", "set", "echo", "--name-override", "Say again", "--requires-confirmation")
+    assert (done.code, done.out) == (0, f"{ECHO} in free: sets name_override, requires_confirmation.\n")
+    listed = at_gateway("overrides", "list").out.splitlines()
+    assert listed[0].split() == ["TOOLSET", "TARGET", "FIELD", "VALUE", "FROM"]
+    assert listed[1].split()[:4] == ["free", "*:*", "renderer", "json"]
+    assert "pegboard.yaml:" in listed[1]
+    assert listed[2].split()[:5] == ["free", ECHO, "name_override", "Say", "again"]
+    why = at_gateway("why", "echo").out
+    assert "~ renderer is json  " in why
+    assert "~ requires_confirmation is true  local, " in why
+    gone = at_gateway("overrides", "clear", "echo", "name_override")
+    assert gone.out == f"{ECHO} in free: sets requires_confirmation.\n"
+    assert at_gateway("overrides", "clear", "echo").out == f"{ECHO} in free: sets nothing any more.\n"
+    again = at_gateway("overrides", "clear", "echo")
+    assert (again.code, "No person has overridden" in again.err) == (5, True)
+
+
+@pytest.mark.behaviour("overrides.arguments_on_every_road", "overrides.pin_cannot_be_sent")
+def test_a_pinned_argument_is_put_in_and_cannot_be_sent(at_gateway: Pegboard) -> None:
+    done = at_gateway("overrides", "set", "echo", "--pin", "text=from the operator")
+    assert (done.code, done.err) == (0, "")
+    assert at_gateway("tools", "call", "echo").out == "from the operator\n"
+    refused = at_gateway("tools", "call", "echo", "--arg", "text=hi")
+    assert refused.code == 5
+    assert "text: there is no such argument" in refused.err
+    shown = at_gateway("overrides", "show", "echo", "--json").json
+    assert {field["field"]: field["value"] for field in shown["fields"]} == {
+        "renderer": "json",
+        "arguments.text.pin": "***",
+    }
+    assert shown["inputSchema"]["properties"] == {}
+    words = at_gateway("overrides", "show", "echo").out
+    assert "from the operator" not in words
+    assert "arguments.text.pin" in words
+
+
+def test_what_is_wrong_is_told_and_nothing_is_changed(at_gateway: Pegboard) -> None:
+    for words, code, what in (
+        (("echo",), 2, "nothing to set"),
+        (("echo", "--renderer", "x"), 2, "renderer: this must be one of code"),
+        (("echo", "--renderer-config", "[]"), 2, "must be a JSON object"),
+        (("echo", "--pin", "nope=1"), 2, "arguments.nope: the tool takes no such argument"),
+        (("ehco", "--enabled"), 4, "echo"),
+        (("*:e*", "--enabled"), 4, "--toolset"),
+    ):
+        done = at_gateway("overrides", "set", *words)
+        assert (done.code, what in done.err) == (code, True), done.err
+    assert at_gateway("overrides", "clear", "echo", "nope").code == 2
+    assert [row["declared"] for row in at_gateway("overrides", "list", "--json").json["overrides"]] == [True]
+
+
+@pytest.mark.behaviour("overrides.rendered", "overrides.renderer_catalogue")
+def test_a_call_is_rendered_and_the_renderers_are_told(at_gateway: Pegboard) -> None:
+    called = at_gateway("tools", "call", "echo", "--arg", "text=hi", "--json").json
+    assert (called["rendered"]["renderer"], called["rendered"]["config"]) == ("json", {"value": "hi"})
+    assert at_gateway("overrides", "renderers").out.splitlines()[1].split()[:2] == ["code", "file,"]
+    assert len(at_gateway("overrides", "renderers", "--json").json["renderers"]) == 16

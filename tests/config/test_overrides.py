@@ -1,0 +1,172 @@
+"""Overrides in pegboard.yaml: read with the line of each field, and refused with the line and key of what is wrong."""
+
+import pytest
+from tests.config.loading import problems, settings
+from tests.config.test_board import verdicts
+
+from pegboard.core.argument import Argument, held
+from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.server import DeclaredAt
+
+DEV = ToolsetId("dev")
+
+
+def at(line: int) -> DeclaredAt:
+    return DeclaredAt("pegboard.yaml", line)
+
+
+@pytest.mark.behaviour("overrides.by_every_road", "overrides.whose_word")
+def test_every_field_is_read_with_its_line() -> None:
+    text = """\
+        overrides:
+          dev:
+            mcp:dev~github:read:
+              renderer: markdown
+              renderer_config: {content: $return.text}
+              name_override: Look
+              description_override: Looks
+              requires_confirmation: true
+              enabled: true
+              arguments:
+                path: {pin: "${HOME}"}
+                verbose: {hide: true}
+                limit:
+                  default: 10
+                  description: How many
+            "*:read_*": {renderer: code}
+        """
+    assert settings(text, {"HOME": "/srv/me"}).declared.overrides == (
+        Override(
+            DEV,
+            ToolId(ServerKey(DEV, ServerId("github")), "read"),
+            renderer="document",
+            renderer_config={"content": "$return.text"},
+            name_override="Look",
+            description_override="Looks",
+            requires_confirmation=True,
+            enabled=True,
+            arguments={
+                "path": Argument(pin=held("${HOME}")),
+                "verbose": Argument(hide=True),
+                "limit": Argument(default=held(10), description="How many"),
+            },
+            declared=True,
+            origins={
+                "renderer": at(4),
+                "renderer_config": at(5),
+                "name_override": at(6),
+                "description_override": at(7),
+                "requires_confirmation": at(8),
+                "enabled": at(9),
+                "arguments.path": at(11),
+                "arguments.verbose": at(12),
+                "arguments.limit": at(13),
+            },
+        ),
+        Override(DEV, Pattern("*", "read_*"), renderer="code", declared=True, origins={"renderer": at(16)}),
+    )
+
+
+@pytest.mark.behaviour("overrides.declared_off_is_operator_policy")
+def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
+    text = """\
+        servers: {a: {command: x, trust: open}}
+        overrides: {a: {"*:w*": {enabled: false}, "a:write": {enabled: true}}}
+        """
+    assert verdicts(text, "read", "write", "wipe") == {
+        "mcp:a~a:read": "open",
+        "mcp:a~a:write": "open",
+        "mcp:a~a:wipe": "disabled_by_config",
+    }
+
+
+@pytest.mark.behaviour("overrides.renderer_checked")
+@pytest.mark.parametrize(
+    ("row", "key", "what"),
+    [
+        (
+            "{renderer: cod}",
+            "renderer",
+            "this must be one of code, document, html, frame, editor, terminal, file-diff, patch-diff, web-search, "
+            "todo-list, task, file-read, key-value, table, image, json; it is 'cod'.",
+        ),
+        (
+            "{renderer: json, renderer_config: {valeu: 1}}",
+            "renderer_config.valeu",
+            "the renderer json does not take this. Did you mean 'value'? It takes: value.",
+        ),
+        ("{name: x}", "name", "unknown key. Write name_override."),
+        (
+            "{}",
+            "",
+            "this says nothing. Write one of renderer, renderer_config, name_override, description_override, "
+            "requires_confirmation, enabled, arguments.",
+        ),
+        ("{arguments: {p: {}}}", "arguments.p", "this says nothing. Write pin, hide, default or description."),
+        (
+            "{arguments: {p: {pin: }}}",
+            "arguments.p.pin",
+            "this has no value. Write null for nothing, or remove the key.",
+        ),
+        ("{arguments: {p: {pin: .inf}}}", "arguments.p.pin", "JSON has no such number. Write a finite one."),
+        (
+            "{arguments: {p: {pin: {a: ['${env:A}']}}}}",
+            "arguments.p.pin",
+            "${env:A} is how some editors write it. Write ${A}.",
+        ),
+        (
+            "{arguments: {p: {pin: '${request:X-Token}'}}}",
+            "arguments.p.pin",
+            "${request:X-Token} stands for a header of each caller's own request, and this is shared by all callers. "
+            "Use it under headers of a server with a url, or write ${NAME} for one value for all.",
+        ),
+        (
+            "{arguments: {p: {pin: 1, default: 2}}}",
+            "arguments.p.default",
+            "what is pinned has no default and no words for callers, who do not see it. Keep one of them.",
+        ),
+        (
+            "{arguments: {p: {hide: true, description: x}}}",
+            "arguments.p.description",
+            "what is hidden has no default and no words for callers, who do not see it. Keep one of them.",
+        ),
+        (
+            "{arguments: {p: {default: {a: '${A}'}}}}",
+            "arguments.p.default",
+            "a default is shown to callers, so it cannot stand for something else. Pin it, or write it out; for a "
+            "plain ${ write $${.",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_key(row: str, key: str, what: str) -> None:
+    place = f"overrides.dev.'*:r*'{'.' if key else ''}{key}"
+    assert problems(f"overrides:\n  dev:\n    '*:r*': {row}\n") == [f"pegboard.yaml:3: {place}: {what}"]
+
+
+def test_a_tool_of_another_toolset_is_refused_where_it_stands() -> None:
+    assert problems("overrides: {dev: {'mcp:docs~x:y': {enabled: true}}}") == [
+        "pegboard.yaml:1: overrides.dev.'mcp:docs~x:y': 'mcp:docs~x:y' is a tool of toolset 'docs'. "
+        "Write the override there."
+    ]
+
+
+def test_no_problem_shows_what_is_pinned() -> None:
+    told = problems("overrides: {a: {b: {arguments: {c: {pin: s3cret, hide: true, default: s3cret}}}}}")
+    assert told
+    assert "s3cret" not in str(told)
+
+
+@pytest.mark.behaviour("overrides.pin_by_reference")
+def test_a_pin_that_refers_to_nothing_is_a_warning() -> None:
+    text = "servers: {dev: {command: x}}\noverrides: {dev: {'*:*': {arguments: {p: {pin: ['${NOPE}']}}}}}"
+    (warning,) = settings(text).warnings
+    assert (warning.line, warning.key) == (2, "overrides.dev.'*:*'.arguments.p.pin")
+    assert "NOPE is not set" in warning.what
+
+
+def test_a_toolset_that_the_file_does_not_have_is_doubted() -> None:
+    text = "servers: {github: {command: x}}\noverrides: {githb: {'*:*': {enabled: true}}}"
+    (doubt,) = settings(text).doubts
+    assert str(doubt.problem).endswith("there is no toolset 'githb'. Did you mean 'github'?")

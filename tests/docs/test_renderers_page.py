@@ -1,0 +1,50 @@
+"""The page on renderers tells the catalogue: every renderer, every key, and what stands there if nobody says."""
+
+import json
+import re
+
+import pytest
+from tests.docs.pages import page
+
+from pegboard.core.renderers import CATALOGUE, NAMES, ROOTS, Around, Renderer, rendered
+from pegboard.core.tool import Json
+
+PAGE = page("docs/reference/renderers.md")
+
+
+def chapters() -> dict[str, str]:
+    parts = re.split(r"^## (.+)$", PAGE.text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def usual(value: Json) -> str:
+    return "" if value is None else f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+@pytest.mark.behaviour("overrides.renderer_catalogue")
+def test_the_page_tells_every_renderer_in_order_and_no_other() -> None:
+    assert (*chapters(),) == NAMES
+
+
+@pytest.mark.parametrize("each", CATALOGUE, ids=NAMES)
+def test_the_page_tells_every_key_of_a_renderer(each: Renderer) -> None:
+    chapter = chapters()[each.name]
+    rows = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in chapter.splitlines() if line[:1] == "|"]
+    assert rows[2:] == [(f"`{key.name}`", key.kind.value, key.what, usual(key.usual)) for key in each.keys]
+    assert chapter.strip().startswith(each.what)
+    assert all(f"`{alias}`" in chapter for alias in each.aliases)
+    assert ("Shown by itself" in chapter) is each.standalone
+
+
+def test_the_page_tells_every_root() -> None:
+    assert re.findall(r"^\| `\$(\w+)` \|", PAGE.text, re.MULTILINE) == [*ROOTS]
+
+
+@pytest.mark.behaviour("overrides.rendered")
+def test_the_example_of_the_page_does_what_it_says() -> None:
+    (block,) = PAGE.blocks
+    config = re.search(r"rendered\(\"(\w+)\", (\{.*?\}), Around", block.text)
+    assert config is not None
+    shown = rendered(config[1], json.loads(config[2]), Around({}, {"books": [1]}, toolset="library"))
+    assert shown is not None
+    assert dict(shown.config) == {"rows": [1]}

@@ -1,0 +1,222 @@
+"""Overrides by the API: said and cleared field by field, told with whose word they are, and calls rendered by them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from tests.core.boards import tool
+from tests.rest.desk import ABOUT, GITHUB, NOTES, TOKEN, TOOLS, Desk, at_desk, problem
+from tests.support.doubles import Providers
+from tests.support.house import declared, opened
+from tests.support.sign_ins import ScriptedSignIns
+
+from pegboard.core.argument import Argument, held
+from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.renderers import NAMES
+from pegboard.core.server import DeclaredAt
+from pegboard.core.tool import ToolSpec
+from pegboard.surfaces.rest.access import hashed
+from pegboard.surfaces.rest.app import rest_app
+
+pytestmark = pytest.mark.anyio
+
+DEV = ToolsetId("dev")
+READ = ToolId(GITHUB, "read")
+BOARD = replace(
+    declared(GITHUB, NOTES),
+    overrides=(
+        Override(
+            DEV,
+            Pattern("github", "*"),
+            renderer="json",
+            arguments={"path": Argument(pin=held("s3cret"))},
+            declared=True,
+            origins={"renderer": DeclaredAt("pegboard.yaml", 4), "arguments.path": DeclaredAt("pegboard.yaml", 6)},
+        ),
+    ),
+)
+WITH_PATH = ToolSpec("read", input_schema={"properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}})
+SHELVES = {**TOOLS, GITHUB: (replace(tool(GITHUB, "read"), spec=WITH_PATH), tool(GITHUB, "write"))}
+
+
+@asynccontextmanager
+async def desk_with_arguments() -> AsyncIterator[Desk]:
+    async with opened(BOARD, Providers(SHELVES)) as house:
+        app = rest_app(house.gateway, ABOUT, hashed(TOKEN), ScriptedSignIns)
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
+            yield Desk(house, client)
+
+
+async def said(desk: Desk, target: str, **body: Any) -> Any:
+    answer = await desk.ask("POST", "/overrides", json={"target": target, **body})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def fields(row: Any) -> dict[str, Any]:
+    return {field["field"]: field["value"] for field in row["fields"]}
+
+
+@pytest.mark.behaviour("overrides.by_every_road", "overrides.clearable", "overrides.whose_word")
+async def test_fields_are_said_and_cleared_one_by_one() -> None:
+    async with at_desk() as desk:
+        row = await said(desk, "read", set={"name_override": "Look", "requires_confirmation": True})
+        assert {**row, "fields": fields(row)} == {
+            "toolset": "dev",
+            "target": str(READ),
+            "kind": "tool",
+            "declared": False,
+            "fields": {"name_override": "Look", "requires_confirmation": True},
+            "misfits": [],
+            "policyVersion": 1,
+        }
+        assert all(field["from"]["kind"] == "installed" and field["from"]["by"] == "local" for field in row["fields"])
+        row = await said(desk, "read", set={"renderer": "markdown"}, clear=["name_override"])
+        assert fields(row) == {"renderer": "document", "requires_confirmation": True}
+        assert (await desk.get("/tools/show", tool="read"))["title"] is None
+        assert fields(await said(desk, "read", clear="all")) == {}
+        assert (await desk.get("/overrides"))["overrides"] == []
+        again = await desk.ask("POST", "/overrides", json={"target": "read", "clear": "all"})
+        assert problem(again) == (
+            409,
+            f"No person has overridden {READ} in toolset 'dev'. See: pegboard overrides list",
+        )
+
+
+@pytest.mark.behaviour("overrides.whose_word", "overrides.person_on_top_of_declared")
+async def test_why_tells_which_override_set_which_field() -> None:
+    async with desk_with_arguments() as desk:
+        await said(desk, str(READ), set={"renderer": "code", "arguments": {"limit": {"default": 3}}})
+        told = (await desk.get("/why", tool="read"))["overrides"]
+        assert [(f["field"], f["value"], f["target"], f["declared"], f["from"]["kind"]) for f in told] == [
+            ("renderer", "code", str(READ), False, "installed"),
+            ("arguments.path.pin", "***", "github:*", True, "declared"),
+            ("arguments.limit.default", 3, str(READ), False, "installed"),
+        ]
+        assert told[1]["from"] == {"kind": "declared", "file": "pegboard.yaml", "line": 6}
+        shown = await desk.get("/overrides/show", tool="read")
+        assert shown["inputSchema"] == {"properties": {"limit": {"type": "integer", "default": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"target": "github:*"}, ("dev", "github:*")),
+        ({"target": "dev:re*"}, ("dev", "dev:re*")),
+        ({"target": "mcp:dev~github:re*"}, ("dev", "dev~github:re*")),
+        ({"target": "mcp:dev~github"}, ("dev", "dev~github:*")),
+        ({"target": "toolset:docs"}, ("docs", "*:*")),
+        ({"target": "*:re*", "toolset": "dev"}, ("dev", "*:re*")),
+        ({"target": "mcp:github:read", "toolset": "dev"}, ("dev", str(READ))),
+        ({"target": "mcp:dev~github:not_there_yet"}, ("dev", "mcp:dev~github:not_there_yet")),
+        ({"target": "jot"}, ("docs", "mcp:docs~notes:jot")),
+    ],
+)
+async def test_an_override_finds_its_toolset_where_its_target_tells_it(body: Any, place: tuple[str, str]) -> None:
+    async with at_desk() as desk:
+        row = await said(desk, **body, set={"enabled": True})
+        assert (row["toolset"], row["target"]) == place
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "what"),
+    [
+        ({"target": "*:re*"}, 400, "An override belongs to one toolset, and '*:re*' does not tell which. Name it"),
+        ({"target": "*:re*", "toolset": "dve"}, 404, "There is no toolset 'dve'. Did you mean 'dev'?"),
+        ({"target": "raed"}, 404, "Unknown tool 'raed'"),
+        ({"target": "mcp:docs~notes:jot", "toolset": "dev"}, 400, "is a tool of toolset 'docs'"),
+        ({"target": "read"}, 422, "Nothing is said"),
+        ({"target": "read", "set": {"rendrer": "code"}}, 422, "rendrer: unknown key. Did you mean 'renderer' or"),
+        ({"target": "read", "set": {"renderer": "x"}}, 422, "renderer: this must be one of code, document"),
+        (
+            {"target": "read", "set": {"renderer": "json", "renderer_config": {"x": 1}}},
+            422,
+            "renderer_config.x: the renderer json does not take this. It takes: value.",
+        ),
+        ({"target": "read", "clear": ["x"]}, 422, "There is no field 'x'. There are: renderer"),
+        ({"target": "read", "clear": ["renderer"]}, 409, "says renderer. See: pegboard overrides list"),
+        (
+            {"target": "read", "set": {"arguments": {"nope": {"pin": 1}}}},
+            422,
+            f"{READ}: arguments.nope: the tool takes no such argument.",
+        ),
+    ],
+)
+async def test_what_cannot_be_is_refused_with_what_to_do(body: Any, status: int, what: str) -> None:
+    async with at_desk() as desk:
+        refused = await desk.ask("POST", "/overrides", json=body)
+        assert problem(refused)[0] == status
+        assert what in problem(refused)[1]
+        assert (await desk.get("/overrides"))["overrides"] == []
+
+
+async def test_an_edit_on_an_outdated_version_is_refused() -> None:
+    async with at_desk() as desk:
+        await said(desk, "read", set={"enabled": True})
+        late = await desk.ask(
+            "POST", "/overrides", json={"target": "read", "set": {"enabled": False}}, headers={"If-Match": "0"}
+        )
+        assert problem(late)[0] == 412
+
+
+@pytest.mark.behaviour("overrides.misfit_is_shown")
+async def test_what_does_not_fit_is_told_in_the_list_and_by_the_doctor() -> None:
+    async with desk_with_arguments() as desk:
+        await said(desk, "mcp:dev~github:gone", set={"renderer": "code"})
+        await said(desk, str(READ), set={"arguments": {"limit": {"pin": "many"}}})
+        rows = (await desk.get("/overrides"))["overrides"]
+        assert [[misfit["what"] for misfit in row["misfits"]] for row in rows] == [
+            [],
+            ["dev~github lists no tool 'gone'."],
+            [
+                "'limit': the pinned value does not fit what the tool takes there. Calls of the tool are refused.",
+            ],
+        ]
+        found = (await desk.get("/doctor"))["findings"]
+        mends = [finding["mend"] for finding in found if finding["what"].startswith("Override of")]
+        assert mends == [
+            "pegboard overrides clear 'mcp:dev~github:gone' --toolset dev",
+            f"pegboard overrides clear '{READ}' arguments.limit --toolset dev",
+        ]
+
+
+@pytest.mark.behaviour("overrides.renderer_catalogue")
+async def test_the_catalogue_is_told_with_the_schema_of_each_configuration() -> None:
+    async with at_desk() as desk:
+        told = (await desk.get("/renderers"))["renderers"]
+        assert tuple(each["name"] for each in told) == NAMES
+        assert all(each["configSchema"]["additionalProperties"] is False for each in told)
+
+
+@pytest.mark.behaviour("overrides.rendered", "overrides.renderer_shown")
+async def test_a_call_is_rendered_by_what_its_override_says() -> None:
+    async with at_desk() as desk:
+        call = {
+            "tool": "read",
+            "arguments": {"path": "a.py"},
+            "result": {"content": [{"type": "text", "text": "print()"}]},
+            "chat_id": "c1",
+        }
+        body = (await desk.ask("POST", "/render", json=call)).json()
+        assert body == {"id": str(READ), "rendered": None}
+        config = {"file": "$args.path in $chat_id", "language": "$args.nope"}
+        await said(desk, "read", set={"renderer": "code", "renderer_config": config})
+        body = (await desk.ask("POST", "/render", json=call)).json()
+        assert body["rendered"] == {
+            "renderer": "code",
+            "config": {"file": "a.py in c1", "content": "print()", "editable": False},
+            "standalone": False,
+            "missing": ["$args.nope"],
+            "cut": False,
+        }
+        failed = await desk.ask("POST", "/render", json={**call, "result": {"isError": True, "content": []}})
+        assert failed.json()["rendered"] is None
+        called = (await desk.ask("POST", "/call", json={"tool": "read", "arguments": {}})).json()
+        assert called["rendered"]["renderer"] == "code"
