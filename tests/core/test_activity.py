@@ -6,11 +6,13 @@ import pytest
 from tests.core.boards import FILE, GITHUB, ME, PERSON, key, server, toolset
 
 from pegboard.core.activity import Told, told
+from pegboard.core.argument import Argument, held
 from pegboard.core.commands import (
     AddServer,
     Approve,
     ApproveSeveral,
     Block,
+    EditOverride,
     Grant,
     Release,
     RemoveServer,
@@ -19,6 +21,7 @@ from pegboard.core.commands import (
     TakeBaseline,
     ThrowSwitch,
 )
+from pegboard.core.editing import Edit
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
@@ -101,6 +104,15 @@ class RevokeEverything:
             Told("override", "mcp:dev~github:search", "sets renderer_config, description_override, enabled"),
         ),
         (SetOverride(Override(DEV, Pattern("dev", "*"))), Told("override", "dev:*", "cleared")),
+        (
+            EditOverride(
+                Edit(
+                    Override(DEV, SEARCH, renderer=SECRET, arguments={"path": Argument(pin=held(SECRET))}),
+                    frozenset({"enabled", "arguments.limit"}),
+                )
+            ),
+            Told("override", "mcp:dev~github:search", "sets renderer, arguments.path; clears arguments.limit, enabled"),
+        ),
         (Grant(PrincipalId("bob"), frozenset({DEV})), Told("grant", None, "bob may use: dev")),
         (Grant(PrincipalId("bob"), frozenset()), Told("grant", None, "bob may use: nothing")),
         (Grant(PrincipalId("bob"), None), Told("grant", None, "bob may use: no limit")),
@@ -156,8 +168,20 @@ BOB = PrincipalId("bob")
             ("deny *:c added", "deny dev:a* removed"),
         ),
         (
-            board(overrides=(Override(DEV, SEARCH, renderer="json"), Override(DEV, Pattern("dev", "x"), renderer="a"))),
-            board(overrides=(Override(DEV, SEARCH, renderer=SECRET), Override(DEV, Pattern("dev", "y"), renderer="a"))),
+            board(
+                overrides=(
+                    Override(DEV, SEARCH, renderer="json"),
+                    Override(DEV, Pattern("dev", "x"), renderer="a"),
+                    Override(DEV, Pattern("dev", "z"), renderer="a", origins={"renderer": DeclaredAt("a", 1)}),
+                )
+            ),
+            board(
+                overrides=(
+                    Override(DEV, SEARCH, renderer=SECRET),
+                    Override(DEV, Pattern("dev", "y"), renderer="a"),
+                    Override(DEV, Pattern("dev", "z"), renderer="a", origins={"renderer": DeclaredAt("a", 2)}),
+                )
+            ),
             (
                 "override of dev:y in dev added",
                 "override of dev:x in dev removed",

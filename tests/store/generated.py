@@ -94,8 +94,15 @@ switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_id
 switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
-values = json_values.map(held)
-arguments = st.builds(Argument, st.none() | values, maybe, st.none() | values, st.none() | texts)
+# Drawn from a few: of drawing every value anew most would be drawn in vain, and hundreds of boards take minutes.
+values = st.sampled_from([held(value) for value in (None, 1, 1.0, True, "", LONE, "\x00", [], {"a": [LONE, 10**40]})])
+arguments = st.builds(Argument, st.none() | values, maybe, st.none() | values, st.none() | st.sampled_from(NASTY))
+said = st.dictionaries(st.sampled_from(NASTY), arguments, max_size=2)
+whose = st.dictionaries(
+    st.sampled_from(NASTY),
+    st.just(DeclaredAt("é:\x00", 7)) | st.just(InstalledBy(PrincipalId(LONE), datetime(2026, 1, 2, tzinfo=UTC))),
+    max_size=2,
+)
 overrides = st.builds(
     Override,
     toolset_ids,
@@ -106,9 +113,9 @@ overrides = st.builds(
     st.none() | texts,
     maybe,
     maybe,
-    st.none() | st.dictionaries(texts, arguments, max_size=2),
+    st.none() | said,
     st.booleans(),
-    st.dictionaries(texts, origins, max_size=1),
+    whose,
 )
 
 

@@ -5,7 +5,7 @@ that is not named here is told by the name of its class, and whatever is no comm
 """
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ from .commands import (
     Approve,
     ApproveSeveral,
     Block,
+    EditOverride,
     Grant,
     Release,
     Remember,
@@ -24,6 +25,7 @@ from .commands import (
     TakeBaseline,
     ThrowSwitch,
 )
+from .editing import ARGUMENT, Edit
 from .ids import PrincipalId
 from .override import Override
 from .rules import awaited_review
@@ -92,6 +94,8 @@ def told(command: object) -> Told:
             return Told("trust", str(key), f"trust {trust.value}")
         case SetOverride(override):
             return Told("override", str(override.target), _overridden(override))
+        case EditOverride(edit):
+            return Told("override", str(edit.said.target), _edited(edit))
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")
@@ -132,10 +136,15 @@ def _reached(server: Server) -> str:
 
 def _overridden(override: Override) -> str:
     """Which fields, not what they say: a pinned argument is nobody's to read."""
-    apart = ("toolset", "target", "declared")
-    said = [one.name for one in fields(override) if one.name not in apart and getattr(override, one.name)]
-    off = [one.name for one in fields(override) if getattr(override, one.name) is False and one.name not in apart]
-    return f"sets {', '.join([*said, *off])}" if said or off else "cleared"
+    return f"sets {', '.join(override.says)}" if override.says else "cleared"
+
+
+def _edited(edit: Edit) -> str:
+    said = [name for name in edit.said.says if name != "arguments"]
+    said += [f"{ARGUMENT}{name}" for name in edit.said.arguments or {}]
+    parts = [f"sets {', '.join(said)}"] if said else []
+    parts += [f"clears {', '.join(sorted(edit.cleared))}"] if edit.cleared else []
+    return "; ".join(parts)
 
 
 def _count(number: int, what: str) -> str:

@@ -1,6 +1,7 @@
 """What an edit of the operator's file changed, as a short list in words: names and keys, never values of theirs."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from .override import Override
@@ -70,7 +71,8 @@ def _overrides(before: Iterable[Override], after: Iterable[Override]) -> Iterato
     yield from (f"override of {target} in {toolset} added" for toolset, target in _apart(latter, former))
     yield from (f"override of {target} in {toolset} removed" for toolset, target in _apart(former, latter))
     for place in sorted(former.keys() & latter.keys()):
-        if former[place] != latter[place]:
+        # Where it is written is no part of what it says: another line of the file is no change to anybody.
+        if replace(former[place], origins={}) != replace(latter[place], origins={}):
             yield f"override of {place[1]} in {place[0]} changed"
 
 
