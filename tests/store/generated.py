@@ -95,7 +95,8 @@ switches = st.builds(Switch, st.booleans(), principals, times, texts, st.boolean
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
 # Drawn from a few: of drawing every value anew most would be drawn in vain, and hundreds of boards take minutes.
-values = st.sampled_from([held(value) for value in (None, 1, 1.0, True, "", LONE, "\x00", [], {"a": [LONE, 10**40]})])
+VALUES: tuple[Json, ...] = (None, 1, 1.0, True, "", LONE, "\x00", [], {"a": [LONE, 10**40]})
+values = st.sampled_from([held(value) for value in VALUES])
 arguments = st.builds(Argument, st.none() | values, maybe, st.none() | values, st.none() | st.sampled_from(NASTY))
 said = st.dictionaries(st.sampled_from(NASTY), arguments, max_size=2)
 whose = st.dictionaries(
