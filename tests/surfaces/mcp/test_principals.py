@@ -18,7 +18,7 @@ from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.principal import Principal
 from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.door import Refused
+from pegboard.surfaces.mcp.door import Door, Refused
 from pegboard.surfaces.mcp.entrance import MOST_ADDRESSES, MOST_FAILURES, WINDOW, Entrance, principal_of
 
 pytestmark = pytest.mark.anyio
@@ -228,3 +228,23 @@ def test_the_token_for_the_gateway_is_not_among_the_headers_that_a_call_carries_
     headers = [(b"authorization", b"Bearer x"), (b"x-token", b"a"), (b"x-token", b"b")]
     assert entrance(GUARDED, [0.0]).own_headers(headers) == {b"x-token": b"a, b"}
     assert entrance(DECLARED, [0.0]).own_headers(headers) == {b"authorization": b"Bearer x", b"x-token": b"a, b"}
+
+
+async def test_one_principal_opens_only_so_many_sessions_and_the_others_theirs() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(GUARDED) as workshop,
+            served(workshop, Door(sessions_of_one=2)) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+
+            async def opened(who: PrincipalId) -> httpx2.Response:
+                return await http.post(url, json=INITIALIZE, headers={**ACCEPT, **bearer(who)})
+
+            first, second, third = [await opened(BOB) for _ in range(3)]
+            assert [answer.status_code for answer in (first, second, third)] == [200, 200, 429]
+            assert "too many sessions open" in third.text
+            assert (await opened(ALICE)).status_code == 200
+            ended = {"mcp-session-id": first.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+            assert (await http.delete(url, headers={**ended, **bearer(BOB)})).status_code == 200
+            assert (await opened(BOB)).status_code == 200

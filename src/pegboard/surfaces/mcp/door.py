@@ -50,6 +50,8 @@ class Door:
     most_discarded: int = 64 * 1024 * 1024
     """Bytes of a body that is too large which are read all the same, so that its client hears why."""
     sessions: int = 5_000
+    sessions_of_one: int = 500
+    """Of one principal with a token of its own, so that none shuts the others out."""
     idle: float = 30 * 60.0
     """Seconds after which a session without any request ends."""
     patience: float = 60.0

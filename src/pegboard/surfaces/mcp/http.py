@@ -11,7 +11,7 @@ import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INVALID_PARAMS
 
-from pegboard.core.ids import PrincipalId
+from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
@@ -37,6 +37,12 @@ SESSION: Final = b"mcp-session-id"
 VERSION: Final = b"mcp-protocol-version"
 RESUME: Final = b"last-event-id"
 """Streams are not kept for replay, and the SDK answers a request to resume one with nothing at all."""
+
+
+_TOO_MANY: Final = Refused(
+    429,
+    "You have too many sessions open. End those that you do not use with DELETE, or wait until they have been idle.",
+)
 
 
 class SlowReaderError(Exception):
@@ -149,6 +155,8 @@ class McpHttp:
         version = known[VERSION].decode("latin-1") if VERSION in known else None
         if session is None:
             send = _naming_no_session(send)
+            if method == "POST" and not is_modern(version) and self._has_its_share(view):
+                return await refuse(send, _TOO_MANY)
         leaving = self._leaving.of(view.principal)
         exchange = Exchange(view, gone, session, own, leaving)
         scope = {**scope, "headers": headers, "user": user_of(view.principal)}
@@ -209,6 +217,9 @@ class McpHttp:
             return None
         await self._gateway.settled(self._door.settle)
         return refusal(board.resolution(view))
+
+    def _has_its_share(self, view: View) -> bool:
+        return view.principal != LOCAL and self._open.count(view.principal) >= self._door.sessions_of_one
 
     def _noting(self, body: bytes, view: View, send: "Send") -> "Send":
         """Takes note of the session that a handshake opens: the answer's headers name it."""

@@ -52,6 +52,11 @@ class Sessions:
         while len(self._known) > self._most:
             self._known.popitem(last=False)
 
+    def count(self, principal: PrincipalId) -> int:
+        """How many this principal has open. Looked through one by one: sessions are opened seldom."""
+        kept = self._kept._server_instances
+        return sum(session.principal == principal and session.id in kept for session in self._known.values())
+
     def open(self, id: bytes) -> Session | None:
         """The session of this id while the SDK keeps it. Its idle time begins anew: somebody uses it."""
         session = self._known.get(id)
