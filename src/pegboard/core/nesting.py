@@ -11,8 +11,7 @@ _PIECE: Final = 65_536
 
 def deeper_than(levels: int, text: bytes) -> bool:
     """Of JSON. Exact, and cheap for what is flat or small."""
-    # Each level takes two characters.
-    if len(text) <= 2 * levels or text.count(b"[") + text.count(b"{") <= levels:
+    if len(text) <= levels or text.count(b"[") + text.count(b"{") <= levels:
         return False
     depth = start = 0
     while start < len(text):
