@@ -4,12 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.core.boards import key
-from tests.gateway.asking import ARGUMENTS, DELETE, GITHUB, SPEC, YES, asking, bringing, deletes, ran
+from tests.core.boards import ME, key
+from tests.gateway.asking import ARGUMENTS, DELETE, GITHUB, SPEC, YES, asking, bringing, deletes, ran, ticket_of
 from tests.support.asking import AskedClient
 from tests.support.doubles import OK
 from tests.support.house import call_of
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.call import (
     Admitted,
     BadArguments,
@@ -19,8 +20,10 @@ from pegboard.core.call import (
     ToolIsLocked,
     Unconfirmed,
 )
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import SetOverride, ThrowSwitch
 from pegboard.core.ids import CallId, ToolId
+from pegboard.core.override import Override
+from pegboard.core.ticket import Scope
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
@@ -53,6 +56,23 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
         }
         assert ran(house) == 1
         assert await house.gateway.tickets.latest() == []
+
+
+@pytest.mark.behaviour("confirmation.pinned_values_unseen")
+async def test_a_pinned_value_reaches_the_tool_and_nobody_who_is_asked(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        pinned = {"repo": Argument(pin=held("pinned-value"))}
+        await house.does(SetOverride(Override(GITHUB.toolset, DELETE, requires_confirmation=True, arguments=pinned)))
+        client = AskedClient(YES)
+        assert await deletes(house, client, arguments={"why": "x"}) == OK
+        waiting = ticket_of(await deletes(house, arguments={"why": "x"}))
+        (ticket,) = await house.gateway.tickets.waiting()
+        assert (ticket.id, ticket.shown) == (waiting, {"why": "x"})
+        assert "pinned-value" not in f"{client.asked} {ticket}"
+        await house.gateway.tickets.allow(waiting, Scope.ONCE, ME)
+        assert await deletes(house, arguments={"why": "x"}) == OK
+        sent = [admitted.call.arguments for admitted in house.provider(GITHUB).calls]
+        assert sent == [{"why": "x", "repo": "pinned-value"}] * 2
 
 
 @pytest.mark.behaviour("confirmation.one_decision_one_call")
