@@ -146,6 +146,7 @@ async def open_house(
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
+        store.audit.redaction = lambda: gateway.board.policy.declared.redaction
         if settings is not None:
             gateway.board.remarks = replace(settings.remarks, in_passing=not follow)
         if follow and settings is not None:

@@ -4,9 +4,9 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from typing import Final
 
@@ -15,6 +15,7 @@ from anyio import to_thread
 
 from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
+from pegboard.core.redact import Redaction
 from pegboard.ports import AuditQuery, AuditRow, Clock, Onward
 
 from . import questions
@@ -65,6 +66,8 @@ class AuditLog:
     ) -> None:
         self._database = database
         self._keeping = keeping or Keeping()
+        self.redaction: Callable[[], Redaction] = lambda: self._keeping.redaction
+        """Asked for with every batch, because the rule may change while the gateway runs."""
         self._clock = clock
         self._keep_days = keep_days
         self._keep_rows = keep_rows
@@ -192,7 +195,8 @@ class AuditLog:
                     await self._enough.wait()
             batch = list(islice(self._queue, doubtful or self._limits.batch))
             try:
-                rows = await to_thread.run_sync(completed, batch, self._keeping)
+                keeping = replace(self._keeping, redaction=self.redaction())
+                rows = await to_thread.run_sync(completed, batch, keeping)
                 await self._write(rows, again=doubtful > 0)
             except StoreError as error:
                 if not doubtful:
