@@ -95,12 +95,24 @@ def test_a_secret_given_to_a_server_is_shown_by_no_command(pegboard: Pegboard) -
 @pytest.mark.behaviour("cli.servers_add_takes_every_key")
 def test_what_a_server_may_say_in_the_file_is_said_by_an_option(pegboard: Pegboard) -> None:
     waits = ("--start", "on-demand", "--idle-stop", "90s", "--start-timeout", "2m", "--call-timeout", "5")
-    more = ("--stop-timeout", "500ms", "--enabled-tools", "read_*, find", "--disabled", "--json", "--", "x")
+    more = (
+        "--protocol",
+        "handshake",
+        "--stop-timeout",
+        "500ms",
+        "--enabled-tools",
+        "read_*, find",
+        "--disabled",
+        "--json",
+        "--",
+        "x",
+    )
     program = pegboard("servers", "add", "seldom", *waits, *more).json
-    assert {key: program[key] for key in ("on", "start", "idleStop", "timeouts", "enabledTools")} == {
+    assert {key: program[key] for key in ("on", "start", "idleStop", "protocol", "timeouts", "enabledTools")} == {
         "on": False,
         "start": "on_demand",
         "idleStop": 90.0,
+        "protocol": "handshake",
         "timeouts": {"start": 120.0, "call": 5.0, "stop": 0.5},
         "enabledTools": ["read_*", "find"],
     }

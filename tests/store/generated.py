@@ -23,6 +23,7 @@ from pegboard.core.server import (
     OnDemand,
     OnlyTools,
     Origin,
+    Protocol,
     Server,
     Stdio,
     Timeouts,
@@ -89,6 +90,7 @@ servers = st.builds(
     timeouts,
     st.booleans(),
     st.just(Always()) | st.builds(OnDemand, seconds),
+    st.sampled_from(Protocol),
 )
 switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
 switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())

@@ -25,6 +25,7 @@ from pegboard.core.server import (
     OAuth,
     OnDemand,
     OnlyTools,
+    Protocol,
     Server,
     Starts,
     Stdio,
@@ -96,6 +97,7 @@ def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Serve
         limit=_limit(values, key, place, tell),
         timeouts=_timeouts(values.get(keys.TIMEOUTS)),
         starts=_starts(values, tell),
+        protocol=values.value(keys.PROTOCOL, Protocol.LATEST),
     )
 
 

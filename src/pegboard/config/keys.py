@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
-from pegboard.core.server import Always, OnDemand, Starts, Timeouts, Transport, Trust
+from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
 
 from .override_keys import OVERRIDE
 from .section import Key, Section, Values
@@ -192,6 +192,13 @@ IDLE_STOP: Final = Key(
     "90s or 10m.",
     OnDemand().idle,
 )
+PROTOCOL: Final = Key[Protocol](
+    "protocol",
+    Choice({protocol.value: protocol for protocol in Protocol}),
+    "Which versions of the protocol are spoken with the server: latest (the latest that both know) or handshake (none "
+    "after 2025-11-25, for tools that ask their caller something while they work).",
+    Protocol.LATEST.value,
+)
 START: Final = Key("start", Seconds(), "Until the server has started and listed its tools.", Timeouts().start)
 CALL: Final = Key("call", Seconds(), "Until one call is answered.", Timeouts().call)
 STOP: Final = Key("stop", Seconds(), "Until a program that was asked to stop is killed.", Timeouts().stop)
@@ -207,7 +214,7 @@ SERVER: Final = Section(
         *(COMMAND, ARGS, ENV, CWD),
         *(URL, TRANSPORT, HEADERS, OAUTH),
         *(TOOLSET, ENABLED, ENABLED_TOOLS, DISABLED_TOOLS, TRUST, TIMEOUTS),
-        *(STARTS, IDLE_STOP),
+        *(STARTS, IDLE_STOP, PROTOCOL),
     ),
     exactly_one=("command", "url"),
     at_most_one=("enabled_tools", "disabled_tools"),

@@ -23,6 +23,7 @@ _OF_SERVER: Final[Mapping[str, Callable[[Server], object]]] = {
     "tools": lambda server: (type(server.limit), getattr(server.limit, "names", ())),
     "timeouts": lambda server: server.timeouts,
     "start": lambda server: server.starts,
+    "protocol": lambda server: server.protocol,
 }
 _OF_TOOLSET: Final[Mapping[str, Callable[[Toolset], object]]] = {
     "name": lambda toolset: toolset.name,

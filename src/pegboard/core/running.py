@@ -8,7 +8,7 @@ from .ids import ServerKey
 from .policy import Policy
 from .rules import owner_off
 from .scan import is_poisoned, scan, strangers
-from .server import Connection, Server, Starts, Timeouts, Trust
+from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
 from .tool import Tool
 
 
@@ -21,9 +21,9 @@ def wanted(policy: Policy) -> Mapping[ServerKey, Server]:
     }
 
 
-def reach(server: Server) -> tuple[Connection, Timeouts, Starts]:
+def reach(server: Server) -> tuple[Connection, Timeouts, Starts, Protocol]:
     """All that a provider is made from: another trust, or a line further down in the file, restarts nothing."""
-    return server.connection, server.timeouts, server.starts
+    return server.connection, server.timeouts, server.starts, server.protocol
 
 
 def awaits_first_sight(listing: Listing, policy: Policy) -> bool:

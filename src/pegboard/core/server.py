@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import TypeAlias
 
 from .ids import PrincipalId, ServerKey
@@ -110,6 +110,16 @@ class OnDemand:
 Starts: TypeAlias = Always | OnDemand
 
 
+class Protocol(StrEnum):
+    """Which versions of the protocol are spoken with a server."""
+
+    LATEST = "latest"
+    """The latest that both sides know."""
+    HANDSHAKE = "handshake"
+    """None later than 2025-11-25: there a tool can ask its caller something in the middle of its work, and some servers
+    that know later versions have tools which do."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeclaredAt:
     """Written by an operator, in a file: read-only to everything else."""
@@ -156,3 +166,4 @@ class Server:
     timeouts: Timeouts = field(default_factory=Timeouts)
     quarantined: bool = False
     starts: Starts = field(default_factory=Always)
+    protocol: Protocol = Protocol.LATEST

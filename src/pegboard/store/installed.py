@@ -18,6 +18,7 @@ from pegboard.core.server import (
     OnDemand,
     OnlyTools,
     Origin,
+    Protocol,
     Server,
     Starts,
     Stdio,
@@ -31,6 +32,7 @@ from pegboard.core.toolset import Toolset
 from .text import Row, document
 
 _IDLE: Final = "idle"
+_PROTOCOL: Final = "protocol"
 
 
 def server_row(key: ServerKey, server: Server) -> Row:
@@ -43,7 +45,11 @@ def server_row(key: ServerKey, server: Server) -> Row:
         "trust": server.trust.value,
         "tool_limit": _limit_row(server.limit),
         "timeouts": document(
-            {"start": timeouts.start, "call": timeouts.call, "stop": timeouts.stop, **_starts_row(server.starts)}
+            {
+                **{"start": timeouts.start, "call": timeouts.call, "stop": timeouts.stop},
+                **_starts_row(server.starts),
+                **({} if server.protocol is Protocol.LATEST else {_PROTOCOL: server.protocol.value}),
+            }
         ),
         "quarantined": server.quarantined,
         "origin": _origin_row(server.origin),
@@ -52,8 +58,8 @@ def server_row(key: ServerKey, server: Server) -> Row:
 
 def server_of(row: Row) -> tuple[ServerKey, Server]:
     key = ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
-    times: dict[str, float] = json.loads(row["timeouts"])
-    idle = times.pop(_IDLE, None)
+    times: dict[str, Any] = json.loads(row["timeouts"])
+    idle, protocol = times.pop(_IDLE, None), Protocol(times.pop(_PROTOCOL, Protocol.LATEST))
     return key, Server(
         key,
         _connection(row["connection"]),
@@ -64,6 +70,7 @@ def server_of(row: Row) -> tuple[ServerKey, Server]:
         Timeouts(**times),
         row["quarantined"],
         Always() if idle is None else OnDemand(idle),
+        protocol,
     )
 
 

@@ -33,7 +33,7 @@ from tests.surfaces.mcp.workshop import HERE, Workshop, key
 
 from pegboard.core.catalogue import Up
 from pegboard.core.policy import Declared
-from pegboard.core.server import Connection, Http, Server, Stdio, Timeouts, Transport, Trust
+from pegboard.core.server import Connection, Http, Protocol, Server, Stdio, Timeouts, Transport, Trust
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import McpServer as Provider
@@ -117,14 +117,21 @@ class Inquiry:
 
 @asynccontextmanager
 async def inquiry(
-    surface: str = "memory", transport: str = "stdio", era: str = MODERN, *, call: float = 30.0
+    surface: str = "memory",
+    transport: str = "stdio",
+    era: str = MODERN,
+    *,
+    call: float = 30.0,
+    protocol: Protocol = Protocol.LATEST,
 ) -> AsyncIterator[Inquiry]:
     flags = () if era == MODERN else ("--handshake-only",)
     audit = MemoryAudit()
     with anyio.fail_after(DEADLINE):
         async with AsyncExitStack() as stack:
             reached = await _reached(stack, transport, flags)
-            server = Server(CURIOUS, reached, HERE, trust=Trust.OPEN, timeouts=Timeouts(30.0, call, 5.0))
+            server = Server(
+                CURIOUS, reached, HERE, trust=Trust.OPEN, timeouts=Timeouts(30.0, call, 5.0), protocol=protocol
+            )
             declared = Declared(servers={CURIOUS: server}, toolsets={CURIOUS.toolset: Toolset(CURIOUS.toolset, HERE)})
             gateway = await stack.enter_async_context(
                 open_gateway(declared, MemoryStore(), audit, _provider, lambda: datetime.now(UTC))

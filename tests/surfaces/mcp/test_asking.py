@@ -13,6 +13,8 @@ from tests.surfaces.mcp.inquiry import Person, complaint, inquiry, said
 from tests.surfaces.mcp.places import LEGACY, MODERN, MODES
 from tests.surfaces.mcp.raw import INITIALIZE, handshake
 
+from pegboard.core.server import Protocol
+
 pytestmark = pytest.mark.anyio
 SURFACES = ("memory", "http")
 TEAL = [{"action": "accept", "content": {"colour": "teal"}}]
@@ -42,6 +44,19 @@ async def test_a_server_of_the_handshake_era_hears_at_once_that_the_client_canno
         calls = await place.client(mode)
         why = "The client that made the call did not declare the capability 'elicitation'."
         assert said(await calls.call_tool("ask")) == [{"error": {"code": -32601, "message": why}}]
+
+
+@pytest.mark.behaviour("mcp.in.sampling_and_elicitation")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_server_of_both_eras_asks_in_the_middle_of_a_call_if_the_operator_says_handshake(
+    transport: str, mode: str
+) -> None:
+    async with inquiry("http", transport, MODERN, protocol=Protocol.HANDSHAKE) as place:
+        person = Person()
+        calls = await place.client(mode, person)
+        (answer,) = said(await calls.call_tool("ask"))
+        assert (answer["action"], person.asked) == ("accept", ["Which colour?"])
 
 
 @pytest.mark.behaviour("mcp.in.asks_only_what_the_client_knows")

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ServerKey
-from pegboard.core.server import Always, Connection, Http, OnDemand, Server, Stdio
+from pegboard.core.server import Always, Connection, Http, OnDemand, Protocol, Server, Stdio
 from pegboard.core.status import Unavailable, sentence
 from pegboard.core.tool import Tool
 from pegboard.ports import Clock, Expand, Library, Peer, Progress, Ring, Unresolved
@@ -62,7 +62,7 @@ class McpServer:
         self._life: Life | None = None
         self._round: anyio.CancelScope | None = None
         self._up_since: datetime | None = None
-        self._probe = True
+        self._probe = server.protocol is not Protocol.HANDSHAKE
         self._listing = Listing(server.key, Starting(1, clock()))
         self._flaws: tuple[Flaw, ...] = ()
         self._library = ServerLibrary(
@@ -200,7 +200,9 @@ class McpServer:
             self._life = None
             self._lines.end(self._erase)
             # An old server may fall over the first question of the new era: it is not asked that twice in a row.
-            self._probe = life.opened or not self._probe or not isinstance(ready.connection, Stdio)
+            self._probe = self._server.protocol is not Protocol.HANDSHAKE and (
+                life.opened or not self._probe or not isinstance(ready.connection, Stdio)
+            )
 
     async def _await_sign_in(self, wanted: SignInWanted) -> None:
         assert self._desk is not None

@@ -54,6 +54,11 @@ from .starting import settled, state_now
 @click.option(
     "--idle-stop", metavar="TIME", help="With --start on-demand: how long nobody must have called before it is stopped."
 )
+@click.option(
+    "--protocol",
+    type=click.Choice(["latest", "handshake"]),
+    help="With handshake, none after 2025-11-25 is spoken: for tools that ask while they work.  [default: latest]",
+)
 @click.option("--start-timeout", metavar="TIME", help="How long it may take to start: seconds, 30s, 2m.  [default: 30]")
 @click.option("--call-timeout", metavar="TIME", help="How long one call may take.  [default: 120]")
 @click.option("--stop-timeout", metavar="TIME", help="How long it may take to stop before it is killed.  [default: 5]")
@@ -80,6 +85,7 @@ async def add(
     quarantine: bool,
     start: str | None,
     idle_stop: str | None,
+    protocol: str | None,
     start_timeout: str | None,
     call_timeout: str | None,
     stop_timeout: str | None,
@@ -107,6 +113,7 @@ async def add(
         "headers": headers,
         "start": None if start is None else start.replace("-", "_"),
         "idle_stop": idle_stop,
+        "protocol": protocol,
         "timeouts": _said(start=start_timeout, call=call_timeout, stop=stop_timeout),
     }
     given = {key: value for key, value in said.items() if value}

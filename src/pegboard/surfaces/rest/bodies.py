@@ -51,6 +51,7 @@ class ServerBody(_Body):
     timeouts: TimeoutsBody | None = None
     start: Literal["always", "on_demand"] | None = None
     idle_stop: float | str | None = None
+    protocol: Literal["latest", "handshake"] | None = None
     quarantine: Annotated[
         bool, Field(description="Keep it from starting until a person has reviewed and released it.")
     ] = False

@@ -32,6 +32,7 @@ from pegboard.core.server import (
     OnDemand,
     OnlyTools,
     Origin,
+    Protocol,
     Server,
 )
 from pegboard.core.status import remedy, sentence
@@ -123,6 +124,8 @@ def _running_shape(server: Server) -> Shape:
         case _:
             assert_never(server.starts)
     waits = server.timeouts
+    if server.protocol is not Protocol.LATEST:
+        starts["protocol"] = server.protocol.value
     return {**starts, "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop}, **limit}
 
 
