@@ -216,7 +216,7 @@ def test_why_tells_every_step_for_an_open_and_a_locked_tool(at_gateway: Pegboard
     assert [step["asked"] for step in locked["steps"] if not step["lets"]] == [
         "Does its server's enabled_tools or disabled_tools let it?"
     ]
-    assert len(locked["steps"]) == 11
+    assert len(locked["steps"]) == 12
 
 
 @pytest.mark.behaviour("cli.why_for_a_view", "explain.absent_names_the_step")
