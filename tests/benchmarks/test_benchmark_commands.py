@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 SMALL = {
     "gateway": ["--only", "floor", "--upstream", "http", "--tools", "3", "--seconds", "0.5", "--windows", "1"],
     "resolve": ["--tools", "3", "--rounds", "1"],
+    "scan": ["--quick"],
+    "search": ["--quick"],
 }
 """Each benchmark with the least it can do. On a busy machine a shorter window may see no call end, and is then no
 measurement."""

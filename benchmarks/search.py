@@ -1,0 +1,185 @@
+"""`python -m benchmarks.search`: what finding tools by words costs, beside a plain loop and SQLite's full-text search.
+
+The floor is BM25 as a loop over all tools, as the usual small libraries have it: words counted once, every tool
+weighed for every query. The peer is FTS5 in memory, written in C. Neither looks for longer words that begin so, and to
+neither do the words of a name count more.
+"""
+
+import json
+import math
+import re
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Final, Protocol
+
+from benchmarks import timing
+from benchmarks.described import tools_of
+from benchmarks.timing import Act, Row, row
+from pegboard.core.tool import Tool
+from pegboard.search.lexical import Document, Index
+
+FLOOR, PEER, PEGBOARD = "floor", "FTS5", "Pegboard"
+QUERIES: Final = 50
+BEST: Final = 10
+_WORD: Final = re.compile(r"[a-z0-9]+")
+
+
+class Searched(Protocol):
+    """Tools made ready to be searched by one contender."""
+
+    def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
+        """The places of the ten that fit best, among all or among some places only."""
+        ...
+
+
+def text_of(tool: Tool) -> str:
+    """What is searched: the same words for all."""
+    parameters = tool.spec.input_schema.get("properties")
+    names = " ".join(parameters) if isinstance(parameters, dict) else ""
+    return f"{tool.spec.name} {tool.spec.title or ''} {tool.spec.description} {names} {tool.id.source}"
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+class PlainLoop:
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        counted = [Counter(words_of(text_of(tool))) for tool in tools]
+        self._counts: Sequence[Mapping[str, int]] = counted
+        self._lengths = [each.total() for each in counted]
+        self._in: Mapping[str, int] = Counter(word for each in counted for word in each)
+
+    def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
+        asked = words_of(query)
+        places = range(len(self._counts)) if among is None else among
+        average = sum(self._lengths) / len(self._lengths)
+        rarity = {word: self._rarity(word) for word in asked}
+        scores = {place: self._score(place, rarity, average) for place in places}
+        return sorted((place for place in scores if scores[place] > 0), key=lambda place: (-scores[place], place))[
+            :BEST
+        ]
+
+    def _rarity(self, word: str) -> float:
+        having = self._in.get(word, 0)
+        return math.log(1 + (len(self._counts) - having + 0.5) / (having + 0.5))
+
+    def _score(self, place: int, rarity: Mapping[str, float], average: float) -> float:
+        counts, share = self._counts[place], self._lengths[place] / average
+        score = 0.0
+        for word, rare in rarity.items():
+            often = counts.get(word, 0)
+            score += rare * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * share))
+        return score
+
+
+class Fts5:
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.execute("CREATE VIRTUAL TABLE tools USING fts5(words)")
+        self._database.executemany("INSERT INTO tools VALUES (?)", ((text_of(tool),) for tool in tools))
+
+    def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
+        asked = " OR ".join(f'"{word}"' for word in words_of(query))
+        found = self._database.execute(
+            "SELECT rowid - 1 FROM tools WHERE tools MATCH ? ORDER BY bm25(tools), rowid LIMIT ?",
+            (asked, BEST if among is None else -1),
+        )
+        # To filter what was found is many times as quick here as to say in SQL what may be.
+        return [*islice((place for (place,) in found if among is None or place in among), BEST)]
+
+
+class Pegboard:
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._ids = [tool.id for tool in tools]
+        self._places = {id: place for place, id in enumerate(self._ids)}
+        self._index = Index.of(_document(tool) for tool in tools)
+
+    def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
+        ids = None if among is None else [self._ids[place] for place in among]
+        return [self._places[hit.key] for hit in self._index.ranked(query, ids)[:BEST]]
+
+
+def _document(tool: Tool) -> Document:
+    parameters = tool.spec.input_schema.get("properties")
+    names = tuple(parameters) if isinstance(parameters, dict) else ()
+    return Document(tool.id, tool.id.name, tool.spec.title or "", tool.spec.description, names, str(tool.id.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A board, and what is asked of it."""
+
+    tools: tuple[Tool, ...]
+    queries: tuple[str, ...]
+    half: frozenset[int]
+
+    @staticmethod
+    def of(size: int) -> "Sample":
+        tools, random = tools_of(size), Random(1)
+        asked = (random.choice(tools).spec for _ in range(QUERIES))
+        return Sample(
+            tools,
+            tuple(f"{spec.title} {random.choice(spec.description.split())} {spec.name[-6:]}" for spec in asked),
+            frozenset(random.sample(range(size), max(1, size // 2))),
+        )
+
+
+def has_fts5() -> bool:
+    with closing(sqlite3.connect(":memory:")) as database:
+        return ("ENABLE_FTS5",) in database.execute("PRAGMA compile_options").fetchall()
+
+
+def contenders() -> dict[str, Callable[[Sequence[Tool]], Searched]]:
+    """Floor first and Pegboard last; the peer where this Python's SQLite has it."""
+    peers: dict[str, Callable[[Sequence[Tool]], Searched]] = {PEER: Fts5} if has_fts5() else {}
+    return {FLOOR: PlainLoop, **peers, PEGBOARD: Pegboard}
+
+
+def rows_of(size: int, rounds: int) -> list[Row]:
+    sample, all_ = Sample.of(size), contenders()
+    ready = {who: make(sample.tools) for who, make in all_.items()}
+
+    def asking(searched: Searched, among: Collection[int] | None) -> Act:
+        return lambda: [searched.best(query, among) for query in sample.queries]
+
+    def making(make: Callable[[Sequence[Tool]], Searched]) -> Act:
+        return lambda: make(sample.tools)
+
+    made = {who: partial(making, make) for who, make in all_.items()}
+    asked = {who: partial(asking, each, None) for who, each in ready.items()}
+    among = {who: partial(asking, each, sample.half) for who, each in ready.items()}
+    return [
+        row("making the index", size, size, made, rounds),
+        row(f"{QUERIES} queries", size, QUERIES, asked, rounds),
+        row(f"{QUERIES} queries among half", size, QUERIES, among, rounds),
+    ]
+
+
+def as_json(rows: Sequence[Row], rounds: int) -> dict[str, object]:
+    return {"benchmark": "search", "rounds": rounds, "rows": [each.as_json() for each in rows]}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = timing.flags("search", "What finding tools by words costs.", (100, 1_000, 5_000), 5)
+    chosen = parser.parse_args(arguments)
+    sizes, rounds = timing.chosen_sizes(chosen)
+    rows: list[Row] = []
+    for size in sizes:
+        print(f"measuring {size} tools …", file=sys.stderr, flush=True)
+        rows += rows_of(size, rounds)
+    if not has_fts5():
+        print("SQLite has no FTS5 here, so the peer is missing.", file=sys.stderr)
+    print(json.dumps(as_json(rows, rounds), indent=2) if chosen.json else timing.as_text("searching", rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
