@@ -10,7 +10,8 @@ from tests.corpus.measure import CORPUS, samples
 from pegboard.core.scan import Strangers
 from pegboard.core.scan import places as where
 from pegboard.core.scan.asking import secret_name
-from pegboard.core.scan.glance import is_ordinary
+from pegboard.core.scan.glance import Glance
+from pegboard.core.scan.scan import read_by_itself
 from pegboard.core.scan.wording import wording
 from pegboard.core.scan.words import words_of
 from pegboard.core.tool import ToolSpec
@@ -18,14 +19,25 @@ from pegboard.core.tool import ToolSpec
 OTHERS = Strangers.of((ToolSpec("send_email"), ToolSpec("readFile"), ToolSpec("a.b")), ("own_tool",))
 
 
-def is_marked(spec: ToolSpec, others: Strangers) -> bool:
+def is_marked(spec: ToolSpec) -> bool:
     """By reading every text by itself."""
     return any(
-        [*wording(text, is_name=place.is_name)]
-        or (place.path() != ("name",) and [*others.mentioned(text)])
-        or (place.is_parameter and secret_name(text))
+        [*wording(text, is_name=place.is_name)] or (place.is_parameter and secret_name(text))
         for place, text in where.texts(spec)
     )
+
+
+def is_ordinary(spec: ToolSpec) -> bool:
+    return Glance(spec).is_ordinary
+
+
+def is_about_others(spec: ToolSpec, others: Strangers) -> bool:
+    return any([*others.mentioned(text)] for place, text in where.texts(spec) if place.path() != ("name",))
+
+
+def may_be_about_others(spec: ToolSpec, others: Strangers) -> bool:
+    read = read_by_itself(spec)
+    return read.speaks_of_others or others.may_be_mentioned(read.mentions)
 
 
 PIECES = st.sampled_from(
@@ -52,7 +64,8 @@ LINES = st.lists(PIECES, max_size=9).map(" ".join) | st.lists(PIECES, max_size=4
 )
 @settings(max_examples=400)
 def test_a_tool_made_of_suspicious_pieces_is_ordinary_only_when_none_of_its_texts_is_marked(spec: ToolSpec) -> None:
-    assert not (is_ordinary(spec, OTHERS) and is_marked(spec, OTHERS))
+    assert not (is_ordinary(spec) and is_marked(spec))
+    assert may_be_about_others(spec, OTHERS) or not is_about_others(spec, OTHERS)
 
 
 @given(st.builds(ToolSpec, texts, texts, texts, json_objects, json_objects, json_objects))
@@ -67,10 +80,11 @@ def test_a_glance_sees_every_text(spec: ToolSpec) -> None:
 def test_no_tool_of_the_corpus_is_ordinary_at_a_glance_but_marked(name: str) -> None:
     for sample in samples(CORPUS / f"{name}.jsonl"):
         others = Strangers.of(map(ToolSpec, sample.others))
-        assert not (is_ordinary(sample.spec, others) and is_marked(sample.spec, others)), sample.id
+        assert not (is_ordinary(sample.spec) and is_marked(sample.spec)), sample.id
+        assert may_be_about_others(sample.spec, others) or not is_about_others(sample.spec, others), sample.id
 
 
 def test_most_honest_tools_are_ordinary_at_a_glance() -> None:
     """Else it would be no use."""
     specs = [sample.spec for name in HONEST for sample in samples(CORPUS / f"{name}.jsonl")]
-    assert sum(is_ordinary(spec, OTHERS) for spec in specs) * 10 > len(specs) * 7
+    assert sum(map(is_ordinary, specs)) * 10 > len(specs) * 7

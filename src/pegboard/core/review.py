@@ -94,7 +94,7 @@ def blocked(resolution: Resolution) -> Iterator[tuple[ToolId, Switch]]:
 
 def waiting(locked: Iterable[Locked], everything: Iterable[Tool]) -> tuple[Waiting, ...]:
     """With what the scanner says of each. `everything` are the tools of the board, whose names one may be taking. It
-    takes about a third of a millisecond a tool: not for an event loop, when there are many."""
+    takes about a third of a millisecond a tool that was not read before: not for an event loop, when there are many."""
     others = strangers_of_each(everything)
     return tuple(Waiting(verdict.tool, _standing_of(verdict), _scanned(verdict.tool, others)) for verdict in locked)
 

@@ -21,6 +21,8 @@ _BASE32: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{32,}={0,6}(?![A-Za-z0-9])
 _HEX: Final = re.compile(r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{2}){16,}(?![0-9A-Za-z])")
 _ESCAPED: Final = re.compile(r"(?:\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{2,5};){8,}")
 _ONE_ESCAPED: Final = re.compile(r"\\[ux]([0-9A-Fa-f]+)|&#(x?)([0-9A-Fa-f]+);")
+_TWELVE_DIGITS: Final = re.compile(r"[0-9]{2}[0-9 ,;]{22}")
+"""What bits and codes of characters both have at least."""
 _BITS: Final = re.compile(r"(?<![0-9])(?:[01]{8}[ ,]?){8,}")
 _CODES: Final = re.compile(r"(?<![0-9])(?:[0-9]{2,3}[ ,;]{1,2}){11,}[0-9]{2,3}(?![0-9])")
 _PICTURE: Final = re.compile(
@@ -37,9 +39,11 @@ _PROGRAM: Final = re.compile(
     re.I,
 )
 SHORTEST_PAYLOAD: Final = 24
+_LONG_WORD: Final = re.compile(rf"\S{{{SHORTEST_PAYLOAD},}}")
 _LONGEST_PAYLOAD: Final = 4096
 _FEWEST_WORDS: Final = 4
 _BLOB: Final = 256
+_LONGER_WORD: Final = re.compile(rf"\S{{{_BLOB}}}")
 _DEPTH: Final = 2
 _ROTATED: Final = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "NOPQRSTUVWXYZABCDEFGHIJKLMnopqrstuvwxyzabcdefghijklm"
@@ -89,7 +93,7 @@ def encoded(text: str, words: frozenset[str], tells: Callable[[str], bool]) -> I
 
 
 def _blob(text: str) -> re.Match[str] | None:
-    if len(text) < _BLOB:
+    if not _LONGER_WORD.search(text):
         return None
     for found in _BASE64.finditer(text):
         if found.end() - found.start() >= _BLOB and "base64," not in text[max(0, found.start() - 8) : found.start()]:
@@ -122,19 +126,18 @@ class _Payload:
 
 
 def _payloads(text: str, words: frozenset[str]) -> Iterator[_Payload]:
-    for word in text.split():
-        if len(word) >= SHORTEST_PAYLOAD:
-            yield from _runs(word, _DEPTH)
-            if word.count("%") >= 3:
-                yield _Payload(unquote(word[:_LONGEST_PAYLOAD]), True)
-            if "\\" in word or "&#" in word:
-                for found in _ESCAPED.finditer(word):
-                    yield _Payload(_ONE_ESCAPED.sub(_character, found.group()[:_LONGEST_PAYLOAD]))
+    for word in _LONG_WORD.findall(text):
+        yield from _runs(word, _DEPTH)
+        if word.count("%") >= 3:
+            yield _Payload(unquote(word[:_LONGEST_PAYLOAD]), True)
+        if "\\" in word or "&#" in word:
+            for found in _ESCAPED.finditer(word):
+                yield _Payload(_ONE_ESCAPED.sub(_character, found.group()[:_LONGEST_PAYLOAD]))
     if not words.isdisjoint(_ROTATED_WORDS) and len(words & _ROTATED_WORDS) >= _LEAST_TURNED:
         yield _Payload(text[:_LONGEST_PAYLOAD].translate(_ROTATED))
     if not words.isdisjoint(_REVERSED_WORDS) and len(words & _REVERSED_WORDS) >= _LEAST_TURNED:
         yield _Payload(text[:_LONGEST_PAYLOAD][::-1])
-    if not any(map(str.isdigit, words)):
+    if not _TWELVE_DIGITS.search(text):
         return
     for found in _BITS.finditer(text):
         bits = re.sub("[ ,]", "", found.group()[: 8 * _LONGEST_PAYLOAD])

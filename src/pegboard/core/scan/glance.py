@@ -13,7 +13,6 @@ from .asking import secret_name
 from .excerpt import UNSEEN
 from .letters import has_styled_letters
 from .places import strings
-from .strangers import Strangers
 from .wording import may_be_marked
 from .words import shown
 
@@ -27,16 +26,20 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BLANKS: Final = re.compile(r"\s{40,}+")
 
 
-def is_ordinary(spec: ToolSpec, strangers: Strangers) -> bool:
-    """Whether no text of it can be marked, be it for itself or for what it says of strangers."""
-    texts, parameters = strings(spec)
-    if any(map(secret_name, parameters)):
+class Glance:
+    """All texts of a tool as one, and whether none of them can be marked for itself."""
+
+    def __init__(self, spec: ToolSpec) -> None:
+        texts, parameters = strings(spec)
+        self.text: Final = _BETWEEN.join(texts)
+        self.is_ordinary: Final = not any(map(secret_name, parameters)) and _is_ordinary(self.text)
+
+
+def _is_ordinary(text: str) -> bool:
+    if _CONTROLS.search(text) or _BLANKS.search(text):
         return False
-    all_texts = _BETWEEN.join(texts)
-    if _CONTROLS.search(all_texts) or _BLANKS.search(all_texts):
-        return False
-    if not all_texts.isascii():
-        if UNSEEN.search(all_texts) or _OTHER_LETTERS.search(all_texts) or has_styled_letters(all_texts):
+    if not text.isascii():
+        if UNSEEN.search(text) or _OTHER_LETTERS.search(text) or has_styled_letters(text):
             return False
-        all_texts = shown(all_texts)
-    return not may_be_marked(all_texts) and next(strangers.mentioned(all_texts), None) is None
+        text = shown(text)
+    return not may_be_marked(text)

@@ -17,6 +17,7 @@ from .words import words_of
 
 _TOKEN: Final = re.compile(r"[\w./:-]{1,128}")
 _PLAIN_TOKEN: Final = re.compile(r"\w[\w-]{0,127}")
+_JOINED: Final = re.compile(r"[./:]")
 _CAMEL: Final = re.compile("[a-z][A-Z]")
 _SEVERAL_PARTS: Final = re.compile(r"[_./:-]|[a-z][A-Z]")
 _AGAINST: Final = re.compile(
@@ -65,6 +66,11 @@ class Names:
         return found
 
     @cached_property
+    def hashes(self) -> frozenset[int]:
+        """Of the names that a text may mention, as `mentions` has them."""
+        return frozenset(hash(name) for name in self.servers if _SEVERAL_PARTS.search(name))
+
+    @cached_property
     def token(self) -> re.Pattern[str]:
         """Nearly all names are of letters, digits, lines and underscores, which are found in less time."""
         return _PLAIN_TOKEN if all(_PLAIN_TOKEN.fullmatch(name) for name in self.servers) else _TOKEN
@@ -88,6 +94,10 @@ class Strangers:
     def of(others: Iterable[ToolSpec], own: Iterable[str] = ()) -> "Strangers":
         mine = frozenset(own)
         return Strangers(Names(Counter([*{spec.name for spec in others}, *mine])), mine)
+
+    @cached_property
+    def _own_hashes(self) -> frozenset[int]:
+        return frozenset(map(hash, self.own))
 
     def _has(self, name: str) -> bool:
         return self.names.servers.get(name, 0) > (name in self.own)
@@ -114,6 +124,11 @@ class Strangers:
                 return other
         return None
 
+    def may_be_mentioned(self, mentions: Iterable[int]) -> bool:
+        """Whether a text that has these `mentions` can be about a stranger."""
+        found = self.names.hashes.intersection(mentions)
+        return bool(found) and not found <= self._own_hashes
+
     def mentioned(self, text: str) -> Iterator[Mark]:
         """Of a plain word nobody knows whether it names a tool; a name of several parts is one."""
         if len(self.names.servers) > len(self.own) and "ther" in text and (found := _EVERYONE.search(text)):
@@ -132,6 +147,26 @@ class Strangers:
             what = "turns the model away from or around" if against else "mentions"
             what = f"{what} {excerpt(name)}, a tool of another server"
             yield Mark(against, Kind.SHADOWING, what, around(text, found.start(), found.end()))
+
+
+def mentions(text: str) -> Iterator[int]:
+    """Hashes of whatever in a text may be the name of a tool, of which few bytes are kept: that two names have one hash
+    costs a second look and nothing else."""
+    if "_" not in text and "-" not in text and not _JOINED.search(text) and not _CAMEL.search(text):
+        return
+    for token in {*_TOKEN.findall(text)}:
+        if token.isalnum() and token.islower():
+            continue
+        name = token.strip("./:-")
+        if _SEVERAL_PARTS.search(name):
+            yield hash(name)
+            if _JOINED.search(name):
+                yield from (hash(part.strip("-")) for part in _PLAIN_TOKEN.findall(name))
+
+
+def speaks_of_others(text: str) -> bool:
+    """Whether it speaks of the tools of other servers at large."""
+    return "ther" in text and _EVERYONE.search(text) is not None
 
 
 def strangers(source: Source, tools: Iterable[Tool]) -> Strangers:

@@ -18,8 +18,8 @@ _WORD: Final = re.compile(rf"[{_CHARACTERS}]|[^\W_{_CHARACTERS}]{{1,{_LONGEST_WO
 _ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{1,{_LONGEST_WORD}}}")
 _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]")
 _CAMEL_JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SIGN: Final = re.compile(r"[0-9@$!|]")
-_SIGN_WITHIN: Final = re.compile(r"[a-z0-9][@$!|][a-z0-9]", re.IGNORECASE)
+_DIGIT: Final = re.compile(r"[0-9]")
+_SIGN_WITHIN: Final = re.compile(r"[A-Za-z0-9][@$!|][A-Za-z0-9]")
 _WORD_OR_SIGNS: Final = re.compile(r"[^\W_@$!|]+(?:[@$!|]+[^\W_@$!|]+)+|[^\W_]+")
 _SIGNS: Final = str.maketrans("01345789@$!|", "oieastbgasil")
 
@@ -99,11 +99,11 @@ def all_readings(text: str, vocabulary: Collection[str]) -> Iterator[Words]:
 
 def _has_signs(text: str, words: Words, vocabulary: Collection[str]) -> bool:
     """Whether digits or signs stand within words that matter without them, as in `1gn0re`."""
-    if _SIGN.search(text) is None:
-        return False
-    if any(word.translate(_SIGNS) in vocabulary for word in words.known if not word.isalpha() and not word.isdigit()):
+    if ("@" in text or "$" in text or "!" in text or "|" in text) and _SIGN_WITHIN.search(text):
         return True
-    return _SIGN_WITHIN.search(text) is not None
+    return _DIGIT.search(text) is not None and any(
+        word.translate(_SIGNS) in vocabulary for word in words.known if not word.isalpha() and not word.isdigit()
+    )
 
 
 def _brought_out(words: list[str], plain: Words, vocabulary: Collection[str]) -> list[Words]:

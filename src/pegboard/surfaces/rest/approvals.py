@@ -5,9 +5,12 @@ from typing import Annotated
 
 import anyio.to_thread
 from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
 
+from pegboard.core.catalogue import Catalogue
 from pegboard.core.commands import Approve, ApproveSeveral, Block
 from pegboard.core.ids import ServerKey, ToolId, tool_id
+from pegboard.core.resolve import Resolution
 from pegboard.core.review import Waiting, batch, blocked, by_server, pending, review, together, waiting
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
@@ -27,13 +30,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     async def reviewed(server: ServerKey | None = None) -> tuple[Waiting, ...]:
-        """Beside the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
-        locked = [
-            verdict
-            for verdict in pending(board.resolution(View()))
-            if server is None or verdict.tool.id.source == server
-        ]
-        return await anyio.to_thread.run_sync(waiting, locked, tuple(board.catalogue.tools.values()))
+        return await anyio.to_thread.run_sync(_waiting, board.resolution(View()), board.catalogue, server)
 
     def named(text: str) -> ToolId:
         # Thousands may be named at once, and to look one up by anything but its id takes as long as the board is.
@@ -48,18 +45,12 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         resolution = board.resolution(View())
         return [tool_shape(id, resolution) for id in ids if id in resolution.verdicts]
 
-    @routes.get("/approvals")
-    async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Shape:
+    @routes.get("/approvals", response_model=Shape)
+    async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Response:
         """What waits for a person, with what the scanner says of it; and what a person has blocked."""
         key = None if server is None else server_named(gateway, server)
-        found = await reviewed(key)
-        blocks = [pair for pair in blocked(board.resolution(View())) if key is None or pair[0].source == key]
-        return {
-            "waiting": [waiting_shape(each) for each in found],
-            "servers": servers_shape(found),
-            "blocked": [block_shape(*pair) for pair in blocks],
-            "policyVersion": board.policy.version,
-        }
+        resolution, catalogue, version = board.resolution(View()), board.catalogue, board.policy.version
+        return await anyio.to_thread.run_sync(_written, resolution, catalogue, key, version)
 
     @routes.get("/approvals/show")
     async def show(tool: Annotated[Name, Query()]) -> Shape:
@@ -99,3 +90,23 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return {"id": str(id), **dict(*shown([id]))}
 
     return routes
+
+
+def _waiting(resolution: Resolution, catalogue: Catalogue, server: ServerKey | None) -> tuple[Waiting, ...]:
+    """Not for the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
+    locked = [verdict for verdict in pending(resolution) if server is None or verdict.tool.id.source == server]
+    return waiting(locked, catalogue.tools.values())
+
+
+def _written(resolution: Resolution, catalogue: Catalogue, server: ServerKey | None, version: int) -> Response:
+    """Down to the bytes, since thousands of them take long to write too."""
+    found = _waiting(resolution, catalogue, server)
+    blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
+    return JSONResponse(
+        {
+            "waiting": [waiting_shape(each) for each in found],
+            "servers": servers_shape(found),
+            "blocked": [block_shape(*pair) for pair in blocks],
+            "policyVersion": version,
+        }
+    )
