@@ -197,6 +197,16 @@ class AuditRow:
     arguments: str | None = None
     """Redacted and cut; `None` unless the settings say that they are kept."""
     result: str | None = None
+    presentation: str | None = None
+    """How the caller is shown tools; `None` where each is shown as itself."""
+
+
+@dataclass(frozen=True)
+class Back:
+    """The latest first; there may be older ones that fit, before that number, unless it is `None`."""
+
+    rows: Sequence[AuditRow]
+    before: int | None
 
 
 @dataclass(frozen=True)
@@ -222,7 +232,9 @@ class Audit(Protocol):
         """The same for what is no call."""
         ...
 
-    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]: ...
+    async def back(self, query: AuditQuery) -> Back:
+        """Up to so many as asked for, and fewer where it would take long to find them: then ask on from `before`."""
+        ...
 
     async def row(self, number: int) -> AuditRow | None: ...
 

@@ -48,6 +48,7 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
             "result": None,
             "callId": second["activity"][0]["callId"],
             "parentId": None,
+            "presentation": None,
         }
 
 

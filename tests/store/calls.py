@@ -26,6 +26,7 @@ def record(
     parent: CallId | None = None,
     took: timedelta = timedelta(milliseconds=3),
     policy_version: int = 1,
+    presentation: str = "",
 ) -> CallRecord:
     call = Call(
         CallId(f"call-{next(_numbers)}" if id is None else id),
@@ -36,5 +37,6 @@ def record(
         raw,
         client,
         parent,
+        presentation=presentation,
     )
     return CallRecord(call, tool, ended, took, policy_version)

@@ -21,6 +21,7 @@ from pegboard.gateway.bell import Bell
 from pegboard.ports import (
     AuditQuery,
     AuditRow,
+    Back,
     Library,
     Onward,
     Peer,
@@ -127,7 +128,7 @@ class MemoryAudit:
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)
 
-    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
+    async def back(self, query: AuditQuery) -> Back:
         """Newest first, by the fields a record has in itself."""
         self.asked.append(query)
         fitting = [
@@ -138,7 +139,8 @@ class MemoryAudit:
             and query.ended in (None, row.ended)
             and (query.before is None or row.number < query.before)
         ]
-        return fitting[: query.limit]
+        rows = fitting[: query.limit]
+        return Back(rows, rows[-1].number if len(rows) == query.limit else None)
 
     async def row(self, number: int) -> AuditRow | None:
         return next((row for row in self._all() if row.number == number), None)

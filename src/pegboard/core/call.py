@@ -44,6 +44,8 @@ class Call:
     headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False, compare=False)
     """The caller's own HTTP headers, names in lower case. For connections made in the caller's name, and nothing else:
     they hold credentials, so they are neither recorded nor shown."""
+    presentation: str = ""
+    """How its caller is shown tools, where that is not each as itself."""
 
     def __init__(
         self,
@@ -57,8 +59,9 @@ class Call:
         parent: CallId | None = None,
         beside: Mapping[str, bytes] = _NOTHING_BESIDE,
         headers: Mapping[bytes, bytes] = _NO_HEADERS,
+        presentation: str = "",
     ) -> None:
-        # All at once: a frozen class that sets ten fields one by one takes four times as long, at every call.
+        # All at once: a frozen class that sets eleven fields one by one takes four times as long, at every call.
         fields = {
             "id": id,
             "name": name,
@@ -70,6 +73,7 @@ class Call:
             "parent": parent,
             "beside": beside,
             "headers": headers,
+            "presentation": presentation,
         }
         object.__setattr__(self, "__dict__", fields)
 

@@ -108,6 +108,7 @@ class TicketTool:
             parent=call.id,
             beside={name: call.beside[name] for name in CONTINUING if name in call.beside},
             headers=call.headers,
+            presentation=call.presentation,
         )
         if begun.ticket.id in self._continuing:
             del self._continuing[begun.ticket.id]

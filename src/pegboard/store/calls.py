@@ -39,13 +39,15 @@ from .schema import calls
 from .text import holdable, key
 
 Taken: TypeAlias = tuple[
-    int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None
-]
-"""The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin."""
+    int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None,
+    str | None,
+]  # fmt: skip
+"""The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin, and the
+presentation."""
 
 Recorded: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, int | None, int | None,
-    str | None, str | None,
+    str | None, str | None, str | None,
 ]  # fmt: skip
 """The columns of `calls` but the number, in order, ready for the driver."""
 
@@ -96,6 +98,7 @@ def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
         record.policy_version,
         raw if len(raw) <= first else raw[:first],
         result if len(result) <= second else result[:second],
+        call.presentation or None,
     )
 
 
@@ -115,6 +118,7 @@ def noted(decision: Decision) -> Taken:
         0,
         indexed(decision.kind),
         decision.policy_version,
+        None,
         None,
         None,
     )
@@ -138,6 +142,7 @@ def _completed(row: Taken, keeping: Keeping) -> Recorded:
         None if result is None else _tokens(result, result_bytes),
         kept(arguments, argument_bytes, keeping.redaction) if keeping.arguments else None,
         kept(result, result_bytes, keeping.redaction) if keeping.results else None,
+        row[16],
     )
 
 

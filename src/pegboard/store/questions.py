@@ -1,13 +1,12 @@
 """What people ask of the rows: the latest, those that came after one, and a single one."""
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, text
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL
-from pegboard.ports import AuditQuery, AuditRow, Onward
+from pegboard.ports import AuditQuery, AuditRow, Back, Onward
 
 from .calls import indexed, microseconds, moment
 from .schema import NOT_CALL, NOT_RETURNED, calls
@@ -17,8 +16,31 @@ DECISION: Final = "decision"
 """Stands for every kind that is no call."""
 
 
-async def asked(connection: AsyncConnection, query: AuditQuery) -> Sequence[AuditRow]:
-    return [_audit_row(row) for row in await connection.execute(question(query))]
+async def back(connection: AsyncConnection, query: AuditQuery, span: int) -> Back:
+    """Walks over no more than `span` rows where no index leads to what is asked for: whoever wants more asks again from
+    where this one stopped, and meets each row once."""
+    oldest, latest = await _ends(connection)
+    if oldest is None or query.limit <= 0:
+        return Back((), None)
+    start = latest + 1 if query.before is None else min(query.before, latest + 1)
+    stop = oldest if _is_indexed(query) else max(oldest, start - span)
+    asked = question(query)
+    if stop > oldest:
+        asked = asked.where(calls.c.number >= stop)
+    rows = tuple(_audit_row(row) for row in await connection.execute(asked))
+    if len(rows) == query.limit:
+        return Back(rows, rows[-1].number)
+    return Back(rows, stop if stop > oldest else None)
+
+
+def _is_indexed(query: AuditQuery) -> bool:
+    """The indexes are of what is no call, or did not end well, and of nothing else."""
+    if any(getattr(query, name) is not None for name in _BEYOND):
+        return False
+    return query.ended not in (None, "returned") or query.kind not in (None, CALL)
+
+
+_BEYOND: Final = ("tool", "name", "server", "principal", "client", "since", "until")
 
 
 async def one(connection: AsyncConnection, number: int) -> AuditRow | None:
@@ -27,14 +49,23 @@ async def one(connection: AsyncConnection, number: int) -> AuditRow | None:
 
 
 async def newest(connection: AsyncConnection) -> int:
-    return (await connection.execute(select(func.max(calls.c.number)))).scalar() or 0
+    return (await _ends(connection))[1]
 
 
-async def onward(connection: AsyncConnection, query: AuditQuery, after: int) -> Onward:
-    """By number, which is the order of writing. What the query leaves out is passed over once and for all."""
-    latest = await newest(connection)
-    if latest <= after or query.limit <= 0:
+async def _ends(connection: AsyncConnection) -> tuple[int | None, int]:
+    """The first number there is and the last. Each on its own, because SQLite finds both at once by reading all."""
+    first = (await connection.execute(select(func.min(calls.c.number)))).scalar()
+    last = (await connection.execute(select(func.max(calls.c.number)))).scalar()
+    return first, last or 0
+
+
+async def onward(connection: AsyncConnection, query: AuditQuery, after: int, span: int) -> Onward:
+    """By number, which is the order of writing. What the query leaves out is passed over once and for all, no more than
+    `span` rows at a time."""
+    oldest, newest = await _ends(connection)
+    if oldest is None or newest <= after or query.limit <= 0:
         return Onward((), after)
+    latest = min(newest, max(after, oldest - 1) + span)
     beyond = and_(calls.c.number > after, calls.c.number <= latest, *_narrow(query))
     told = select(calls).where(beyond).order_by(calls.c.number).limit(query.limit)
     rows = tuple(_audit_row(row) for row in await connection.execute(told))
@@ -76,8 +107,9 @@ def _narrow(query: AuditQuery) -> list[ColumnElement[bool]]:
 
 
 def _of_server(key: str) -> ColumnElement[bool]:
-    """A key holds no character that sorts between `:` and `;`."""
-    return or_(and_(calls.c.tool >= f"mcp:{key}:", calls.c.tool < f"mcp:{key};"), calls.c.tool == key)
+    """By how it begins, and not by what it sorts between: many databases sort by a language, past such marks."""
+    start = f"mcp:{key}:"
+    return or_(func.substr(calls.c.tool, 1, len(start)) == start, calls.c.tool == key)
 
 
 def _words(condition: str) -> ColumnElement[bool]:
@@ -86,7 +118,18 @@ def _words(condition: str) -> ColumnElement[bool]:
 
 def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
     number, at, call_id, parent_id, principal, client, name, tool, ended, said, *rest = row
-    took, argument_bytes, result_bytes, kind, version, argument_tokens, result_tokens, arguments, result = rest
+    (
+        took,
+        argument_bytes,
+        result_bytes,
+        kind,
+        version,
+        argument_tokens,
+        result_tokens,
+        arguments,
+        result,
+        presentation,
+    ) = rest
     return AuditRow(
         number,
         moment(at),
@@ -107,4 +150,5 @@ def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
         result_tokens,
         None if arguments is None else restored(arguments),
         None if result is None else restored(result),
+        presentation,
     )

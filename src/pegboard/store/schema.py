@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0007"
+REVISION: Final = "0008"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -226,6 +226,7 @@ calls: Final = Table(
     Column("result_tokens", BigInteger),
     Column("arguments", Text),
     Column("result", Text),
+    Column("presentation", Text),
     PrimaryKeyConstraint("number"),
     Index("ix_calls_ended", "ended", "number", sqlite_where=NOT_RETURNED, postgresql_where=NOT_RETURNED),
     Index("ix_calls_kind", "number", sqlite_where=NOT_CALL, postgresql_where=NOT_CALL),
@@ -233,6 +234,6 @@ calls: Final = Table(
 )
 """Every call, and beside them every decision (`activity.py`). Microseconds since 1970 in `at`. Rows are told by
 number, so no query sorts: it walks back along the rows, or along an index of the few that are no calls, or did not end
-well. An index over all rows costs more than a row itself, and a walk over a million rows takes a fifth of a second.
-Texts are escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than the
-insertion."""
+well. An index over all rows costs more than a row itself; a walk over all of them takes up to half a second, so it is
+made in parts. Texts are escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than
+the insertion."""

@@ -1,6 +1,6 @@
 """Our own ports in memory: a store that keeps its one value, an audit that keeps every record."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import datetime
 
 import anyio
@@ -9,7 +9,7 @@ from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided
-from pegboard.ports import AuditQuery, AuditRow, Onward, Saved, Stale
+from pegboard.ports import AuditQuery, AuditRow, Back, Onward, Saved, Stale
 
 
 class MemoryStore:
@@ -41,7 +41,7 @@ class MemoryAudit:
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)
 
-    async def rows(self, query: AuditQuery) -> Sequence[AuditRow]:
+    async def back(self, query: AuditQuery) -> Back:
         raise NotImplementedError("the surface asks for no rows")
 
     async def row(self, number: int) -> AuditRow | None:

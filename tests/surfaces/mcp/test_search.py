@@ -168,7 +168,8 @@ async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, argument
     assert refused.startswith(f"The arguments do not fit {name}:\n- ")
     assert problem in refused
     assert refused.endswith("\nCorrect them and call again.")
-    assert workshop.audit.records == []
+    assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == [(name, name)]
+    assert workshop.bench.admitted is None
 
 
 async def test_a_tool_of_the_board_is_not_called_by_its_own_name_here() -> None:

@@ -1,5 +1,6 @@
 """`pegboard activity …`: what happened, to look back at, to follow and to take away."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -32,8 +33,7 @@ activity.add_command(export)
 @asks()
 async def list_activity(api: Api, limit: int, before: int | None, *, as_json: bool, **narrowing: Any) -> None:
     """What happened, the newest first."""
-    params = [*narrowed(narrowing), ("limit", str(limit)), *([("before", str(before))] if before is not None else [])]
-    body = await asked(api, "GET", "/activity", params=params)
+    body = await _page(api, narrowed(narrowing), limit, before)
     if as_json:
         document(body)
         return
@@ -52,3 +52,16 @@ async def show(api: Api, record: int, *, as_json: bool) -> None:
     """One record in full."""
     body = await asked(api, "GET", f"/activity/{record}")
     document(body) if as_json else say(in_full(body))
+
+
+async def _page(api: Api, narrowing: Sequence[tuple[str, str]], limit: int, before: int | None) -> dict[str, Any]:
+    """Asks on for as long as the gateway has more to look through: it does so a part at a time."""
+    found: list[Any] = []
+    while True:
+        params = [*narrowing, ("limit", str(limit - len(found)))]
+        params += [] if before is None else [("before", str(before))]
+        body = await asked(api, "GET", "/activity", params=params)
+        found += body["activity"]
+        before = body["next"]
+        if before is None or len(found) >= limit:
+            return {"activity": found, "next": before}

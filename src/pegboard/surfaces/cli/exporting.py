@@ -21,6 +21,7 @@ PAGE: Final = 1000
 COLUMNS: Final = (
     "id", "at", "kind", "principal", "client", "name", "about", "outcome", "said", "policyVersion", "tookMs",
     "argumentBytes", "resultBytes", "argumentTokens", "resultTokens", "arguments", "result", "callId", "parentId",
+    "presentation",
 )  # fmt: skip
 
 

@@ -51,6 +51,7 @@ _PARTS: Final[tuple[tuple[str, str, Callable[[Any], str]], ...]] = (
     ("client", "client", str),
     ("about", "about", str),
     ("called as", "name", str),
+    ("shown by", "presentation", str),
     ("said", "said", str),
     ("policy version", "policyVersion", str),
     ("took", "tookMs", lambda took: f"{took:,.3f} ms"),

@@ -34,10 +34,15 @@ class Calls:
         self._gateway = gateway
         self._levels = levels
 
-    async def carried(self, ctx: Context, params: CallToolRequestParams, exchange: Exchange) -> Ended:
-        modern = ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS
-        level = wanted(_meta(ctx).get(LOG_LEVEL_META_KEY)) if modern else self._levels.of(exchange.session)
-        call = Call(
+    def made(
+        self,
+        ctx: Context,
+        params: CallToolRequestParams,
+        exchange: Exchange,
+        presentation: str,
+        level: str | None = None,
+    ) -> Call:
+        return Call(
             id=CallId(uuid4().hex),
             name=WireName(params.name),
             arguments=params.arguments or {},
@@ -46,7 +51,15 @@ class Calls:
             client=_client(ctx),
             headers=exchange.headers,
             beside=_beside(ctx.params or {}, level),
+            presentation=presentation,
         )
+
+    async def carried(
+        self, ctx: Context, params: CallToolRequestParams, exchange: Exchange, presentation: str = ""
+    ) -> Ended:
+        modern = ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS
+        level = wanted(_meta(ctx).get(LOG_LEVEL_META_KEY)) if modern else self._levels.of(exchange.session)
+        call = self.made(ctx, params, exchange, presentation, level)
         assert ctx.request_id is not None
         async with words() as say:
             peer = SessionPeer(

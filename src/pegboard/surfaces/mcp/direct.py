@@ -106,13 +106,17 @@ class Direct:
         self._numbers = count()
 
     @property
+    def name(self) -> str:
+        return ""
+
+    @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
     def mark(self, view: View) -> bytes:
         return self.shown(view).mark
 
-    async def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | JsonObject:
+    def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams:
         """Every tool is shown as itself, so a call is one of itself."""
         return asked
 

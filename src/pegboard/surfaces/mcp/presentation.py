@@ -1,17 +1,37 @@
 """How tools are shown to a client, and what a call of one stands for. The endpoint is the same for all of them."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from mcp_types import CallToolRequestParams
 
+from pegboard.core.ids import ToolId
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
+from pegboard.gateway.answering import Answer, Answered
 
 from .answer import Ended
 from .direct import BadCursor, Page
 
 
+@dataclass(frozen=True)
+class Own:
+    """A call that the presentation answers itself."""
+
+    tool: ToolId | None
+    """`None` where there is no such tool."""
+    answer: Answer
+    result: Callable[[Answered], JsonObject]
+    """As the protocol tells it. Raises the protocol's error where it asks for one."""
+
+
 class Presentation(Protocol):
+    @property
+    def name(self) -> str:
+        """By which records tell it; empty where every tool is shown as itself."""
+        ...
+
     @property
     def instructions(self) -> str:
         """What a client is told about it at the start."""
@@ -25,8 +45,8 @@ class Presentation(Protocol):
 
     def input_schema(self, view: View, name: str) -> JsonObject | None: ...
 
-    async def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | JsonObject:
-        """The call of a tool of the board that this call stands for, or its answer."""
+    def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | Own:
+        """The call of a tool of the board that this call stands for, or one of its own."""
         ...
 
     def result(self, name: str, ended: Ended) -> JsonObject:

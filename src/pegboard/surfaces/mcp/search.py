@@ -6,29 +6,33 @@ None of them approves, enables or widens anything.
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
-from pegboard.core.call import Arguments, BadArguments, UnknownTool, refusal_text
+from pegboard.core.call import Arguments, BadArguments, Returned, UnknownTool, refusal_text
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Retrieval
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.upstream import upstream_servers
 from pegboard.core.view import View
+from pegboard.gateway.answering import Answered
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
 
 from .answer import Ended, error_result, result_of
 from .direct import BadCursor, Page, tool_document
+from .presentation import Own
 from .wire import sound_object, sound_text
 
 SETTLE: Final = 3.0
 """Seconds that a search waits for servers that are starting: what is not listed yet cannot be found."""
 
+NAME: Final = "search"
 RETRIEVE: Final = "retrieve_tools"
 CALL: Final = "call_tool"
 SERVERS: Final = "upstream_servers"
@@ -117,6 +121,10 @@ class Search:
         self._validators = Validators()
 
     @property
+    def name(self) -> str:
+        return NAME
+
+    @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
@@ -132,25 +140,30 @@ class Search:
         tool = TOOLS.get(name)
         return None if tool is None else dict(tool.spec.input_schema)
 
-    async def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | JsonObject:
+    def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | Own:
         if asked.name == TICKET_TOOL:
             # Not listed here, but the answer to a call that must be confirmed tells of it.
             return asked
         tool, arguments = TOOLS.get(asked.name), asked.arguments or {}
         if tool is None:
-            told = refusal_text(UnknownTool(asked.name, tuple(TOOLS)))
-            raise MCPError(INVALID_PARAMS, sound_text(f"{told} What retrieve_tools finds is called with call_tool."))
+            return _refused(UnknownTool(asked.name, tuple(TOOLS)), None)
         if problems := self._validators.problems(tool, arguments):
-            return error_result(refusal_text(BadArguments(tool.id, problems)))
+            return _refused(BadArguments(tool.id, problems), tool.id)
         if asked.name == CALL:
             resolution = self._gateway.board.resolution(view)
             name, inner = resolution.name_of(arguments["name"]), arguments.get("arguments", {})
             return CallToolRequestParams(name=name, arguments=inner)
-        if asked.name == RETRIEVE:
-            await self._settled()
-            return _result(await self._gateway.finder.retrieve(_retrieval(arguments), view))
+        finds = asked.name == RETRIEVE
+        answer = partial(self._found, _retrieval(arguments), view) if finds else partial(self._servers, view)
+        return Own(tool.id, answer, partial(_told, asked.name))
+
+    async def _found(self, asked: Retrieval, view: View) -> Returned:
+        await self._settled()
+        return _returned(await self._gateway.finder.retrieve(asked, view))
+
+    async def _servers(self, view: View) -> Returned:
         board = self._gateway.board
-        return _result(upstream_servers(board.catalogue, board.policy, board.resolution(view)))
+        return _returned(upstream_servers(board.catalogue, board.policy, board.resolution(view)))
 
     def result(self, name: str, ended: Ended) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
@@ -184,6 +197,21 @@ def _retrieval(arguments: Arguments) -> Retrieval:
     )
 
 
-def _result(body: JsonObject) -> JsonObject:
+def _refused(refusal: BadArguments | UnknownTool, tool: ToolId | None) -> Own:
+    async def answer() -> BadArguments | UnknownTool:
+        return refusal
+
+    return Own(tool, answer, partial(_told, ""))
+
+
+def _told(name: str, ended: Answered) -> JsonObject:
+    """A tool that the presentation does not list is the client's mistake, and told by the protocol's error."""
+    if isinstance(ended, UnknownTool):
+        told = f"{refusal_text(ended)} What retrieve_tools finds is called with call_tool."
+        raise MCPError(INVALID_PARAMS, sound_text(told))
+    return result_of(name, ended)
+
+
+def _returned(body: JsonObject) -> Returned:
     text = json.dumps(sound_object(body), ensure_ascii=False, separators=(",", ":"))
-    return {"content": [{"type": "text", "text": text}]}
+    return Returned(json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False).encode())

@@ -34,6 +34,7 @@ from pydantic import ValidationError
 from pegboard import __version__
 from pegboard.core.tool import JsonObject, JsonSchema
 from pegboard.core.view import View
+from pegboard.gateway.answering import answered
 from pegboard.gateway.following import Follower
 from pegboard.gateway.gateway import Gateway
 
@@ -196,11 +197,14 @@ class McpServer:
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         exchange = self._current()
-        meant = await self._presentation.meant(params, exchange.view)
+        shown = self._presentation
+        meant = shown.meant(params, exchange.view)
         if isinstance(meant, CallToolRequestParams):
-            ended = await self._calls.carried(ctx, meant, exchange)
-            meant = self._presentation.result(meant.name, ended)
-        ANSWER.get().result = meant
+            result = shown.result(meant.name, await self._calls.carried(ctx, meant, exchange, shown.name))
+        else:
+            call = self._calls.made(ctx, params, exchange, shown.name)
+            result = meant.result(await answered(self._gateway, call, meant.tool, meant.answer))
+        ANSWER.get().result = result
         return CallToolResult(content=[])
 
     async def _set_level(self, ctx: Context, params: SetLevelRequestParams) -> EmptyResult:

@@ -53,10 +53,10 @@ def activity_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/activity")
     async def list_activity(asked: Annotated[Newest, Query()]) -> Shape:
-        """The newest first. `next` is what to send as `before` for the page that follows; `null` when none does."""
-        rows = await audit.rows(_query(gateway, asked, asked.before))
-        more = len(rows) == asked.limit
-        return {"activity": [activity_shape(row) for row in rows], "next": rows[-1].number if more else None}
+        """The newest first. `next` is what to send as `before` for the page that follows; `null` when none does. Where
+        little fits among many records, a page may hold fewer than asked for, or none, and there is a next one."""
+        told = await audit.back(_query(gateway, asked, asked.before))
+        return {"activity": [activity_shape(row) for row in told.rows], "next": told.before}
 
     @routes.get("/activity/latest")
     async def latest() -> Shape:
@@ -134,4 +134,5 @@ def activity_shape(row: AuditRow) -> Shape:
         "result": row.result,
         "callId": row.call_id,
         "parentId": row.parent_id,
+        "presentation": row.presentation,
     }
