@@ -142,6 +142,23 @@ def test_a_toolset_that_is_granted_and_neither_declared_nor_installed_is_told() 
     assert [str(problem) for problem in remarks.told({"files", "wiki"})] == [fliles], "wiki was installed by a person"
 
 
+@pytest.mark.behaviour("config.selected_toolsets_exist", "config.errors_name_near_matches")
+def test_a_toolset_that_is_selected_and_neither_declared_nor_installed_is_told() -> None:
+    text = """\
+        servers: {files: {command: x}}
+        selection: {toolsets: [fliles, wiki, files, builtin]}
+        """
+    remarks = settings(text, ENVIRON).remarks
+    fliles = "pegboard.yaml:2: selection.toolsets[0]: there is no toolset 'fliles'. Did you mean 'files'?"
+    wiki = (
+        "pegboard.yaml:2: selection.toolsets[1]: there is no toolset 'wiki'. Correct it, or install it: "
+        "pegboard servers add NAME --toolset wiki"
+    )
+    assert [str(problem) for problem in remarks.told({"files"})] == [fliles, wiki]
+    assert [str(problem) for problem in remarks.told({"files", "wiki"})] == [fliles], "wiki was installed by a person"
+    assert settings("selection: {toolsets: all}", ENVIRON).remarks.doubts == ()
+
+
 @pytest.mark.behaviour("config.grants_name_callers")
 def test_grants_to_a_name_that_no_caller_has_are_refused_beside_principals() -> None:
     text = """\

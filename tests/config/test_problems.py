@@ -152,14 +152,13 @@ def test_a_name_that_is_nearly_a_declared_one_is_warned_of() -> None:
     text = """\
         servers:
           github: {command: x, toolset: develop, enabled_tools: all}
-        selection: {toolsets: [devlop, elsewhere]}
+        selection: {toolsets: [develop]}
         grants: {local: [develop]}
         toolsets: {develp: {}}
         deny: ["gihub:x", "g*:x", "unlike:x", "develop~github:x"]
         """
     assert [str(warning) for warning in settings(text).warnings] == [
         "pegboard.yaml:2: servers.github.enabled_tools: this allows one tool named 'all'. Remove it to allow all.",
-        "pegboard.yaml:3: selection.toolsets[0]: this file has no toolset 'devlop'. Did you mean 'develop'?",
         "pegboard.yaml:5: toolsets.develp: this file has no server of toolset 'develp'. Did you mean 'develop'?",
         "pegboard.yaml:6: deny[0]: this file has no toolset or server 'gihub'. Did you mean 'github'?",
     ]

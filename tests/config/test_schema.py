@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.config.loading import FOLDER
 
@@ -202,6 +202,8 @@ def item(key: Section | object) -> Text:
 
 
 @given(words)
+@example("0~0:0")
+@example("a~b:*")
 def test_names_that_the_core_understands_fit_the_schema(text: str) -> None:
     named = text.strip()
     tools, patterns = item(keys.SELECTED_TOOLS.shape).form, item(keys.DENY.shape).form
@@ -214,6 +216,25 @@ def test_names_that_the_core_does_not_understand_are_told(text: str) -> None:
     listed = "[" + '"' + text + '"' + "]"
     assert loads(f"selection: {{enabled_tools: {listed}}}") == (not isinstance(reference(text), BadId))
     assert loads(f"deny: {listed}") == (not isinstance(pattern(text), BadId))
+
+
+@given(
+    st.integers(0, 999_999_999)
+    | st.sampled_from([8_760, 525_600, 31_536_000]).flatmap(lambda n: st.integers(n - 1, n + 1)),
+    st.sampled_from(["", "0", "00"]),
+    st.sampled_from(["", ".0", ".000000000", ".5", ".000000001", "."]),
+    st.sampled_from(["", " "]),
+    st.sampled_from(["", "ms", "s", "m", "h", "d"]),
+)
+@example(31_536_000, "", ".000000001", "", "s")
+@example(8_760, "", ".0", "", "h")
+@example(525_600, "0", "", " ", "m")
+@example(0, "", "", "", "ms")
+def test_a_duration_written_as_text_fits_the_schema_when_it_loads(
+    whole: int, zeros: str, rest: str, space: str, unit: str
+) -> None:
+    text = f"confirmation: {{deadline: '{zeros}{whole}{rest}{space}{unit}'}}"
+    assert fits(text) == loads(text), text
 
 
 @given(st.text(st.sampled_from("ab0-_.~:/A"), max_size=70) | st.sampled_from(["all", "mcp", "builtin", "toolset"]))

@@ -193,6 +193,14 @@ def test_a_remark_that_is_why_a_server_is_down_is_told_with_the_server_alone() -
 
 
 @pytest.mark.behaviour("config.granted_toolsets_exist")
+def test_a_toolset_that_the_file_selects_in_vain_is_found_once() -> None:
+    declared = replace(declaring(server(GITHUB, trust=Trust.OPEN)), selection=Selection(TheseToolsets(("dev", "wiki"))))
+    hung = board(declared=declared)
+    told = Problem(FILE_NAME, 4, "selection.toolsets[1]", "there is no toolset 'wiki'.")
+    hung.remarks = Remarks(doubts=(Doubt("wiki", told),))
+    assert diagnose(hung) == (Finding(FILE_NAME, str(told), f"Edit {FILE_NAME}:4", grave=False),)
+
+
 def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
     hung = board()
     doubts = tuple(Doubt(name, Problem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki"))

@@ -26,7 +26,7 @@ _TARGET: Final = Form(
     "write a tool's id such as mcp:dev~github:create_issue, or a pattern such as github:* or *:read_*",
 )
 _TOOL: Final = Form(
-    rf"toolset:{_ID}|mcp:{_ID}~{_ID}|mcp:{_ID}(?:~{_ID})?:[\s\S]+|(?!mcp:|toolset:){_ID}:[\s\S]+"
+    rf"toolset:{_ID}|mcp:{_ID}~{_ID}|mcp:{_ID}(?:~{_ID})?:[\s\S]+|(?!mcp:|toolset:){_ID}(?:~{_ID})?:[\s\S]+"
     r"|(?!toolset:)[\s\S]*[*?\[][\s\S]*|[^:]*[^:\s][^:]*",
     "write a tool's name, an id such as mcp:dev~github:create_issue, a pattern such as github:*, "
     "toolset:dev, or mcp:dev~github for all of a server",

@@ -34,15 +34,19 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
 
 
 def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
-    """Toolsets that the file grants or overrides and does not have. People may have installed them: the board knows."""
+    """Toolsets that the file selects, grants or overrides and does not have. People may have installed them: the board
+    knows."""
     known = {str(toolset) for toolset in board.toolsets} | {"builtin", "all"}
-    granted = [*values.value(keys.GRANTS, {}).values()]
-    granted += [
+    listed = [*values.value(keys.GRANTS, {}).values()]
+    selection = values.get(keys.SELECTION)
+    selected = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
+    listed += [] if selected is None else [selected]
+    listed += [
         toolsets
         for caller in values.value(keys.PRINCIPALS, {}).values()
         if (toolsets := caller.value.get(keys.PRINCIPAL_TOOLSETS)) is not None
     ]
-    named = [name for names in granted for name in names.value]
+    named = [name for names in listed for name in names.value]
     named += [Placed(toolset, said.at, said.line) for toolset, said in values.value(keys.OVERRIDES, {}).items()]
     for name in named:
         if name.value not in known:
@@ -101,9 +105,6 @@ def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem
                 told = f"this file has no {what} {name.value!r}. {_meant(near)}"
                 yield Problem(place.file, name.line, name.at, told)
 
-    selection = values.get(keys.SELECTION)
-    chosen = None if selection is None else selection.value.get(keys.SELECTED_TOOLSETS)
-    yield from doubtful(() if chosen is None else chosen.value, known, "toolset")
     told = values.value(keys.TOOLSETS, {})
     yield from doubtful((Placed(id, one.at, one.line) for id, one in told.items()), known, "server of toolset")
     patterns = ((text, pattern(text.value)) for text in values.value(keys.DENY, ()))

@@ -19,6 +19,25 @@ MAX_PROBLEMS: Final = 200
 _DURATION: Final = r"(?=.*[1-9])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?(ms|s|m|h)?"
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 LONGEST_WAIT: Final = 365 * 24 * 60 * 60
+
+
+def _up_to(most: int) -> str:
+    """A regular expression for the numbers from 0 to this one, in the nine digits that a duration may have."""
+    digits = str(most)
+    below = [
+        f"{digits[:at]}[0-{int(digit) - 1}][0-9]{{{len(digits) - at - 1}}}"
+        for at, digit in enumerate(digits)
+        if digit > "0"
+    ]
+    whole = "|".join((f"[0-9]{{1,{len(digits) - 1}}}", *below))
+    return rf"0*(?:(?:{whole})(?:\.[0-9]{{1,9}})?|{digits}(?:\.0{{1,9}})?)"
+
+
+# JSON Schema compares numbers and no texts, so that the longest wait is written out digit by digit.
+_WITHIN_A_YEAR: Final = "|".join(
+    rf"{_up_to(int(LONGEST_WAIT / seconds))}\s?{unit}" for unit, seconds in (("s?", 1), ("m", 60), ("h", 3600))
+)
+_SHORT_DURATION: Final = rf"(?=.*[1-9])(?=[0-9]{{1,9}}(?![0-9]))(?:[0-9]+(?:\.[0-9]{{1,9}})?\s?ms|{_WITHIN_A_YEAR})"
 _UNUSABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -238,7 +257,9 @@ class Seconds:
             case Scalar(Kind.NUMBER, text):
                 seconds = number(text)
             case Scalar(Kind.TEXT, text) if (written := re.fullmatch(_DURATION, text)) is not None:
-                seconds = float(written.group(1)) * _UNITS[written.group(2) or ""]
+                # By the same rule as the JSON Schema: floating point cannot tell a billionth of a second over a year.
+                is_short = re.fullmatch(_SHORT_DURATION, text) is not None
+                seconds = float(written.group(1)) * _UNITS[written.group(2) or ""] if is_short else 0.0
             case _:
                 rule = "this must be seconds: a number, or a text such as 500ms, 30s or 2m."
                 return tell.wrong(node.line, at, f"{rule} {self.otherwise}".rstrip())
@@ -251,7 +272,7 @@ class Seconds:
         return {
             "anyOf": [
                 {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT},
-                {"type": "string", "pattern": f"^{_DURATION}$"},
+                {"type": "string", "pattern": f"^{_SHORT_DURATION}$"},
             ]
         }
 

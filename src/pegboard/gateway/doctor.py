@@ -8,6 +8,7 @@ from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
+from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
 from pegboard.core.server import DeclaredAt, InstalledBy, Stdio
 from pegboard.core.status import Status, sentence
@@ -130,7 +131,11 @@ def _mend(source: Source, board: Board, running: bool) -> str:
 
 
 def _selection(board: Board) -> Iterator[Finding]:
+    """A toolset that the file names in vain is told with its line, among the remarks."""
+    doubted = {doubt.toolset for doubt in board.remarks.doubts}
     for unknown in board.resolution(View()).unknown:
+        if unknown.kind is Kind.TOOLSET and unknown.text in doubted:
+            continue
         yield Finding(
             "selection",
             f"The board's selection: {unknown}",
