@@ -76,3 +76,54 @@ async def test_a_call_whose_time_is_up_while_it_waits_for_a_connection_did_not_r
             code, why = await failed(calls)
         assert code == UNSENT
         assert why.startswith("had no connection to http://127.0.0.1:")
+
+
+async def _echo_and_hang_up(request: Heard) -> None:
+    await echo(request)
+    request.writer.close()
+
+
+@pytest.mark.behaviour("wire.servers_that_hang_up")
+async def test_no_call_is_lost_at_a_server_that_hangs_up_after_each_answer_unannounced() -> None:
+    answers: dict[int, str] = {}
+    async with calling(_echo_and_hang_up) as calls:
+
+        async def call(first: int) -> None:
+            for number in range(first, first + 30):
+                answers[number] = text(await calls.call({"number": number}))
+
+        async with anyio.create_task_group() as tasks:
+            for first in range(0, 480, 30):
+                tasks.start_soon(call, first)
+        assert answers == {number: json.dumps({"number": number}) for number in range(480)}
+        assert sorted(calls.connections) == [*range(1, 481)], "each call has a connection of its own"
+
+
+@pytest.mark.behaviour("wire.servers_that_hang_up")
+async def test_a_server_that_keeps_a_connection_again_is_called_on_it_again() -> None:
+    closing = True
+
+    async def serve(request: Heard) -> None:
+        await echo(request)
+        if closing:
+            request.writer.close()
+
+    async with calling(serve) as calls:
+        assert text(await calls.call()) == "{}"
+        await until(lambda: calls.pool.keeps is False)
+        closing = False
+        assert text(await calls.call()) == "{}"
+        await until(lambda: calls.pool.keeps is True)
+        assert text(await calls.call()) == "{}"
+        assert calls.connections == [1, 2, 2]
+
+
+async def test_calls_at_once_wait_only_for_the_first_answer_to_see_whether_connections_are_kept() -> None:
+    async with calling(echo) as calls:
+        assert text(await calls.call()) == "{}"
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(calls.call)
+        assert calls.connections[:2] == [1, 1]
+        assert text(await calls.call()) == "{}"
+        assert max(calls.connections) <= 3

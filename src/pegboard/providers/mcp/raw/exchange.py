@@ -106,6 +106,8 @@ class Home(Protocol):
 
     def release(self, exchange: "Exchange") -> None: ...
 
+    def hung_up(self, exchange: "Exchange") -> None: ...
+
     def forget(self, exchange: "Exchange") -> None: ...
 
 
@@ -122,6 +124,9 @@ class Exchange(asyncio.Protocol):
         self._turns = Turns()
         self._resting: asyncio.TimerHandle | None = None
         self.idle_since = 0.0
+        """When it was last answered, or 0."""
+        self._is_dropped = False
+        """Whether it is us who ended it."""
         self._begin()
 
     def _begin(self) -> None:
@@ -161,6 +166,7 @@ class Exchange(asyncio.Protocol):
     def abort(self) -> None:
         """Drop the connection. In the era without sessions this is how a call is cancelled."""
         self._ticket = self._listener = None
+        self._is_dropped = True
         self._let_go()
         self._transport.abort()
 
@@ -176,6 +182,8 @@ class Exchange(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._let_go()
+        if not self._is_dropped and (self._ticket is None or self._is_new):
+            self._home.hung_up(self)
         self._home.forget(self)
         if self._ticket is None or self._answered:
             return
@@ -192,7 +200,7 @@ class Exchange(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._ticket is None:
-            self._transport.abort()  # bytes that nobody asked for
+            self.abort()  # bytes that nobody asked for
         elif self._is_new and (whole := self._heads.body(data)) is not None:
             ticket, self._ticket = self._ticket, None
             ticket.settle(Reply(200, *whole))

@@ -1,4 +1,8 @@
-"""The HTTP connections to one server: kept from call to call, bounded in number, the last one used first."""
+"""The HTTP connections to one server: kept from call to call, bounded in number, the last one used first.
+
+Some servers hang up after each answer without announcing it. A call sent on such a connection may or may not have run,
+and is never sent again, so a connection is used again only at a server that was seen to keep one.
+"""
 
 import asyncio
 import ssl
@@ -22,8 +26,21 @@ QUEUE: Final = 2_048
 """Calls that may wait for a connection."""
 
 _CONNECT: Final = 15.0
+_LITTLE: Final = 0.1
+"""Seconds in which nobody can be expected to open a connection."""
+
 _FRESH: Final = 4.0
 """Servers close idle connections after five seconds by widespread default: use none that old."""
+
+
+_TRIAL: Final = 0.02
+_LONG_TRIAL: Final = 1.0
+_LONGEST_TRIAL: Final = _FRESH / 2
+"""Seconds that a connection must stay open after an answer to show that the server keeps it: at first, when a server
+was seen to hang up, and at most."""
+
+_SOON: Final = 1.0
+"""Who hangs up so soon after an answer does so because of it, and not because nothing came for long."""
 
 
 class Pool:
@@ -42,6 +59,10 @@ class Pool:
         self._open: set[Exchange] = set()
         self._opening = 0
         self._idle: list[Exchange] = []
+        self.keeps: bool | None = None
+        """Whether the server keeps connections after an answer. `None` before it was seen."""
+        self._trial = _TRIAL
+        self._on_trial: dict[Exchange, asyncio.TimerHandle] = {}
         self._waiting: deque[asyncio.Future[Exchange | None]] = deque()
         self._closed = False
         self._loop = asyncio.get_running_loop()
@@ -49,6 +70,10 @@ class Pool:
     @property
     def size(self) -> int:
         return len(self._open) + self._opening
+
+    @property
+    def _none_free(self) -> str:
+        return f"had no connection to {self.where} free in time"
 
     def take(self) -> Exchange | None:
         """A connection that is free now."""
@@ -64,8 +89,11 @@ class Pool:
         while not self._closed:
             if (exchange := self.take()) is not None:
                 return exchange
-            if self.size < self._most:
+            is_first_trial = self.keeps is None and self._on_trial
+            if self.size < self._most and not is_first_trial:
                 return await self._opened(ticket)
+            if self._on_trial and not is_first_trial:
+                next(iter(self._on_trial)).abort()
             if len(self._waiting) >= self._queue:
                 raise MCPError(UNSENT, f"has {self._queue:,} calls waiting for a connection. Try again later")
             waiting = ticket.wait(self._loop)
@@ -73,7 +101,7 @@ class Pool:
             try:
                 handed: Exchange | None = await waiting
             except TimeoutError:
-                raise MCPError(UNSENT, f"had no connection to {self.where} free in time") from None
+                raise MCPError(UNSENT, self._none_free) from None
             except asyncio.CancelledError:
                 self._pass_on(waiting)
                 raise
@@ -84,12 +112,26 @@ class Pool:
     def release(self, exchange: Exchange) -> None:
         if self._closed:
             exchange.abort()
+            return
+        exchange.idle_since = self._loop.time()
+        if not self.keeps:
+            self._on_trial[exchange] = self._loop.call_later(self._trial, self._stayed, exchange)
+            if self.keeps is False:
+                self._wake(None)
         elif not self._wake(exchange):
-            exchange.idle_since = self._loop.time()
             self._idle.append(exchange)
+
+    def hung_up(self, exchange: Exchange) -> None:
+        """The server closed a connection on which nothing of an answer had come."""
+        if exchange.idle_since and self._loop.time() - exchange.idle_since < _SOON:
+            self.keeps = False
+            self._trial = min(max(2 * self._trial, _LONG_TRIAL), _LONGEST_TRIAL)
+            self._wake_all()
 
     def forget(self, exchange: Exchange) -> None:
         self._open.discard(exchange)
+        if (timer := self._on_trial.pop(exchange, None)) is not None:
+            timer.cancel()
         if exchange in self._idle:
             self._idle.remove(exchange)
         self._wake(None)
@@ -98,8 +140,13 @@ class Pool:
         self._closed = True
         for exchange in tuple(self._open):
             exchange.abort()
-        while self._wake(None):
-            pass
+        self._wake_all()
+
+    def _stayed(self, exchange: Exchange) -> None:
+        del self._on_trial[exchange]
+        self.keeps = True
+        self._idle.append(exchange)
+        self._wake_all()
 
     async def _opened(self, ticket: Ticket) -> Exchange:
         self._opening += 1
@@ -123,6 +170,8 @@ class Pool:
                     lambda: Exchange(self), self._host, self._port, ssl=self._tls
                 )
         except TimeoutError:
+            if left < _LITTLE:  # the wait for a connection took the time, and not the server
+                raise MCPError(UNSENT, self._none_free) from None
             self._doubt()
             raise MCPError(UNSENT, f"did not answer in time at {self.where}") from None
         except OSError as error:
@@ -139,6 +188,11 @@ class Pool:
                 waiting.set_result(exchange)
                 return True
         return False
+
+    def _wake_all(self) -> None:
+        """Let everybody look again."""
+        while self._wake(None):
+            pass
 
     def _pass_on(self, waiting: "asyncio.Future[Exchange | None]") -> None:
         """Whoever gave up waiting may have been handed a connection, or the room for one, in the same moment."""
