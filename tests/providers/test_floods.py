@@ -21,6 +21,7 @@ from pegboard.providers.mcp.messages import Lines, Reader
 from pegboard.providers.mcp.pace import SLICE, STEPS_AT_ONCE, Turns
 from pegboard.providers.mcp.raw.pipe import Taking
 from pegboard.providers.mcp.raw.tickets import Tickets
+from pegboard.providers.mcp.sieve import Sieve
 
 pytestmark = pytest.mark.anyio
 
@@ -175,9 +176,10 @@ async def test_a_flood_on_standard_output_is_read_a_line_in_a_turn() -> None:
     write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
     with arriving, read, write, leaving:
         async with most_in_a_turn(lambda: len(lines)) as most:
-            noise, taking = Lines().feed(b"noise\n" * 1_000), Taking(Tickets(InFlight(str(KEY))))
+            noise = Lines().feed(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n' * 1_000)
+            taking = Taking(Tickets(InFlight(str(KEY))))
             counting = Counting("A server", lambda: False)
-            assert await stdio._deliver(noise, taking, Turns(), counting, arriving, leaving) == 1_000
+            assert await stdio._deliver(noise, taking, Turns(), Sieve(), counting, arriving, leaving) == 1_000
     assert most == [1]
 
 

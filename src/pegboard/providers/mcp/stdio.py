@@ -24,6 +24,7 @@ from .pace import Turns
 from .raw.pipe import PipeCalls, Taking, Tap, closed
 from .raw.request import Requests
 from .raw.tickets import Tickets
+from .sieve import Sieve, is_noise
 from .transport import Wire
 from .trouble import Loss
 
@@ -47,15 +48,16 @@ async def stdio(
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     # Room for what is sent while the server is busy reading, so that giving up on a call never waits for it.
     write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
+    sieve = Sieve()
     # Shielded: a child that is being stopped must still get rid of what it has to say, or it cannot end.
     pipes = anyio.CancelScope(shield=True)
 
     async def pump() -> None:
         with pipes:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, process, arriving, leaving, loss, tickets)
+                tasks.start_soon(_read, process, arriving, leaving, loss, tickets, sieve)
                 tasks.start_soon(_listen, process, hear)
-                tasks.start_soon(_write, process, leaving, loss)
+                tasks.start_soon(_write, process, leaving, loss, sieve)
                 tasks.start_soon(_watch, process, loss)
 
     try:
@@ -85,6 +87,7 @@ async def _read(
     leaving: MemoryObjectReceiveStream[SessionMessage],
     loss: Loss,
     tickets: Tickets,
+    sieve: Sieve,
 ) -> None:
     assert process.stdout is not None
     lines, taking, turns = Lines(), Taking(tickets), Turns()
@@ -94,7 +97,7 @@ async def _read(
             tap = Tap(_output(process), lines, taking)
             async for chunk in process.stdout:
                 tap.is_busy = True
-                if await _deliver(lines.feed(chunk), taking, turns, reader, arriving, leaving) > _FEW:
+                if await _deliver(lines.feed(chunk), taking, turns, sieve, reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
                 tap.is_busy = False
         # Those who wait for an answer are told when the stream closes, so the reason comes first.
@@ -106,6 +109,7 @@ async def _deliver(
     lines: Iterator[Line],
     taking: Taking,
     turns: Turns,
+    sieve: Sieve,
     reader: Reader,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
@@ -114,15 +118,18 @@ async def _deliver(
     unasked = 0
     answered = False
     began = 0.0
+    sieve.begin()
     for line in lines:
         if began:
-            await turns.take(perf_counter() - began)
+            if turns.spend(perf_counter() - began):
+                await anyio.sleep(turns.rest())
             began = 0.0
-        if taking.answer(line):
+        noise = is_noise(line)
+        if not noise and taking.answer(line):
             answered = True
             continue
         began = perf_counter()
-        if taking.word(line):
+        if noise or taking.word(line) or sieve.lets_go(line):
             unasked += 1
             continue
         session_message = await reader.message(line)
@@ -171,11 +178,15 @@ async def _listen(process: Process, hear: Callable[[bytes], None]) -> None:
                 await anyio.sleep(_REST)
 
 
-async def _write(process: Process, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss) -> None:
+async def _write(
+    process: Process, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss, sieve: Sieve
+) -> None:
     assert process.stdin is not None
     try:
         async with leaving:
             async for message in leaving:
+                if isinstance(message.message, JSONRPCRequest):
+                    sieve.ask(message.message.id)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await process.stdin.send(text.encode() + b"\n")
     except _GONE:

@@ -1,0 +1,88 @@
+"""What a server writes that nobody waits for, and what is let go of it."""
+
+import json
+
+import pytest
+from tests.providers.running import running
+from tests.providers.test_misbehaviour import peer
+
+from pegboard.core.call import Returned
+from pegboard.providers.mcp.pace import STEPS_AT_ONCE
+from pegboard.providers.mcp.sieve import Sieve, is_noise
+
+CHANGED = b'{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}'
+STEP = b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}'
+
+
+@pytest.mark.parametrize("line", [b"", b"noise", b"[1]", b" \t", b'"{"', b"\xef\xbb\xbf{}"])
+def test_what_does_not_begin_as_an_object_is_noise(line: bytes) -> None:
+    assert is_noise(line)
+
+
+@pytest.mark.parametrize("line", [b"{}", b" {", b"\r{}", b'{"jsonrpc": "2.0", "id": 1, "result": {}}'])
+def test_what_begins_as_an_object_is_looked_at(line: bytes) -> None:
+    assert not is_noise(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"level": "info"},
+        {"method": "notifications/tools/list_changed"},
+        {"jsonrpc": "1.0", "id": 4, "method": "ping"},
+        {"jsonrpc": "2.0", "id": "nobody", "result": {}},
+    ],
+)
+def test_what_is_no_message_or_answers_nobody_is_let_go(line: object) -> None:
+    assert Sieve().lets_go(json.dumps(line).encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        CHANGED,
+        STEP,
+        b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+        b'{"jsonrpc": "2.0", "id": "1", "result": {}}',
+        b'{"id": 1, "result": {}}',
+        b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "no JSON"}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"text": "\\ud800 half a character"}}',
+        b'{"jsonrpc": "2.0", "id": 1, "result": {"text": "cut o',
+        b'{"jsonrpc": "2.0", "id": "peg-1", "result": {"text": "no UTF-8: \xff"}}',
+    ],
+)
+def test_what_somebody_may_wait_for_is_kept(line: bytes) -> None:
+    sieve = Sieve()
+    sieve.ask(1)
+    assert not sieve.lets_go(line)
+
+
+def test_a_bell_rings_once_in_a_chunk_and_again_in_the_next() -> None:
+    sieve = Sieve()
+    sieve.begin()
+    assert [sieve.lets_go(CHANGED) for _ in range(3)] == [False, True, True]
+    sieve.begin()
+    assert not sieve.lets_go(CHANGED)
+
+
+def test_log_messages_are_never_taken_for_one_another() -> None:
+    sieve, line = Sieve(), b'{"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "tick"}}'
+    assert [sieve.lets_go(line) for _ in range(3)] == [False, False, False]
+
+
+def test_steps_faster_than_anyone_can_look_are_let_go() -> None:
+    sieve = Sieve()
+    kept = sum(not sieve.lets_go(STEP) for _ in range(10_000))
+    assert STEPS_AT_ONCE <= kept < 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+@pytest.mark.behaviour("mcp.in.floods_end")
+async def test_a_server_answers_again_soon_after_megabytes_that_nobody_waits_for() -> None:
+    """Read message by message, they would take minutes."""
+    async with running(peer("outburst")) as watched:
+        await watched.up()
+        assert isinstance(await watched.call("burst"), Returned)
+        assert isinstance(await watched.call("echo"), Returned)
