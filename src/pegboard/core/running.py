@@ -7,7 +7,6 @@ from .commands import TakeBaseline
 from .ids import ServerKey
 from .policy import Policy
 from .rules import owner_off
-from .scan import is_poisoned, scan, strangers
 from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
 from .tool import Tool
 
@@ -48,6 +47,9 @@ def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -
     key = listing.source
     if not isinstance(key, ServerKey) or not awaits_first_sight(listing, policy):
         return None
+    # Its words and phrases take two megabytes, and who trusts its servers openly, or knows them all, needs none.
+    from .scan import is_poisoned, scan, strangers
+
     theirs = strangers(key, others)
     sound = {tool.id: tool.spec for tool in listing.tools if not is_poisoned(scan(tool.spec, theirs))}
     return TakeBaseline(key, sound)

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio.engine import AsyncConnection, AsyncEngine, create_async_engine
 
 from .errors import StoreError, masked, postgres_trouble, told
+from .schema import for_postgresql
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class PostgresDatabase:
             # A server that was restarted leaves dead connections behind; find out before a decision depends on one.
             pool_pre_ping=True,
         )
+        for_postgresql()
 
     async def prepare(self) -> None:
         async with self.reading() as connection:

@@ -228,8 +228,8 @@ calls: Final = Table(
     Column("result", Text),
     Column("presentation", Text),
     PrimaryKeyConstraint("number"),
-    Index("ix_calls_ended", "ended", "number", sqlite_where=NOT_RETURNED, postgresql_where=NOT_RETURNED),
-    Index("ix_calls_kind", "number", sqlite_where=NOT_CALL, postgresql_where=NOT_CALL),
+    Index("ix_calls_ended", "ended", "number", sqlite_where=NOT_RETURNED),
+    Index("ix_calls_kind", "number", sqlite_where=NOT_CALL),
     sqlite_autoincrement=True,
 )
 """Every call, and beside them every decision (`activity.py`). Microseconds since 1970 in `at`. Rows are told by
@@ -237,3 +237,9 @@ number, so no query sorts: it walks back along the rows, or along an index of th
 well. An index over all rows costs more than a row itself; a walk over all of them takes up to half a second, so it is
 made in parts. Texts are escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than
 the insertion."""
+
+
+def for_postgresql() -> None:
+    """The same indexes there. Asked for by who opens such a database, because its options load all of its dialect."""
+    for index in calls.indexes:
+        index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]

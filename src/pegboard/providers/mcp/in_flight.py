@@ -68,6 +68,15 @@ class Flight:
         self.pace: Pace | None = None
         """Of the log messages on the stream of this call."""
 
+    def hold(self) -> None:
+        """Its time stands still."""
+        if self.timer is not None:
+            self.timer.hold()
+
+    def run_on(self) -> None:
+        if self.timer is not None:
+            self.timer.run_on()
+
 
 class Question:
     """Open until it is answered, until its time is up, or until every call that it may belong to is over."""
@@ -211,8 +220,8 @@ class InFlight:
     def _begin(self, question: Question) -> None:
         self._open += 1
         for flight in question.flights:
-            if not flight.questions and flight.timer is not None:
-                flight.timer.hold()
+            if not flight.questions:
+                flight.hold()
             if flight.questions is None:
                 flight.questions = set()
             flight.questions.add(question)
@@ -223,5 +232,5 @@ class InFlight:
         for flight in question.flights:
             if flight.questions:
                 flight.questions.discard(question)
-            if not flight.questions and flight.timer is not None:
-                flight.timer.run_on()
+            if not flight.questions:
+                flight.run_on()

@@ -27,7 +27,7 @@ _TICK: Final = 0.05
 
 
 class Ticket(Flight):
-    """One call: its id, and the future that it waits on now. It is its own timer, which stands still on a question."""
+    """One call: its id, and the future that it waits on now. It keeps its own time, which stands still on a question."""
 
     __slots__ = (
         *("_left", "_tickets", "deadline", "exchange", "id", "last", "listening"),
@@ -37,8 +37,8 @@ class Ticket(Flight):
     def __init__(
         self, id: str, progress: Progress | None, peer: Peer | None, tickets: "Tickets | None", principal: str = ""
     ) -> None:
-        self.peer, self.timer, self.principal = peer, self, principal
-        self.questions = self.pace = None
+        self.peer, self.principal = peer, principal
+        self.timer = self.questions = self.pace = None
         self.id = id
         self.progress = progress
         self.steps: Steps | None = None
