@@ -93,7 +93,7 @@ async def listening(folder: Path, web: int) -> AsyncIterator[tuple[House, Endpoi
         port = listener.getsockname()[1]
         async with open_house(options, settings, lambda key, id: True, follow=True) as house:
             mcp = McpHttp(house.gateway, Door(frozenset({f"127.0.0.1:{port}"}), frozenset()))
-            async with mcp.running(), Listening(mcp, listener, mcp.end_streams):
+            async with mcp.running(), Listening(mcp, listener, mcp.end_streams, mcp.express):
                 yield house, Endpoint("127.0.0.1", port, "/mcp")
 
 
@@ -182,3 +182,20 @@ async def test_ten_thousand_calls_some_given_up_and_a_hundred_restarts_leave_not
         assert threading.active_count() <= MOST_THREADS
         assert objects() - kept < SLACK_OBJECTS
         assert psutil.Process().memory_info().rss - memory < SLACK_BYTES
+
+
+@pytest.mark.behaviour("supervision.calls_leave_no_rings")
+async def test_calls_leave_no_rings_for_the_collector_to_find(tmp_path: Path) -> None:
+    calls = 5_000
+    port = free_port()
+    async with web_server(port), listening(tmp_path, port) as (house, endpoint):
+        await until(house, lambda: all(up_since(house, key) is not None for key in SERVERS.values()))
+        await call(endpoint, calls)
+        gc.collect()
+        gc.disable()
+        try:
+            await call(endpoint, calls)
+            found = gc.collect()
+        finally:
+            gc.enable()
+        assert found < calls  # some are of sessions and connections, however many calls these make
