@@ -27,7 +27,7 @@ _TICK: Final = 0.05
 
 
 class Ticket(Flight):
-    """One call: its id, and the future that it waits on now. It keeps its own time, which stands still on a question."""
+    """One call: its id, and the future that it waits on now. It keeps its own time, which stops for questions."""
 
     __slots__ = (
         *("_left", "_tickets", "deadline", "exchange", "id", "last", "listening"),
