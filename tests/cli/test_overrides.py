@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.cli.terminal import Pegboard, peer
+from tests.cli.terminal import Gateway, Pegboard, peer
 
 BOARD = {
     "servers": {"free": peer("everyday", trust="open")},
@@ -55,6 +55,16 @@ def test_a_pinned_argument_is_put_in_and_cannot_be_sent(at_gateway: Pegboard) ->
     words = at_gateway("overrides", "show", "echo").out
     assert "from the operator" not in words
     assert "arguments.text.pin" in words
+
+
+@pytest.mark.behaviour("overrides.no_secret_in_the_store")
+def test_no_secret_gets_into_the_store_and_a_reference_does(gateway: Gateway, at_gateway: Pegboard) -> None:
+    refused = at_gateway("overrides", "set", "echo", "--pin", "text=ghp_0123456789abcdefABCDEF")
+    assert (refused.code, refused.err.startswith("pegboard: arguments.text.pin: this looks like a secret")) == (2, True)
+    assert "ghp_0123" not in refused.err
+    assert at_gateway("overrides", "set", "echo", "--pin", "text=Bearer ${ECHO_TOKEN}").code == 0
+    kept = b"".join(file.read_bytes() for file in gateway.data_dir.glob("pegboard.db*"))
+    assert (b"Bearer ${ECHO_TOKEN}" in kept, b"ghp_0123" in kept) == (True, False)
 
 
 def test_what_is_wrong_is_told_and_nothing_is_changed(at_gateway: Pegboard) -> None:

@@ -14,6 +14,7 @@ from tests.support.house import declared, opened
 from tests.support.sign_ins import ScriptedSignIns
 
 from pegboard.core.argument import Argument, held
+from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
@@ -155,6 +156,34 @@ async def test_what_cannot_be_is_refused_with_what_to_do(body: Any, status: int,
         assert problem(refused)[0] == status
         assert what in problem(refused)[1]
         assert (await desk.get("/overrides"))["overrides"] == []
+
+
+@pytest.mark.behaviour("overrides.no_secret_in_the_store")
+async def test_a_pinned_secret_is_refused_and_a_reference_is_kept_as_one() -> None:
+    async with desk_with_arguments() as desk:
+        for target in ("read", "github:*"):
+            body = {"target": target, "set": {"arguments": {"limit": {"pin": "sk-" + "a1" * 20}}}}
+            status, why = problem(await desk.ask("POST", "/overrides", json=body))
+            assert status == 422
+            assert why.startswith("arguments.limit.pin: this looks like a secret")
+            assert "Pin a reference instead" in why
+            assert "a1a1" not in why
+        assert [row.target for row in desk.house.board.policy.decided.overrides] == []
+        await said(desk, "write", set={"renderer": "json"})
+        await said(desk, "github:r*", set={"arguments": {"limit": {"pin": "${LIMIT_TOKEN}"}}})
+        kept = desk.house.board.policy.decided.overrides[-1]
+        assert kept.arguments == {"limit": Argument(pin=held("${LIMIT_TOKEN}"))}
+
+
+@pytest.mark.behaviour("overrides.no_secret_in_the_store")
+async def test_the_doctor_tells_of_a_secret_that_was_pinned_before() -> None:
+    async with desk_with_arguments() as desk:
+        row = Override(DEV, READ, arguments={"api_key": Argument(pin=held("hunter2"))})
+        await desk.house.does(SetOverride(row))
+        told = [each for each in (await desk.get("/doctor"))["findings"] if "looks like a secret" in each["what"]]
+    assert [(each["subject"], each["grave"]) for each in told] == [(str(READ), True)]
+    assert "hunter2" not in str(told)
+    assert told[0]["mend"] == f"pegboard overrides clear '{READ}' arguments.api_key --toolset dev   Then pin it again"
 
 
 async def test_an_edit_on_an_outdated_version_is_refused() -> None:

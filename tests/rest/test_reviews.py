@@ -238,6 +238,23 @@ async def test_a_look_at_a_server_that_does_not_come_up_says_why(fault: str, why
     assert [flaw["name"] for flaw in found["flaws"]] == (["odd"] if fault == "flaws" else [])
 
 
+@pytest.mark.behaviour("approvals.release", "approvals.quarantine")
+@pytest.mark.parametrize("verb", ["review", "release"])
+async def test_what_was_read_is_what_is_started_and_let_out(verb: str) -> None:
+    async with at_desk() as desk:
+        desk.house.providers.tools = {**desk.house.providers.tools, EXTRA: (tool(EXTRA, "help"),)}
+        await desk.ask("POST", "/servers", json=BODY)
+        read = (await desk.get("/servers/extra"))["mark"]
+        await desk.ask("DELETE", "/servers/extra")
+        await desk.ask("POST", "/servers", json={**BODY, "command": "another"})
+        now = (await desk.get("/servers/extra"))["mark"]
+        status, why = problem(await desk.ask("POST", f"/servers/extra/{verb}", json={"read": read}))
+        assert (status, "is not the one that you read" in why, now == read) == (409, True, False)
+        assert (await desk.get("/servers/extra"))["review"] is not None
+        assert problem(await desk.ask("POST", f"/servers/extra/{verb}", json={"red": now}))[0] == 422
+        assert (await desk.ask("POST", f"/servers/extra/{verb}", json={"read": now})).status_code == 200
+
+
 @pytest.mark.behaviour("approvals.release")
 async def test_a_released_server_is_started_and_all_that_it_lists_waits() -> None:
     async with at_desk() as desk:

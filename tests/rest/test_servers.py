@@ -33,6 +33,7 @@ async def test_a_server_is_told_with_its_key_health_and_counts() -> None:
             "on": True,
             "trust": "open",
             "review": None,
+            "mark": body["servers"][0]["mark"],
             "connection": {"transport": "stdio", "command": "true", "args": [], "env": {}, "cwd": None},
             "start": "always",
             "timeouts": {"start": 30.0, "call": 120.0, "stop": 5.0},
@@ -363,6 +364,8 @@ async def test_the_status_tells_what_runs_and_from_what() -> None:
             "starting": [],
             "tools": sum(len(tools) for tools in TOOLS.values()),
             "openTools": 3,
+            "waitingApprovals": 0,
+            "waitingTickets": 0,
             "notices": [],
             "droppedAuditRecords": 0,
         }

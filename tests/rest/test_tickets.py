@@ -1,6 +1,6 @@
 """Tickets at the API: what waits, the decision, and what is remembered."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
+from tests.support.house import declared
 
 from pegboard.core.commands import SetOverride
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
+from pegboard.core.server import Trust
+from pegboard.core.ticket import Ticket
+from pegboard.gateway.tickets import NoTickets
+from pegboard.ports import TicketsAway
 from pegboard.store import key_of, open_store
 
 pytestmark = pytest.mark.anyio
@@ -34,6 +39,26 @@ async def call(desk: Desk, **arguments: Any) -> Any:
     answer = await desk.ask("POST", "/call", json={"tool": str(WRITE), "arguments": arguments})
     assert answer.status_code == 200
     return answer.json()
+
+
+class Unreachable(NoTickets):
+    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        raise TicketsAway("The store does not answer.")
+
+
+@pytest.mark.behaviour("status.waiting")
+async def test_the_status_tells_how_many_tools_and_calls_wait_for_somebody(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        for text in ("one", "two", "three"):
+            await call(desk, text=text)
+        body = await desk.get("/status")
+        assert (body["waitingApprovals"], body["waitingTickets"]) == (0, 3)
+        first = (await desk.get("/tickets"))["tickets"][0]["id"]
+        await desk.ask("POST", f"/tickets/{first}/deny", json={})
+        assert (await desk.get("/status"))["waitingTickets"] == 2
+    async with at_desk(declared(GITHUB, trust=Trust.STRICT), tickets=Unreachable()) as desk:
+        body = await desk.get("/status")
+        assert (body["waitingApprovals"], body["waitingTickets"]) == (2, None)
 
 
 @pytest.mark.behaviour("confirmation.operators", "confirmation.ticket")
@@ -60,6 +85,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "ended": "",
         }
         assert await desk.get("/tickets") == {"tickets": [waiting]}
+        assert (await desk.get("/status"))["waitingTickets"] == 1
         assert await desk.get(f"/tickets/{id}") == waiting
         assert (await desk.get("/doctor"))["findings"] == [
             {

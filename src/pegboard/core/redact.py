@@ -130,6 +130,11 @@ def safe_text(text: str, most: int = BOUNDS.text) -> str:
     return f"{part[:most]}{CUT} ({len(text)} characters)"
 
 
+def holds_secret(text: str) -> bool:
+    """Whether something in it has the form of a secret."""
+    return any(form.search(text) is not None for form, _ in _FORMS)
+
+
 class _Showing:
     """One walk over one value, with what is left of its room."""
 
@@ -172,7 +177,7 @@ class _Showing:
             told = self._taken(safe_text(key, 100))
             below = f"{path}.{key}" if path else key
             secret = (named and key.lower() in _VALUES) or (
-                self._redaction.hides(key, below) and not _is_plain(key, value)
+                self._redaction.hides(key, below) and not is_plain(key, value)
             )
             shown[told] = HIDDEN if secret else self.value(value, below, level + 1)
         if done < len(members):
@@ -195,7 +200,7 @@ class _Showing:
         return text
 
 
-def _is_plain(key: str, value: Json) -> bool:
+def is_plain(key: str, value: Json) -> bool:
     """That there is no secret, that one is switched on, or how many tokens there may be, is no secret."""
     if value is None or isinstance(value, bool):
         return True

@@ -1,5 +1,6 @@
 """An MCP server as people declare or install it: how to reach it, and what they allow of it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -167,3 +168,8 @@ class Server:
     quarantined: bool = False
     starts: Starts = field(default_factory=Always)
     protocol: Protocol = Protocol.LATEST
+
+
+def mark_of(server: Server) -> str:
+    """Names what a person has read: another server in its place, or the same in other words, has another."""
+    return hashlib.sha256(repr(server).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from pegboard.config.pinned import ADVICE, clear_secrets
 from pegboard.core.argument import Held
 from pegboard.core.misfit import Misfit, misfits
 from pegboard.core.override import Appearance, Override
@@ -31,6 +32,15 @@ def unfit_overrides(gateway: Gateway) -> Iterator[Finding]:
         where = "" if place is None else f" ({_whose(place)})"
         mend = f"Edit {place}" if isinstance(place, DeclaredAt) else _command(row, misfit.field)
         yield Finding(about, f"Override of {row.target} in {row.toolset}{where}: {misfit.what}", mend, grave=False)
+
+
+def clear_pins(gateway: Gateway) -> Iterator[Finding]:
+    """Of the store alone: in a file of their own, operators may write what they like."""
+    for row in gateway.board.policy.decided.overrides:
+        for name, argument in (row.arguments or {}).items():
+            for place in clear_secrets(name, argument):
+                told = f"Override of {row.target} in {row.toolset}: what is pinned at {place} {ADVICE}."
+                yield Finding(str(row.target), told, f"{_command(row, f'arguments.{name}')}   Then pin it again")
 
 
 def _whose(origin: Origin) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+import anyio
+
 from pegboard.core.commands import Rejected, Remember
 from pegboard.core.ids import CallId, PrincipalId
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
@@ -15,6 +17,9 @@ from .confirmation import Confirmation, fresh_id
 from .operate import NotSaved, Operator
 
 MOST_LISTED: Final = 500
+MOST_COUNTED: Final = 1_000
+"""More may not wait at once."""
+COUNTED_WITHIN: Final = 2.0
 _NONE: Final = "This gateway keeps no tickets."
 
 
@@ -27,6 +32,14 @@ class TicketDesk:
 
     async def waiting(self) -> Sequence[Ticket]:
         return await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=MOST_LISTED)
+
+    async def count(self) -> int | None:
+        """How many wait; `None` where the store does not tell at once."""
+        try:
+            with anyio.fail_after(COUNTED_WITHIN):
+                return len(await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=MOST_COUNTED))
+        except (TicketsAway, TimeoutError):
+            return None
 
     async def latest(self) -> Sequence[Ticket]:
         return await self.confirmation.tickets.listed(limit=MOST_LISTED)

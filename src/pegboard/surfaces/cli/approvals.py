@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
@@ -165,7 +166,7 @@ async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
         )
     body = await _review(api, tools[0])
     say(reviewed(body))
-    if not click.confirm("\nApprove it exactly so?"):
+    if not await agreed("\nApprove it exactly so?"):
         fail(Exit.REFUSED, "not approved; nothing was changed.")
     return str(body["fingerprint"])
 

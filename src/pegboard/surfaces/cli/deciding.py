@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
@@ -40,12 +41,13 @@ async def disable(api: Api, tool: str, note: str, *, as_json: bool) -> None:
 async def approve(api: Api, tool: str, fingerprint: str | None, *, as_json: bool) -> None:
     """Approve a tool exactly as it is now. Any later change locks it again."""
     if fingerprint is None:
-        fingerprint = _agreed(await asked(api, "GET", "/tools/show", params=[("tool", tool)]), as_json=as_json)
+        shown = await asked(api, "GET", "/tools/show", params=[("tool", tool)])
+        fingerprint = await _agreed(shown, as_json=as_json)
     body = await asked(api, "POST", "/tools/approve", body={"tool": tool, "fingerprint": fingerprint})
     document(body) if as_json else say(f"{body['id']} is approved as it was read.")
 
 
-def _agreed(body: dict[str, Any], *, as_json: bool) -> str:
+async def _agreed(body: dict[str, Any], *, as_json: bool) -> str:
     """A person reads it here and says yes; a program must name what was read."""
     fingerprint = str(body["fingerprint"])
     if as_json or not sys.stdin.isatty():
@@ -55,7 +57,7 @@ def _agreed(body: dict[str, Any], *, as_json: bool) -> str:
             f"Then: pegboard tools approve {body['id']} --read {fingerprint}",
         )
     say(described(body))
-    if not click.confirm("\nApprove it exactly so?"):
+    if not await agreed("\nApprove it exactly so?"):
         fail(Exit.REFUSED, "not approved; nothing was changed.")
     return fingerprint
 

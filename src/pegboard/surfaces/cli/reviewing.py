@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say
@@ -30,10 +31,12 @@ async def review(api: Api, server: str, start: bool, *, as_json: bool) -> None:
         fail(Exit.REFUSED, f"{key} is not in quarantine. What waits of it: pegboard approvals list --server {key}")
     if not as_json:
         say(_described(body))
-    if not start and (as_json or not sys.stdin.isatty() or not click.confirm("\nStart it once to see its tools?")):
+    if not start and (as_json or not sys.stdin.isatty() or not await agreed("\nStart it once to see its tools?")):
         document(body) if as_json else say(f"\nIt was not started. To see its tools: {_again(body)}")
         return
-    found = await asked(api, "POST", f"/servers/{path}/review", waiting=f"{body['id']} to answer")
+    # By what was shown: somebody may have put another program in its place meanwhile.
+    read = {"read": body["mark"]}
+    found = await asked(api, "POST", f"/servers/{path}/review", body=read, waiting=f"{body['id']} to answer")
     if as_json:
         document(found)
     else:
@@ -44,16 +47,32 @@ async def review(api: Api, server: str, start: bool, *, as_json: bool) -> None:
 
 @click.command("release")
 @click.argument("server")
+@click.option("--read", help="What servers review ended with: if the server is another one by now, it stays in.")
 @asks()
-async def release(api: Api, server: str, *, as_json: bool) -> None:
-    """Let a server out of quarantine. It is started, and everything it lists waits for your approval."""
-    body = await settled(api, await asked(api, "POST", f"/servers/{path_of(server)}/release"))
+async def release(api: Api, server: str, read: str | None, *, as_json: bool) -> None:
+    """Let a server out of quarantine. It is started, and everything it lists waits for your approval.
+
+    At a terminal you are shown what will run, and asked, unless you name what you read.
+    """
+    path = path_of(server)
+    if read is None and not as_json and sys.stdin.isatty():
+        read = await _agreed(await asked(api, "GET", f"/servers/{path}"))
+    said = None if read is None else {"read": read}
+    body = await settled(api, await asked(api, "POST", f"/servers/{path}/release", body=said))
     if as_json:
         document(body)
         return
     say(f"{body['id']} is out of quarantine.{state_now(body, api)}")
     if body["trust"] != "open":
         say(f"What it lists waits for you: pegboard approvals list --server {body['id']}")
+
+
+async def _agreed(body: dict[str, Any]) -> str | None:
+    if body["review"]:
+        say(_described(body))
+        if not await agreed("\nLet it out of quarantine and start it?"):
+            fail(Exit.REFUSED, "not released; nothing was changed.")
+    return str(body["mark"])
 
 
 def _described(body: dict[str, Any]) -> str:
@@ -80,6 +99,6 @@ def _brings(body: dict[str, Any]) -> str:
     key = body["id"]
     if body["answered"]:
         lines.append(f"\nIt lists {len(body['tools'])} tools, and was stopped again.")
-        lines.append(f"Let it out, to approve them one by one:  pegboard servers release {key}")
+        lines.append(f"Let it out, to approve them one by one:  pegboard servers release {key} --read {body['mark']}")
     lines.append(f"If you do not want it:  pegboard servers remove {key}")
     return "\n".join(lines)

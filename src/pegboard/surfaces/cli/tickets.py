@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import click
 
+from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, no_server
 from .output import document, say, tell
@@ -115,7 +116,7 @@ async def decided_here(api: Api, ticket: str) -> bool:
         return False
     body = await asked(api, "GET", f"/tickets/{quote(ticket, safe='')}")
     tell(described(body).partition("\n\npegboard tickets")[0])
-    yes = click.confirm("\nRun it?", err=True)
+    yes = await agreed("\nRun it?", err=True)
     path = f"/tickets/{quote(ticket, safe='')}/{'allow' if yes else 'deny'}"
     await asked(api, "POST", path, body={})
     return True

@@ -7,10 +7,11 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from pegboard import __version__
+from pegboard.core.review import pending
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.overriding import unfit_overrides
+from pegboard.gateway.overriding import clear_pins, unfit_overrides
 from pegboard.ports import SignIns
 
 from .access import TokenGate
@@ -72,6 +73,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     async def status() -> Shape:
         """What runs, from what, and what an operator should know."""
         board = gateway.board
+        tickets = await gateway.tickets.count()
         return {
             "version": __version__,
             "policyVersion": board.policy.version,
@@ -85,6 +87,8 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
             ],
             "tools": len(board.catalogue.tools),
             "openTools": sum(1 for _ in board.resolution(View()).open()),
+            "waitingApprovals": len(pending(board.resolution(View()))),
+            "waitingTickets": tickets,
             "notices": notices_shape(board.notices),
             "droppedAuditRecords": gateway.audit.dropped,
         }
@@ -96,6 +100,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
             *diagnose(gateway.board, running=about.endpoint is not None),
             *await waiting_tickets(gateway.tickets),
             *unfit_overrides(gateway),
+            *clear_pins(gateway),
         )
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 

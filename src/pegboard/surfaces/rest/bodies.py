@@ -66,6 +66,11 @@ class SwitchBody(_Body):
     note: Annotated[str, Field(max_length=500)] = ""
 
 
+class MarkBody(_Body):
+    read: Annotated[str, Field(max_length=100)] | None = None
+    """The `mark` of the server as it was read."""
+
+
 class ToolSwitchBody(SwitchBody):
     tool: Name
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from pegboard.config.pinned import ADVICE, clear_secrets
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.commands import EditOverride, Rejected, apply
 from pegboard.core.editing import ARGUMENT, Edit
@@ -113,6 +114,10 @@ def _said(place: Place, written: dict[str, Any]) -> Override:
         told = [f"{_key(problem.key, prefix, str(about))}{problem.what}" for problem in read.problems]
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(told), {"errors": told})
     (row,) = read.declared.overrides
+    clear = [place for name, argument in (row.arguments or {}).items() for place in clear_secrets(name, argument)]
+    if clear:
+        wrong = [f"{place}: this {ADVICE}" for place in clear]
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{'; '.join(wrong)}.", {"errors": wrong})
     return replace(row, toolset=toolset, target=about, declared=False, origins={})
 
 

@@ -9,10 +9,12 @@ from pegboard.core.commands import Release
 from pegboard.core.ids import ServerKey
 from pegboard.core.review import noted
 from pegboard.core.rules import under_review
+from pegboard.core.server import mark_of
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.trial import tried
 
+from .bodies import MarkBody
 from .deciding import Version, done
 from .problems import Problem
 from .reviews import trial_shape
@@ -30,10 +32,17 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.NOT_FOUND, f"Server {key} was removed just now.")
         return server_shape(server, board, board.resolution(View()))
 
+    def as_read(key: ServerKey, body: MarkBody | None) -> None:
+        """What a person has read is what they decide about."""
+        if body is not None and body.read not in (None, mark_of(board.policy.servers[key])):
+            told = f"Server {key} is not the one that you read: somebody put another in its place. Nothing was done. "
+            raise Problem(HTTPStatus.CONFLICT, f"{told}Look again: pegboard servers review {key}")
+
     @routes.post("/servers/{name}/review")
-    async def look(name: str) -> Shape:
+    async def look(name: str, body: MarkBody | None = None) -> Shape:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
         key = server_named(gateway, name)
+        as_read(key, body)
         if key not in {reason.server for reason in under_review(board.policy)}:
             told = f"Server {key} is not in quarantine. What waits of it: pegboard approvals list --server {key}"
             raise Problem(HTTPStatus.CONFLICT, told)
@@ -47,9 +56,13 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         return {**shown(key), **await anyio.to_thread.run_sync(brings)}
 
     @routes.post("/servers/{name}/release")
-    async def release(name: str, if_match: Version = None) -> Shape:
+    async def release(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
         """Let a server out of quarantine. It is started, and everything it lists waits for approval."""
         key = server_named(gateway, name)
+        as_read(key, body)
+        if if_match is None and body is not None and body.read is not None:
+            # What the board shows now may be another one in the store already.
+            if_match = str(board.policy.version)
         await done(gateway, Release(key), if_match)
         return shown(key)
 

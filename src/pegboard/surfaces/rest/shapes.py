@@ -34,6 +34,7 @@ from pegboard.core.server import (
     Origin,
     Protocol,
     Server,
+    mark_of,
 )
 from pegboard.core.status import remedy, sentence
 from pegboard.core.tool import Tool
@@ -94,6 +95,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "on": server.key in wanted(board.policy),
         "trust": board.policy.trust(server).value,
         "review": None if (reason := awaited_review(server)) is None else sentence(reason),
+        "mark": mark_of(server),
         "connection": masked(server),
         **_running_shape(server),
         "origin": origin_shape(server.origin),
