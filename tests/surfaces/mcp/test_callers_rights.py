@@ -10,11 +10,12 @@ import anyio
 import httpx2
 import pytest
 from mcp import MCPError
+from mcp_types import INVALID_REQUEST
 from tests.providers.running import KEY
 from tests.providers.test_per_caller import OWN, owners
 from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from tests.surfaces.mcp.places import DEADLINE, MODES, http_client, served
-from tests.surfaces.mcp.raw import ask
+from tests.surfaces.mcp.raw import ask, error_of, modern, modern_headers
 from tests.surfaces.mcp.workshop import HERE, Workshop
 
 from pegboard.config.references import expander_for_callers
@@ -101,3 +102,25 @@ async def test_two_callers_read_one_resource_and_each_gets_its_own(mode: str) ->
             async with http_client(url, mode=mode) as client:
                 with pytest.raises(MCPError, match="send X-Owner-Token with your request"):
                     await client.read_resource("diary://monday")
+
+
+@pytest.mark.behaviour("per_caller.one_credential")
+async def test_a_credential_that_is_given_twice_is_refused_and_no_server_asked() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with owners() as upstream, shared(upstream) as workshop, served(workshop) as url:
+            message = modern("tools/call", name="whose", arguments={})
+            async with httpx2.AsyncClient(timeout=DEADLINE) as http:
+                first = await ask(http, url, "tools/list", {"x-owner-token": "token-of-alice"})
+                assert len(first.json()["result"]["tools"]) == 3
+                for second in ("token-of-bob", "token-of-alice", ""):
+                    given = [*modern_headers(message).items(), ("X-Owner-Token", "token-of-alice")]
+                    answer = await http.post(url, json=message, headers=[*given, ("x-owner-token", second)])
+                    assert error_of(answer) == (
+                        400,
+                        INVALID_REQUEST,
+                        "The header x-owner-token is given more than once. Send it once.",
+                    )
+                others = [*modern_headers(message).items(), ("X-Owner-Token", "token-of-alice"), ("x-a", "1")]
+                answer = await http.post(url, json=message, headers=[*others, ("x-a", "2")])
+                assert answer.json()["result"]["content"][0]["text"] == "alice"
+            assert [record.call.name for record in workshop.audit.records] == ["whose"]

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest
 
 from pegboard.surfaces.mcp.lines import BadLine, Lines, message_of
 
@@ -50,6 +50,9 @@ def test_a_message_is_read_and_a_blank_line_means_nothing() -> None:
         (b"hello", PARSE_ERROR, None),
         (b'{"jsonrpc":"2.0","id":1,', PARSE_ERROR, None),
         (b'{"a":NaN}', PARSE_ERROR, None),
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":NaN}}', PARSE_ERROR, None),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', PARSE_ERROR, None),
+        (b'{"jsonrpc":"2.0","method":"ping","params":{"x":"\\ud800"}}', PARSE_ERROR, None),
         (b"[]", INVALID_REQUEST, None),
         (b"{}", INVALID_REQUEST, None),
         (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', INVALID_REQUEST, 7),
@@ -65,3 +68,24 @@ def test_a_line_that_is_no_message_is_answered_with_its_id_where_it_has_one(
     answer = json.loads(bad.answer.model_dump_json())
     assert (answer["id"], answer["error"]["code"]) == (id, code)
     assert "Send one message a line." in answer["error"]["message"]
+
+
+@pytest.mark.behaviour("http.unpassable_is_answered")
+@pytest.mark.parametrize(
+    ("argument", "why"),
+    [
+        (b'"\\ud800"', "half of a surrogate pair is no character (line 1 column 64)"),
+        (b"1e999", "a number is too large"),
+    ],
+)
+def test_a_line_that_not_every_reader_could_be_given_is_answered_with_its_id(argument: bytes, why: str) -> None:
+    bad = message_of(b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":' + argument + b"}}")
+    assert isinstance(bad, BadLine)
+    assert json.loads(bad.answer.model_dump_json(exclude_none=True)) == {
+        "jsonrpc": "2.0",
+        "id": "a",
+        "error": {
+            "code": INVALID_PARAMS,
+            "message": f"The request is JSON that not every reader could be given: {why}. Correct it.",
+        },
+    }

@@ -14,7 +14,7 @@ from .strict import Strict
 
 if TYPE_CHECKING:
     from starlette.types import Message
-    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPScope
+    from uvicorn._types import ASGI3Application, ASGISendEvent
 
 LARGEST_HEAD: Final = 65_536
 HEAD_WITHIN: Final = 20.0
@@ -31,6 +31,7 @@ READ_WITHIN: Final = 60.0
 WHOLE_WITHIN: Final = 0.5
 """Seconds in which such a body is there, whatever writes head and body apart."""
 _DIGITS: Final = 8
+HEAD_TOO_LARGE: Final = (431, f"The head of the request is larger than {LARGEST_HEAD} bytes. Send less in its headers.")
 
 
 class Connection(Strict):
@@ -77,6 +78,8 @@ class Connection(Strict):
         self._feed(data)
 
     def _feed(self, data: bytes) -> None:
+        if self._is_over:
+            return
         self._fed += len(data)
         super().data_received(data)
         if self._head is not None and self._patience is None:
@@ -84,7 +87,8 @@ class Connection(Strict):
             self._patience = self.loop.call_later(WHOLE_WITHIN, self._hand_over)
         # The parser keeps what it has of an unfinished header or trailer to itself, however much that is.
         if self._fed > LARGEST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The head of the request is too large.")
+            self._refusal = HEAD_TOO_LARGE
+            self.send_400_response("")
 
     def _knows(self, heads: Heads, data: bytes) -> bool:
         """Whether this begins with a head that came before, so that nobody need parse it again."""
@@ -126,6 +130,8 @@ class Connection(Strict):
 
     def overdue(self, now: float) -> bool:
         """Whether its client lets us wait for a request that it has begun, or never begins."""
+        if self._is_over:
+            return False  # it is closed with its last answer
         if not self._in_head:
             # Answered already, and the rest of the request does not come.
             return self.cycle is not None and self.cycle.response_complete and now - self._since > HEAD_WITHIN
@@ -154,7 +160,9 @@ class Connection(Strict):
 
     def on_headers_complete(self) -> None:
         if self._fed > LARGEST_HEAD and self._size() > LARGEST_HEAD:
-            raise ValueError("the head is too large")  # the parser gives up on the request, which is answered with 400
+            raise self._refused(HEAD_TOO_LARGE)
+        if not self._is_plain():
+            return
         self._in_head, self._fed = False, 0
         if self._express is None or not self._is_for(self._express):
             self._begin()
@@ -167,6 +175,9 @@ class Connection(Strict):
             self._parts.append(body)
 
     def on_message_complete(self) -> None:
+        if self._upgrades:
+            self._upgrades = False
+            return
         self._has_begun = False
         head = self._head
         if head is not None:
@@ -176,6 +187,8 @@ class Connection(Strict):
                 self._parts.clear()
                 if self._heads is not None:
                     self._heads.keep(self._written, head)
+                # The connection may serve others than this one's caller next.
+                self.headers, self._written = [], b""
             else:
                 self._hand_over()
                 super().on_message_complete()
@@ -264,19 +277,7 @@ class Connection(Strict):
 
     def _made(self) -> "Cycle":
         """An answer that takes time is uvicorn's to send."""
-        return Cycle(
-            scope=cast("HTTPScope", {"method": "POST"}),
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=self._passing.keep_alive,
-            on_response=self._answered,
-        )
+        return self._cycle_of("POST", keep_alive=self._passing.keep_alive, on_response=self._answered)
 
     def _answered(self) -> None:
         self._taken = self._cycle = None

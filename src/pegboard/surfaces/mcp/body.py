@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
-from mcp_types import PARSE_ERROR
+from mcp_types import INVALID_PARAMS, PARSE_ERROR
 
 from .door import CLOSE, Door, Refused
-from .wire import Unreadable, read
+from .wire import Unreadable, read, unpassable
 
 if TYPE_CHECKING:
     from starlette.types import Receive
@@ -35,6 +35,8 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
     body = b"".join(parts)
     value = read(body)
     if isinstance(value, Unreadable):
+        if value.id is not None:
+            return Refused(400, unpassable(value), INVALID_PARAMS, id=value.id)
         return Refused(400, f"The body cannot be read as JSON: {value.why}. Correct it.", PARSE_ERROR)
     if not isinstance(value, dict):
         return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")

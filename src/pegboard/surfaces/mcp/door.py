@@ -36,6 +36,8 @@ class Refused:
     message: str
     code: int = INVALID_REQUEST
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    id: str | int | None = None
+    """Of the request that is refused, where so much of it could be read."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Door:
         headers: dict[bytes, bytes] = {}
         for name, value in given:
             if name in (b"host", b"origin") and name in headers:
-                return Refused(400, f"The header {name.decode('latin-1')} is given more than once. Send it once.")
+                return given_twice(name)
             headers[name] = value
         return self._address(headers)
 
@@ -81,12 +83,17 @@ class Door:
         headers: dict[bytes, bytes] = {}
         for name, value in given:
             if name in ONCE and name in headers:
-                return Refused(400, f"The header {name.decode('latin-1')} is given more than once. Send it once.")
+                return given_twice(name)
             headers[name] = value
         return self._address(headers) or _method(method, headers) or (self._body(headers) if method == "POST" else None)
 
     def _address(self, headers: dict[bytes, bytes]) -> Refused | None:
-        host = host_of(headers.get(b"host", b"").decode("latin-1"))
+        if b"host" not in headers:
+            return Refused(400, "The request does not say whom it is for. Send it with a Host header.")
+        given = headers[b"host"].decode("latin-1").strip()
+        host = host_of(given)
+        if given and not host:
+            return Refused(400, f"Host {given[:100]!r} is no name with a port. Send the one that you connected to.")
         if not (is_loopback(host) or host in self._hosts or "*" in self._hosts):
             told = f"Host {host[:100]!r} is not served here."
             return Refused(421, f"{told} Use localhost or 127.0.0.1, or have the operator add the name.")
@@ -117,6 +124,10 @@ class Door:
             f"The body is larger than {self.largest_body} bytes. Send less at once, or pass a reference instead.",
             headers=CLOSE,
         )
+
+
+def given_twice(name: bytes) -> Refused:
+    return Refused(400, f"The header {name.decode('latin-1')} is given more than once. Send it once.")
 
 
 def host_of(text: str) -> str:

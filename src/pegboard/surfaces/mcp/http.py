@@ -1,22 +1,26 @@
 """The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, assert_never
 
 import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
+from pegboard.config.references import asked_of_callers
 from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.server import Http
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
 from .body import body_of, heard_out, too_late
-from .door import TOO_LARGE, Door, Refused, is_modern
+from .door import TOO_LARGE, Door, Refused, given_twice, is_modern
 from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .leaving import Leaving
@@ -42,6 +46,14 @@ RESUME: Final = b"last-event-id"
 _TOO_MANY: Final = Refused(
     429,
     "You have too many sessions open. End those that you do not use with DELETE, or wait until they have been idle.",
+)
+
+
+_FULL: Final = Refused(
+    503,
+    "All sessions of this gateway are in use. Try again later, or use protocol version 2026-07-28, which needs none.",
+    INTERNAL_ERROR,
+    ((b"retry-after", b"60"),),
 )
 
 
@@ -139,11 +151,16 @@ class McpHttp:
         view = self._view(method, address, scope["query_string"], headers, known)
         if isinstance(view, Refused):
             return await self._turn_away(receive, send, known, view)
+        if len(known) != len(headers) and (name := self._lent_twice(headers)) is not None:
+            return await refuse(send, given_twice(name))
+        version = known[VERSION].decode("latin-1") if VERSION in known else None
         body = await body_of(_replay(read, receive, gone), self._door) if method == "POST" else b""
         if body is None:
             return None
         if isinstance(body, Refused):
-            return await refuse(send, body)
+            # To the handshake era, an error of a request that was read is an answer like any other.
+            told = body if body.id is None or is_modern(version) else replace(body, status=200)
+            return await refuse(send, told)
         if is_too_large(body):
             return await refuse(send, META_TOO_LARGE)
         own = self._entrance.own_headers(headers)
@@ -152,11 +169,13 @@ class McpHttp:
         if (why := await self._unknown(view)) is not None:
             return await refuse(send, Refused(400, why, INVALID_PARAMS))
         session = known[SESSION].decode("latin-1") if SESSION in known else None
-        version = known[VERSION].decode("latin-1") if VERSION in known else None
         if session is None:
             send = _naming_no_session(send)
-            if method == "POST" and not is_modern(version) and self._has_its_share(view):
-                return await refuse(send, _TOO_MANY)
+            if method == "POST" and not is_modern(version):
+                if self._has_its_share(view):
+                    return await refuse(send, _TOO_MANY)
+                if self._open.are_full:
+                    return await refuse(send, _FULL)
         leaving = self._leaving.of(view.principal)
         exchange = Exchange(view, gone, session, own, leaving)
         scope = {**scope, "headers": headers, "user": user_of(view.principal)}
@@ -218,6 +237,18 @@ class McpHttp:
         await self._gateway.settled(self._door.settle)
         return refusal(board.resolution(view))
 
+    def _lent_twice(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+        """A header that some server is to be called with, if it is not clear which of two values that would be."""
+        lent = {
+            asked.header.lower().encode()
+            for server in self._gateway.board.policy.servers.values()
+            if isinstance(server.connection, Http)
+            for text in server.connection.headers.values()
+            for asked in asked_of_callers(text)
+        }
+        times = Counter(name for name, _ in headers)
+        return next((name for name in times if times[name] > 1 and name in lent), None)
+
     def _has_its_share(self, view: View) -> bool:
         return view.principal != LOCAL and self._open.count(view.principal) >= self._door.sessions_of_one
 
@@ -274,7 +305,7 @@ def _replay(body: bytes | None, receive: "Receive", gone: anyio.Event) -> "Recei
 
 async def refuse(send: "Send", refused: Refused) -> None:
     error = {"code": refused.code, "message": sound_text(refused.message)}
-    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": error}, separators=(",", ":")).encode()
+    body = json.dumps({"jsonrpc": "2.0", "id": refused.id, "error": error}, separators=(",", ":")).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),

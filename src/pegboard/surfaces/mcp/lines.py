@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_types import (
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     ErrorData,
@@ -14,7 +15,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from .wire import Unreadable, read
+from .wire import Unreadable, read, unpassable
 
 LONGEST: Final = 64 * 1024 * 1024
 
@@ -65,6 +66,8 @@ def message_of(line: bytes | BadLine) -> JSONRPCMessage | BadLine | None:
     if not line.strip():
         return None
     value = read(line)
+    if isinstance(value, Unreadable) and value.id is not None:
+        return _bad(INVALID_PARAMS, unpassable(value), value.id)
     if isinstance(value, Unreadable):
         return _bad(PARSE_ERROR, f"A line cannot be read as JSON: {value.why}. Send one message a line.")
     try:

@@ -14,6 +14,7 @@ from pegboard.core.tool import Json, JsonObject
 DEEPEST: Final = 150
 """Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""
 
+LONGEST_INT: Final = 100
 _MAYBE_INFINITE: Final = re.compile(rb"[0-9]{309}|[eE]\+?[0-9]{3}")
 _MAYBE_UNSOUND: Final = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]|NaN|Infinity|[0-9]{309}|[eE]\+?[0-9]{3}")
 _MAYBE_NOT_JSON: Final = re.compile(rb"\xed[\xa0-\xbf]|NaN|Infinity")
@@ -22,6 +23,8 @@ _MAYBE_NOT_JSON: Final = re.compile(rb"\xed[\xa0-\xbf]|NaN|Infinity")
 @dataclass(frozen=True, slots=True)
 class Unreadable:
     why: str
+    id: str | int | None = None
+    """Of a request that is JSON, and holds something that no other reader could be given."""
 
 
 def read(text: bytes) -> "Json | Unreadable":
@@ -29,10 +32,42 @@ def read(text: bytes) -> "Json | Unreadable":
     try:
         value: Json = pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        return Unreadable(str(error))
+        return Unreadable(str(error), _id_of(text))
     if _MAYBE_INFINITE.search(text) and not _is_finite(value):
-        return Unreadable("a number is too large")
+        return Unreadable("a number is too large", _id_of(text))
     return value
+
+
+def unpassable(what: Unreadable) -> str:
+    """What a request is told that is JSON all the same."""
+    why, _, where = what.why.partition(" at ")
+    # The reader's own words for it are about escapes that are cut off, and none is here.
+    why = "half of a surrogate pair is no character" if why.endswith("hex escape") else why
+    place = f" ({where})" if where else ""
+    return f"The request is JSON that not every reader could be given: {why}{place}. Correct it."
+
+
+def _id_of(text: bytes) -> str | int | None:
+    """The id of a request, read generously: whoever waits for the answer must be able to tell that it is one."""
+    try:
+        value = json.loads(text.decode(), parse_constant=_refuse_constant, parse_int=_read_int)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("method"), str):
+        return None
+    id = value.get("id")
+    if isinstance(id, str):
+        return id if _is_text(id) else None
+    return id if isinstance(id, int) and not isinstance(id, bool) else None
+
+
+def _read_int(digits: str) -> int | None:
+    """Nobody counts so far, and reading ever longer numbers takes ever longer."""
+    return int(digits) if len(digits) <= LONGEST_INT else None
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON")
 
 
 def result_object(body: bytes) -> "JsonObject | Unreadable":

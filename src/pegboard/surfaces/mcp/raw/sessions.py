@@ -57,6 +57,10 @@ class Sessions:
         kept = self._kept._server_instances
         return sum(session.principal == principal and session.id in kept for session in self._known.values())
 
+    @property
+    def are_full(self) -> bool:
+        return len(self._kept._server_instances) >= self._most
+
     def open(self, id: bytes) -> Session | None:
         """The session of this id while the SDK keeps it. Its idle time begins anew: somebody uses it."""
         session = self._known.get(id)
