@@ -54,9 +54,15 @@ class Peer(Protocol):
         """A notification about the call, such as a log message. Never waits; what cannot be told is dropped."""
         ...
 
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+    async def ask(
+        self, method: str, params: Mapping[str, Json], last: "Callable[[], Peer] | None" = None
+    ) -> Mapping[str, Json]:
         """A request of the server's own (`elicitation/create`, `sampling/createMessage`, `roots/list`) and the
-        client's answer to it. Raises `CannotAsk`."""
+        client's answer to it. Raises `CannotAsk`.
+
+        A question may outlive the call that it was put in, where it may be another's as well: `last` is then in whose
+        call the client still hears that it is taken back.
+        """
         ...
 
 

@@ -125,7 +125,7 @@ async def test_a_tool_that_is_locked_while_the_person_thinks_does_not_run(tmp_pa
     async with asking(tmp_path) as house:
 
         class Locking(AskedClient):
-            async def ask(self, method: str, params: object) -> dict[str, Json]:
+            async def ask(self, method: str, params: object, last: object = None) -> dict[str, Json]:
                 await house.does(ThrowSwitch(DELETE, False))
                 return dict(YES)
 

@@ -192,6 +192,26 @@ async def test_a_question_is_taken_back_when_the_last_call_it_may_belong_to_is_o
     assert [str(error) for error in refused] == ["The call that this was asked for is over."]
 
 
+@pytest.mark.parametrize("first", ["older", "newer"])
+async def test_a_question_is_taken_back_in_the_call_that_ends_last(first: str) -> None:
+    calls, older, newer = InFlight(), AskedClient(), AskedClient()
+    flights = {"older": calls.begin(older), "newer": calls.begin(newer)}
+
+    async def ask() -> None:
+        with pytest.raises(CannotAsk, match="is over"):
+            await calls.ask(ASK, {})
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await newer.was_asked.wait()
+            assert calls.end(flights.pop(first)) == ()
+            [(name, flight)] = flights.items()
+            [question] = calls.end(flight)
+            await question.closed.wait()
+    assert newer.last is {"older": older, "newer": newer}[name]
+
+
 async def test_a_server_that_asks_without_end_is_told_to_wait() -> None:
     calls, client = InFlight(most=1), AskedClient()
     calls.begin(client)

@@ -88,7 +88,19 @@ QUESTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "roots": [("roots/list", {})],
 }
-OTHERS = ("log", "demand", "told", "hold", "held", "release", "given_up", "ask_in_vain", "ask_and_leave")
+OTHERS = (
+    "log",
+    "demand",
+    "told",
+    "hold",
+    "held",
+    "release",
+    "given_up",
+    "ask_in_vain",
+    "ask_and_leave",
+    "ask_and_go",
+    "go",
+)
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}, "count": {"type": "integer"}}}
 
 
@@ -97,6 +109,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.open = anyio.Event()
+        self.goes = anyio.Event()
         self.held = 0
         self.given_up = 0
         self.changed = anyio.Event()
@@ -218,6 +231,13 @@ async def answer(ctx: Context, params: CallToolRequestParams) -> CallToolResult 
             gate.questions.add(asyncio.create_task(put(ctx, "elicitation/create", FORM)))
             await gate.open.wait()
             return text("left open")
+        case "ask_and_go":
+            gate.questions.add(asyncio.create_task(put(ctx, "elicitation/create", FORM)))
+            await gate.goes.wait()
+            return text("gone")
+        case "go":
+            gate.goes.set()
+            return text("it may go")
         case "ask_at_once" if ctx.session.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return text(await together(ctx))
     if ctx.session.protocol_version in MODERN_PROTOCOL_VERSIONS:

@@ -1,10 +1,11 @@
 """A client that can be asked, in the hands of a test: our own port in memory."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 import anyio
 
 from pegboard.core.tool import Json
+from pegboard.ports import Peer
 
 EVERYTHING: Mapping[str, Json] = {
     "elicitation": {"form": {}, "url": {}},
@@ -31,11 +32,15 @@ class AskedClient:
         self.was_asked = anyio.Event()
         self.given_up = anyio.Event()
         """Set when a question was taken back."""
+        self.last: Peer | None = None
+        """In whose call."""
 
     def note(self, method: str, params: Mapping[str, Json]) -> None:
         self.noted.append((method, params))
 
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+    async def ask(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    ) -> Mapping[str, Json]:
         self.asked.append((method, params))
         self.was_asked.set()
         if isinstance(self.answer, Exception):
@@ -44,6 +49,7 @@ class AskedClient:
             try:
                 await anyio.sleep_forever()
             finally:
+                self.last = None if last is None else last()
                 self.given_up.set()
         assert self.answer is not None
         return self.answer

@@ -37,6 +37,7 @@ from pegboard.core.server import Connection, Http, Protocol, Server, Stdio, Time
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import McpServer as Provider
+from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.server import McpServer
 
 CURIOUS = key("curious")
@@ -106,7 +107,7 @@ class Inquiry:
 
     async def client(self, mode: str, person: Person | None = None, **options: Any) -> Client:
         options = {"mode": mode, **({} if person is None else person.options), **options}
-        if self.surface == "http":
+        if self.surface in ("http", "long"):
             return await self.stack.enter_async_context(http_client(self.url, **options))
         return await self.stack.enter_async_context(Client(InMemoryTransport(self.server.server), **options))
 
@@ -138,7 +139,9 @@ async def inquiry(
             )
             assert await gateway.settled(30)
             assert isinstance(gateway.board.catalogue.listings[CURIOUS].health, Up)
-            url = await stack.enter_async_context(served(Workshop(gateway, audit))) if surface == "http" else ""
+            app = McpHttp(gateway, short=surface == "http")
+            place = served(Workshop(gateway, audit), app=app)
+            url = await stack.enter_async_context(place) if surface in ("http", "long") else ""
             async with AsyncExitStack() as clients:
                 yield Inquiry(gateway, audit, surface, McpServer(gateway), url, clients)
 

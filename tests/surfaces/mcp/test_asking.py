@@ -172,6 +172,29 @@ async def test_a_question_that_is_over_is_taken_back_from_the_client(
         assert person.asked == ["Which colour?"]
 
 
+@pytest.mark.behaviour("mcp.in.questions_end_with_their_call")
+@pytest.mark.parametrize("transport", ["stdio", "sse"])
+@pytest.mark.parametrize("surface", ["memory", "http", "long"])
+async def test_a_question_that_outlives_the_call_it_was_put_in_is_taken_back_in_the_other(
+    surface: str, transport: str
+) -> None:
+    """Nothing tells whose question it is, so the newer of two calls has it put, and the older one may still want it."""
+    async with inquiry(surface, transport, LEGACY) as place:
+        person = Person(held=True)
+        calls = await place.client(LEGACY, person)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calls.call_tool, "hold")
+            await calls.call_tool("held", {"count": 1})
+            async with anyio.create_task_group() as newer:
+                newer.start_soon(calls.call_tool, "ask_and_go")
+                await person.was_asked.wait()
+                await calls.call_tool("go")
+            assert not person.given_up.is_set()
+            await calls.call_tool("release")
+        await person.given_up.wait()
+        assert person.asked == ["Which colour?"]
+
+
 @pytest.mark.behaviour("mcp.in.demands_reach_the_client")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("surface", SURFACES)

@@ -81,8 +81,10 @@ class Flight:
 class Question:
     """Open until it is answered, until its time is up, or until every call that it may belong to is over."""
 
-    def __init__(self, flights: set[Flight], patience: float) -> None:
+    def __init__(self, flights: set[Flight], asked_in: Flight, patience: float) -> None:
         self.flights = flights
+        self.heard_in = asked_in
+        """The call on whose way its client hears of this question: what is said after the end of a call is lost."""
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
         self.closed = anyio.Event()
         """Whoever was asked knows that no answer is wanted any more, or has given it."""
@@ -129,6 +131,8 @@ class InFlight:
             return ()
         for question in flight.questions:
             question.flights.discard(flight)
+            if question.heard_in is flight and question.flights:
+                question.heard_in = next(iter(question.flights))
         over = tuple(question for question in flight.questions if not question.flights)
         for question in over:
             question.scope.cancel()
@@ -148,11 +152,11 @@ class InFlight:
             raise CannotAsk(reason.code, reason.why)
         if self._open >= self._most:
             raise CannotAsk(INVALID_REQUEST, f"{self._most} questions are open already. Wait for their answers.")
-        question = Question(set(flights), self._patience)
+        question = Question(set(flights), flights[-1], self._patience)
         self._begin(question)
         try:
             with question.scope:
-                return await peer.ask(method, params)
+                return await peer.ask(method, params, lambda: question.heard_in.peer or peer)
         finally:
             self._end(question)
         if not question.flights:

@@ -69,6 +69,7 @@ class Calls:
                 capabilities_of(ctx.session),
                 self._who(exchange, modern),
                 NO_LOGS if modern and level is None else level,
+                exchange.gone is None,
             )
             wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
             progress = progress_by(say, ctx.session.report_progress) if wants_progress else None

@@ -140,7 +140,13 @@ class Library:
         assert ctx.request_id is not None
         async with words() as say:
             peer = SessionPeer(
-                ctx.session, ctx.request_id, say, capabilities_of(ctx.session), self._who(exchange, modern), NO_LOGS
+                ctx.session,
+                ctx.request_id,
+                say,
+                capabilities_of(ctx.session),
+                self._who(exchange, modern),
+                NO_LOGS,
+                exchange.gone is None,
             )
             wants_progress = ctx.meta is not None and "progress_token" in ctx.meta
             progress = progress_by(say, ctx.session.report_progress) if wants_progress else None

@@ -8,7 +8,7 @@ the while: admitted once, recorded once, running on one replica.
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -87,7 +87,9 @@ class _Conversation:
         if self.turn is not None and self.turn.progress is not None:
             self.turn.progress(done, total, words)
 
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+    async def ask(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    ) -> Mapping[str, Json]:
         self._asked += 1
         key, question = str(self._asked), _Question(method, params)
         self._questions[key] = question

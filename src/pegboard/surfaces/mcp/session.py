@@ -1,31 +1,26 @@
 """The client of a session of the SDK, while its call runs: told and asked on the stream of the call, as plain JSON."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
+from uuid import uuid4
 
+import anyio
 from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
-from mcp_types import (
-    INVALID_PARAMS,
-    Notification,
-    Request,
-    RequestId,
-    ServerNotification,
-    ServerRequest,
-)
-from pydantic import RootModel, ValidationError
+from mcp_types import INVALID_PARAMS, Notification, RequestId, ServerNotification
+from mcp_types.methods import validate_client_result
+from pydantic import ValidationError
 
 from pegboard.core.tool import Json
-from pegboard.ports import CannotAsk
+from pegboard.ports import CannotAsk, Peer
 
 from .levels import MESSAGE, is_heard
 from .progress import Say
+from .taking_back import take_back
 from .wire import sound_object, sound_text
-
-_Plain: Final = RootModel[dict[str, Any]]
-"""An answer with whatever is in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +32,8 @@ class SessionPeer:
     who: Hashable
     level: str | None = None
     """From which level on it hears log messages: `NO_LOGS` for none, `None` for all."""
+    piped: bool = False
+    """Whether all its calls share one stream, which outlives them."""
 
     def note(self, method: str, params: Mapping[str, Json]) -> None:
         if method == MESSAGE and not is_heard(params, self.level):
@@ -45,16 +42,26 @@ class SessionPeer:
         notification = Notification[dict[str, Any], str](method=method, params=sound_object(dict(params)))
         self.say(lambda: self.session.send_notification(cast(ServerNotification, notification), self.request))
 
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
-        question = Request[dict[str, Any], str](method=method, params=sound_object(dict(params)))
-        related = ServerMessageMetadata(related_request_id=self.request)
+    async def ask(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    ) -> Mapping[str, Json]:
+        id = f"pegboard-{uuid4().hex}"
+        options: CallOptions = {"request_id": id}
         try:
-            answer = await self.session.send_request(cast(ServerRequest, question), _Plain, metadata=related)
+            # The session itself has no way to name the id, by which the question is taken back.
+            answer = await self.session._request_outbound.send_raw_request(method, sound_object(dict(params)), options)
+            with suppress(KeyError):
+                validate_client_result(method, self.session.protocol_version, answer)
         except MCPError as error:
             raise CannotAsk(error.code, sound_text(error.message)) from None
         except ValidationError:
             raise CannotAsk(INVALID_PARAMS, "The client answered with something that is no answer to this.") from None
-        return answer.root
+        except anyio.get_cancelled_exc_class():
+            # The SDK takes it back on the stream of this call, which over HTTP is gone with the call.
+            if not self.piped and last is not None and (peer := last()) is not self:
+                take_back(id, peer)
+            raise
+        return answer
 
 
 def capabilities_of(session: ServerSession) -> Mapping[str, Json]:

@@ -2,14 +2,15 @@
 
 import asyncio
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 from mcp_types import METHOD_NOT_FOUND, REQUEST_TIMEOUT
 
 from pegboard.core.tool import Json
-from pegboard.ports import CannotAsk, Progress
+from pegboard.ports import CannotAsk, Peer, Progress
 from pegboard.surfaces.mcp.levels import MESSAGE, is_heard
+from pegboard.surfaces.mcp.taking_back import TAKEN_BACK, take_back
 from pegboard.surfaces.mcp.wire import sound_object, sound_text
 
 from .asking import Asking
@@ -36,9 +37,11 @@ class Client:
 
     def note(self, method: str, params: Mapping[str, Json]) -> None:
         if method != MESSAGE or is_heard(params, self._level):
-            self._reply.tell(notification(method, sound_object(dict(params))))
+            self._reply.tell(notification(method, sound_object(dict(params))), must=method == TAKEN_BACK)
 
-    async def ask(self, method: str, params: Mapping[str, Json]) -> Mapping[str, Json]:
+    async def ask(
+        self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
+    ) -> Mapping[str, Json]:
         if self._asking is None:
             raise CannotAsk(METHOD_NOT_FOUND, "This client takes no questions while a call runs.")
         id, answer = self._asking.open()
@@ -47,18 +50,13 @@ class Client:
             async with asyncio.timeout(ANSWER_WITHIN):
                 return await answer
         except asyncio.CancelledError:
-            self._take_back(id)
+            take_back(id, self if last is None else last())
             raise
         except TimeoutError:
-            self._take_back(id)
+            take_back(id, self if last is None else last())
             raise CannotAsk(REQUEST_TIMEOUT, f"The client did not answer within {ANSWER_WITHIN:g} s.") from None
         finally:
             self._asking.close(id)
-
-    def _take_back(self, id: str) -> None:
-        """Whoever was asked need not answer any more."""
-        taken_back: dict[str, Json] = {"requestId": id, "reason": "The question was taken back."}
-        self._reply.tell(notification("notifications/cancelled", taken_back), must=True)
 
 
 def progress_to(reply: Reply, token: str | int) -> Progress:
