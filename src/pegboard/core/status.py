@@ -24,6 +24,8 @@ class Status(Enum):
     DISABLED_UNKNOWN = "disabled_unknown"
 
 
+_NAMED: Final = 5
+
 PRECEDENCE: Final = {status: place for place, status in enumerate(Status)}
 
 
@@ -97,6 +99,15 @@ class Unavailable:
 
 
 @dataclass(frozen=True)
+class Unlisted:
+    """Servers that have not listed their tools yet, any of which may have the tool that was asked for."""
+
+    servers: tuple[ServerKey, ...]
+    health: Starting | Down | NeedsSignIn
+    """Of the first; the others are in a state of the same kind."""
+
+
+@dataclass(frozen=True)
 class Undetermined:
     """A look-up failed, or nothing else fits. It locks, because an unknown state is not an open one."""
 
@@ -115,6 +126,7 @@ Reason: TypeAlias = (
     | NeverApproved
     | ChangedSinceApproval
     | Unavailable
+    | Unlisted
     | Undetermined
 )
 
@@ -133,7 +145,7 @@ def status(reason: Reason) -> Status:
             return Status.DISABLED_BY_CONFIG if operators else Status.DISABLED_BY_USER
         case NeverApproved() | ChangedSinceApproval():
             return Status.PENDING_APPROVAL
-        case Unavailable():
+        case Unavailable() | Unlisted():
             return Status.SERVER_UNAVAILABLE
         case Undetermined():
             return Status.DISABLED_UNKNOWN
@@ -172,6 +184,12 @@ def sentence(reason: Reason) -> str:
             return f"{tool} changed since it was approved."
         case Unavailable(source, health):
             return f"{source} {_health(health)}."
+        case Unlisted((source,), health):
+            return f"{source} {_health(health)}, and has not listed its tools yet."
+        case Unlisted(servers, health):
+            first, *rest = map(str, servers[:_NAMED])
+            more = f" and {len(servers) - _NAMED} others" if len(servers) > _NAMED else ""
+            return f"{', '.join((first, *rest))}{more} have not listed their tools yet; {first} {_health(health)}."
         case Undetermined(tool, why):
             return f"The state of {tool} could not be determined: {why}."
         case _:
@@ -199,7 +217,7 @@ def remedy(reason: Reason) -> str:
     """Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent hears
     this. Operators find the link with the server's health."""
     match reason:
-        case Unavailable(source, NeedsSignIn()):
+        case Unavailable(source, NeedsSignIn()) | Unlisted((source, *_), NeedsSignIn()):
             return f"Ask the user to sign in: pegboard servers sign-in {source}"
         case OverrideUnfit(tool):
             return f"Ask the user to correct the override: pegboard overrides show {tool}"

@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from time import perf_counter
@@ -38,6 +38,7 @@ from .cancellation import is_meant
 from .confirmation import Confirmation
 from .roster import Roster
 from .ticket_tool import TicketTool
+from .unlisted import listed
 from .validation import Validators
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,12 @@ class Caller:
         if not isinstance(verdict, Admitted):
             if call.name == TICKET_TOOL:
                 return await self.ticket_tool.call(call, view, self.call, progress, peer)
+            if isinstance(verdict, UnknownTool):
+                why = await self._listed(call, view)
+                name = self.board.resolution(view).name_of(call.name)
+                if name in self.board.resolution(view).by_name:
+                    return await self.call(replace(call, name=name), view, progress, peer, confirmed)
+                verdict = why or verdict
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
             return verdict
         if verdict.confirm and verdict.lacks(confirmed):
@@ -105,6 +112,14 @@ class Caller:
             took = timedelta(seconds=perf_counter() - started)
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version))
         return ended
+
+    async def _listed(self, call: Call, view: View) -> ToolIsLocked | None:
+        """The same name may be known in a moment, when a server that is starting has told what it has."""
+        try:
+            return await listed(self.board, call.name, view)
+        except CancelledError:
+            self.audit.record(CallRecord(call, None, _GIVEN_UP, timedelta(), self.board.policy.version))
+            raise
 
     async def _confirmed(self, asked: Admitted, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
         """Once a person has said yes, the call is admitted again from the top: much may have changed meanwhile."""

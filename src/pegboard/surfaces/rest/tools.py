@@ -22,15 +22,16 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.catalogue import Up
+from pegboard.core.catalogue import Starting, Up
 from pegboard.core.explain import explain
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, find, reference
 from pegboard.core.resolve import Resolution, directory
-from pegboard.core.status import status
+from pegboard.core.status import Unlisted, status
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.unlisted import listed
 
 from .bodies import CallBody, ToolQuery, ViewQuery
 from .override_shapes import appearance_shape, rendered_shape
@@ -64,6 +65,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     async def why(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """Every step of the decision for one tool and what it said."""
         view = asked.view()
+        await _listed(gateway, asked.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
@@ -75,6 +77,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     async def call(body: CallBody, request: Request) -> Shape:
         """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
         view = body.view()
+        await _listed(gateway, body.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, body.tool, resolution)
         asked = Call(
@@ -96,6 +99,16 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return told if shown is None else {**told, "rendered": rendered_shape(shown)}
 
     return routes
+
+
+async def _listed(gateway: Gateway, text: str, view: View) -> None:
+    """Wait for a server that is starting and may have the tool."""
+    board = gateway.board
+    found = find(reference(text), directory(board.catalogue, board.policy), Kind.TOOL, suggest=False)
+    if isinstance(found, Unknown) and WireName(text) not in board.resolution(view).by_name:
+        why = await listed(board, text, view)
+        if why is not None and isinstance(why.reason, Unlisted) and isinstance(why.reason.health, Starting):
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, refusal_text(why))
 
 
 def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:

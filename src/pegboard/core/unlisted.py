@@ -1,0 +1,95 @@
+"""Servers that have not listed their tools yet, and which names may turn out to be theirs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from .catalogue import Catalogue, Down, NeedsSignIn, Starting
+from .ids import ServerKey, ToolId, tool_id
+from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
+from .policy import Policy
+from .reference import Directory
+from .resolve import directory
+from .selection import select
+from .status import Unlisted
+from .view import View
+
+
+def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ServerKey, ToolId]:
+    """The servers without a list that may have what this caller means by a name nobody has, and as which tool.
+
+    A name out of the namespace of a toolset or server can be of no other. Of what the caller has no view of nothing is
+    told: the tool that it would be is judged by the same selection, grants and narrowings as one that is there.
+    """
+    silent = [
+        source
+        for source, word in catalogue.listings.items()
+        if isinstance(source, ServerKey) and not word.tools and isinstance(word.health, Starting | Down | NeedsSignIn)
+    ]
+    if not silent:
+        return {}
+    everyone = directory(catalogue, policy)
+    found: dict[ServerKey, ToolId] = {}
+    for key in _owners(name, silent, everyone):
+        seen = (id for id in _meant(name, key) if _reaches(id, everyone, policy, view))
+        if (id := next(seen, None)) is not None:
+            found[key] = id
+    return found
+
+
+def starting(owners: Mapping[ServerKey, ToolId], catalogue: Catalogue) -> tuple[ServerKey, ...]:
+    """Those that start for the first time, so that to wait for them is worth it: a second attempt failed once."""
+    health = {key: catalogue.health(key) for key in owners}
+    return tuple(key for key, now in health.items() if isinstance(now, Starting) and now.attempt <= 1)
+
+
+def why_unlisted(owners: Mapping[ServerKey, ToolId], catalogue: Catalogue, *, near: bool) -> Unlisted | None:
+    """What to tell of them. With a `near` name that is there, only of those that may list it at any moment."""
+    health = {key: catalogue.health(key) for key in owners}
+    for kind in (Starting,) if near else (Starting, NeedsSignIn, Down):
+        such = [(key, now) for key, now in health.items() if isinstance(now, kind)]
+        if such and isinstance(first := such[0][1], Starting | Down | NeedsSignIn):
+            return Unlisted(tuple(key for key, _ in such), first)
+    return None
+
+
+def _owners(name: str, silent: list[ServerKey], everyone: Directory) -> list[ServerKey]:
+    if ":" in name:
+        id = tool_id(name)
+        return [key for key in silent if isinstance(id, ToolId) and id.source == key]
+    if not is_legal(name) or name in RESERVED:
+        return []
+    toolsets = {toolset for toolset in everyone.toolsets if name.startswith(f"{toolset}__")}
+    servers = {key for key in everyone.servers if name.startswith(_prefix(key))}
+    within = [key for key in silent if not toolsets or key.toolset in toolsets or _is_cut(name, key)]
+    return [key for key in within if not servers or key in servers]
+
+
+def _meant(name: str, key: ServerKey) -> Iterator[ToolId]:
+    if ":" in name:
+        id = tool_id(name)
+        assert isinstance(id, ToolId)
+        yield id
+        return
+    for prefix in (_prefix(key), f"{key.toolset}__"):
+        if name.startswith(prefix) and len(name) > len(prefix):
+            yield ToolId(key, name.removeprefix(prefix))
+    yield ToolId(key, name)
+
+
+def _prefix(key: ServerKey) -> str:
+    return f"{key.toolset}__{key.server}__"
+
+
+def _is_cut(name: str, key: ServerKey) -> bool:
+    """Whether this may be a hashed name, in which a long id of toolset and server is cut short."""
+    return is_hashed(name) and name[: MAX_LENGTH - 11].startswith(_prefix(key)[: MAX_LENGTH - 11])
+
+
+def _reaches(id: ToolId, everyone: Directory, policy: Policy, view: View) -> bool:
+    alone = replace(everyone, ids=(id,))
+    granted = policy.granted(view.principal)
+    return (
+        id in select(policy.declared.selection, alone).tools
+        and (granted is None or id.toolset in granted)
+        and all(id in select(narrowing, alone).tools for narrowing in view.narrowings)
+    )
