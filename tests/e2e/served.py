@@ -66,7 +66,7 @@ class Served:
 async def served(folder: Path, board: Mapping[str, object] | Path) -> AsyncIterator[Served]:
     """Listening when the block begins, gone when it has ended."""
     data_dir = folder / "data"
-    data_dir.mkdir()
+    data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"
     if not isinstance(board, Path):
         config.write_text(yaml.safe_dump(dict(board)), "utf-8")

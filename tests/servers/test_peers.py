@@ -232,6 +232,17 @@ async def test_crash_on_call_takes_the_connection_with_it(tool: str, tmp_path: P
             await client.call_tool(tool)
 
 
+async def test_tally_writes_a_line_for_each_call_and_holds_what_it_is_told_to(tmp_path: Path) -> None:
+    file = tmp_path / "tally"
+    held = peers.request(2, "tools/call", name="mark", arguments={"text": "two", "hold": True})
+    with anyio.fail_after(DEADLINE):
+        once = peers.request(1, "tools/call", name="mark", arguments={"text": "one"})
+        answered = await peers.exchange("tally", str(file), lines=once)
+        assert (b"marked one" in answered.stdout, file.read_text()) == (True, "one\n")
+        assert (await peers.exchange("tally", str(file), lines=held)).stdout == b""
+    assert file.read_text() == "one\ntwo\n"
+
+
 async def test_crash_on_call_leaves_half_an_answer_without_a_line_end() -> None:
     with anyio.fail_after(DEADLINE):
         silent = await peers.exchange("crash_on_call", lines=peers.request(1, "tools/call", name="crash"))

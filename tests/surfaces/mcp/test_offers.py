@@ -235,6 +235,7 @@ STRANGER = View(PrincipalId("stranger"))
         ("toolset off", View()),
         ("server off", View()),
         ("strict", View()),
+        ("in quarantine", View()),
         ("not granted", STRANGER),
         ("narrowed away", NARROW),
         ("only a tool of it", ONE_TOOL),
@@ -242,7 +243,8 @@ STRANGER = View(PrincipalId("stranger"))
     ],
 )
 async def test_what_a_view_is_not_given_is_neither_listed_nor_read_nor_followed(why: str, view: View) -> None:
-    server = everything(SHELF, trust=Trust.STRICT if why == "strict" else Trust.OPEN)
+    trust = Trust.STRICT if why == "strict" else Trust.OPEN
+    server = everything(SHELF, trust=trust, quarantined=why == "in quarantine")
     selection = Selection(toolsets=TheseToolsets(("other",))) if why == "not selected" else Selection()
     grants = {STRANGER.principal: frozenset({ToolsetId("other")})}
     with anyio.fail_after(DEADLINE):

@@ -50,7 +50,7 @@ async def review(api: Api, server: str, start: bool, *, as_json: bool) -> None:
 @click.option("--read", help="What servers review ended with: if the server is another one by now, it stays in.")
 @asks()
 async def release(api: Api, server: str, read: str | None, *, as_json: bool) -> None:
-    """Let a server out of quarantine. It is started, and everything it lists waits for your approval.
+    """Let a server out of quarantine. It is started, and every tool it lists waits for your approval.
 
     At a terminal you are shown what will run, and asked, unless you name what you read.
     """
@@ -64,12 +64,14 @@ async def release(api: Api, server: str, read: str | None, *, as_json: bool) -> 
         return
     say(f"{body['id']} is out of quarantine.{state_now(body, api)}")
     if body["trust"] != "open":
-        say(f"What it lists waits for you: pegboard approvals list --server {body['id']}")
+        say(f"Its tools wait for you: pegboard approvals list --server {body['id']}")
 
 
 async def _agreed(body: dict[str, Any]) -> str | None:
     if body["review"]:
         say(_described(body))
+        if body["trust"] != "strict":
+            say("\nIts prompts and resources, if it has any, pass from then on; only the trust strict withholds them.")
         if not await agreed("\nLet it out of quarantine and start it?"):
             fail(Exit.REFUSED, "not released; nothing was changed.")
     return str(body["mark"])

@@ -57,7 +57,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
 
     @routes.post("/servers/{name}/release")
     async def release(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
-        """Let a server out of quarantine. It is started, and everything it lists waits for approval."""
+        """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
         key = server_named(gateway, name)
         as_read(key, body)
         if if_match is None and body is not None and body.read is not None:
