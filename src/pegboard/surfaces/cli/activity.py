@@ -33,7 +33,7 @@ activity.add_command(export)
 @asks()
 async def list_activity(api: Api, limit: int, before: int | None, *, as_json: bool, **narrowing: Any) -> None:
     """What happened, the newest first."""
-    body = await _page(api, narrowed(narrowing), limit, before)
+    body = await page(api, narrowed(narrowing), limit, before)
     if as_json:
         document(body)
         return
@@ -54,7 +54,7 @@ async def show(api: Api, record: int, *, as_json: bool) -> None:
     document(body) if as_json else say(in_full(body))
 
 
-async def _page(api: Api, narrowing: Sequence[tuple[str, str]], limit: int, before: int | None) -> dict[str, Any]:
+async def page(api: Api, narrowing: Sequence[tuple[str, str]], limit: int, before: int | None) -> dict[str, Any]:
     """Asks on for as long as the gateway has more to look through: it does so a part at a time."""
     found: list[Any] = []
     while True:
