@@ -303,6 +303,10 @@ class TicketStore(Protocol):
 
     async def find(self, id: str) -> Ticket | None: ...
 
+    async def arguments(self, id: str) -> Mapping[str, Json] | None:
+        """All arguments of the call that the ticket is for. `None` where they are not kept, or not any more."""
+        ...
+
     async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
         """Latest first; with a time, only those that wait for a decision then, the next deadline first."""
         ...

@@ -1,5 +1,6 @@
 """Tickets at the terminal: a call waits, a person looks and decides, and the next process finds it so."""
 
+import json
 import os
 import pty
 import subprocess
@@ -91,6 +92,23 @@ def test_a_denial_is_told_to_whoever_calls_again(asking: Pegboard) -> None:
     assert refused.code == 5
     assert "'not now'" in refused.err
     assert asking("tickets", "show", "nothing").code == 4
+
+
+@pytest.mark.behaviour("confirmation.seen_whole")
+def test_a_ticket_that_is_not_shown_whole_says_how_to_see_all_of_it(asking: Pegboard) -> None:
+    text = "safe " * 1_000 + "\x1b && rm -rf /"
+    id = asking("tools", "call", ECHO, json.dumps({"text": text}), "--json").json["ticket"]
+    shown = asking("tickets", "show", id).out
+    assert shown.startswith(
+        f"! Not all arguments of this call are shown. To see all of them: pegboard tickets show {id} --full\n"
+    )
+    assert shown.count("characters not shown") == 1
+    assert '\\u001b && rm -rf /"' in shown
+    whole = asking("tickets", "show", id, "--full").out
+    assert (whole.startswith(f"ticket {id}: waiting"), json.dumps(text) in whole) == (True, True)
+    asking("tickets", "deny", id)
+    gone = asking("tickets", "show", id, "--full").out
+    assert "The others are not kept, or not any more: they are removed once" in gone
 
 
 @pytest.mark.behaviour("confirmation.operators")

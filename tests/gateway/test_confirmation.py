@@ -40,7 +40,7 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
         assert method == "elicitation/create"
         assert params["message"] == (
             "May the tool 'delete' of 'dev~github' run now? The call comes from 'cli 1'.\n\n"
-            'Its arguments, without secrets: {"repo": "pegboard", "token": "[hidden]"}'
+            'Its arguments, without secrets: {"repo": "pegboard", "token": "[hidden: 11 characters]"}'
         )
         assert params["requestedSchema"] == {
             "type": "object",
@@ -56,6 +56,18 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
         }
         assert ran(house) == 1
         assert await house.gateway.tickets.latest() == []
+
+
+@pytest.mark.behaviour("redaction.both_ends")
+async def test_a_question_that_does_not_show_all_of_a_call_says_so_first_and_shows_its_end(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client = AskedClient(YES)
+        await deletes(house, client, arguments={"repo": "x" * 100_000 + " && rm -rf /"})
+        ((_, params),) = client.asked
+        message = str(params["message"])
+        assert message.startswith("Careful: this call is so long that not all of it is shown here.")
+        assert message.endswith(' && rm -rf /"}')
+        assert len(message) < 9_000
 
 
 @pytest.mark.behaviour("confirmation.pinned_values_unseen")

@@ -74,7 +74,7 @@ async def test_where_nobody_can_be_asked_the_call_becomes_a_ticket(tmp_path: Pat
             f"which waits for the decision and answers with the result. Do not look for another way to do the same."
         )
         assert (ticket.tool, ticket.principal, ticket.client) == (DELETE, LOCAL, "cli 1")
-        assert ticket.shown == {"repo": "pegboard", "token": "[hidden]"}
+        assert ticket.shown == {"repo": "pegboard", "token": "[hidden: 11 characters]"}
         assert ran(house) == 0
 
 

@@ -74,7 +74,8 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "name": "write",
             "principal": "local",
             "client": "operator",
-            "arguments": {"text": "x", "api_key": "[hidden]"},
+            "arguments": {"text": "x", "api_key": "[hidden: 3 characters]"},
+            "cut": False,
             "asked": "2026-01-02T03:04:05+00:00",
             "deadline": "2026-01-02T03:09:05+00:00",
             "decidedBy": None,
@@ -104,6 +105,25 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
         assert (done["state"], done["ended"]) == ("done", "it returned")
         assert (await call(desk, text="x", api_key="abc"))["ticket"] != id
         assert (await desk.get("/tools/show", tool=str(WRITE)))["requiresConfirmation"] is True
+
+
+@pytest.mark.behaviour("confirmation.seen_whole", "redaction.both_ends")
+async def test_whoever_decides_can_see_all_of_a_call_but_its_secrets(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        text = "safe " * 1_000 + "\x1b\u202e && rm -rf /"
+        id = (await call(desk, text=text, steps=list(range(100)), api_key="abc"))["ticket"]
+        first = await desk.get(f"/tickets/{id}")
+        assert first["cut"] is True
+        assert first["arguments"]["text"].startswith("safe safe ")
+        assert first["arguments"]["text"].endswith("\x1b\u202e && rm -rf /")
+        whole = await desk.get(f"/tickets/{id}", full=True)
+        assert whole == {
+            **first,
+            "arguments": {"text": text, "steps": list(range(100)), "api_key": "[hidden: 3 characters]"},
+            "cut": False,
+        }
+        await desk.ask("POST", f"/tickets/{id}/deny", json={})
+        assert (await desk.get(f"/tickets/{id}", full=True))["cut"] is True, "they are kept while they may be used"
 
 
 @pytest.mark.behaviour("confirmation.operators")

@@ -1,12 +1,13 @@
-"""What of a call may be shown to people and kept: secrets left out, long values cut, unsafe characters written out.
+"""What of a call may be shown to people and kept: secrets left out, and of what is long its beginning and its end.
 
 Best effort by design: a name or a form gives a secret away, nothing else does. Whoever needs a certain key hidden names
-it in `redact:`.
+it in `redact:`. A form hides no more than a secret can be, because whoever confirms a call reads what is left.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
@@ -16,7 +17,6 @@ from unicodedata import normalize
 
 from .tool import Json, JsonObject
 
-HIDDEN: Final = "[hidden]"
 CUT: Final = "…"
 
 _ALONE: Final = frozenset(
@@ -43,21 +43,31 @@ _NAMES: Final = ("name", "key", "header", "field")
 _VALUES: Final = frozenset({"value", "values", "content"})
 """A header or variable written as two members: the one tells what the other is."""
 
-# Each matches a run of characters without a choice of how to, so the time stays in proportion to the text.
-_FORMS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:(?!-----END)[\s\S])*(?:-----END[^-]{0,60}-----)?"), HIDDEN),
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"), HIDDEN),
-    (re.compile(r"\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[opsur]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"), HIDDEN),
-    (re.compile(r"\bxox[abeprs]-[\w-]{10,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}"), HIDDEN),
-    (re.compile(r"(?i)\b(bearer|basic)(\s{1,8})[\w.~+/=-]{8,}"), rf"\1\2{HIDDEN}"),
-    (re.compile(r"(://[^\s/:@]{0,200}:)[^\s/@]{1,400}(?=@)"), rf"\1{HIDDEN}"),
-    (
-        re.compile(
-            r"(?i)((?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|token|authorization)\w{0,20}"
-            r"[\"']?\s{0,8}[=:]\s{0,8}[\"']?)(?!\[hidden\]|bearer\b|basic\b)[^\s\"'&,;]{1,400}"
-        ),
-        rf"\1{HIDDEN}",
-    ),
+_LIKELY: Final = r"(?:[^\s;&|`()<>{}\"',$]|\$(?![A-Za-z_({'\"]))"
+"""What a secret is written with, and no shell makes a command of: a payload is not hidden behind `PASSWORD=`."""
+_BREAK: Final = r"(?:\s|\\[nr])"
+_KEY_BLOCK: Final = (
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
+    rf"(?:{_BREAK}{{1,4}}[A-Z][A-Za-z-]{{1,20}}: ?[\w,-]{{1,80}}){{0,4}}"
+    rf"(?:{_BREAK}{{1,8}}[A-Za-z0-9+/]{{40,}}+={{0,2}})*+"
+    rf"(?:{_BREAK}{{1,8}}[A-Za-z0-9+/]{{1,80}}={{0,2}}(?={_BREAK}{{0,8}}-----END))?"
+    rf"(?:{_BREAK}{{0,8}}-----END [A-Z ]{{0,60}}-----)?"
+)
+
+# Each matches a run of characters without a choice of how to, so the time stays in proportion to the text. What the
+# group `told` holds is shown.
+_FORMS: Final = tuple(
+    re.compile(form)
+    for form in (
+        _KEY_BLOCK,
+        r"\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?",
+        r"\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[opsur]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}",
+        r"\bxox[abeprs]-[\w-]{10,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}",
+        r"(?i)\b(?P<told>(?:bearer|basic)\s{1,8})[\w.~+/=-]{8,}",
+        rf"(?P<told>://[^\s/:@]{{0,200}}:)(?:(?![/@]){_LIKELY}){{1,400}}(?=@)",
+        r"(?i)(?P<told>(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|token|authorization)\w{0,20}"
+        rf"[\"']?\s{{0,8}}[=:]\s{{0,8}}[\"']?)(?!\[hidden\b|bearer\b|basic\b){_LIKELY}{{1,400}}",
+    )
 )
 _UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -76,6 +86,8 @@ class Bounds:
 
 
 BOUNDS: Final = Bounds()
+WHOLE: Final = Bounds(text=10**9, whole=10**9, members=10**9, levels=400)
+"""For a person who wants to see all of it."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +105,8 @@ class Redaction:
         return shown if isinstance(shown, dict) else {}
 
     def text(self, value: Json | Mapping[str, Json], bounds: Bounds = BOUNDS) -> str:
-        """The same as one line of JSON."""
-        return json.dumps(self.shown(value, bounds), ensure_ascii=False)
+        """The same as one line of JSON, with what would reorder or hide text escaped as JSON has it."""
+        return _UNSAFE.sub(_json_escape, json.dumps(self.shown(value, bounds), ensure_ascii=False))
 
     def hides(self, key: str, path: str) -> bool:
         if is_secret(key):
@@ -118,21 +130,84 @@ def is_secret(key: str) -> bool:
 
 
 def safe_text(text: str, most: int = BOUNDS.text) -> str:
-    """Without what looks like a secret, cut, and with control characters and marks that reorder or hide text written
-    out. Lines and tabs stay."""
-    # Secrets are looked for a little beyond the cut, so that none is halved and so missed.
-    part = text[: 2 * most + 1_000]
-    for form, instead in _FORMS:
-        part = form.sub(instead, part)
-    part = _UNSAFE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), part[: most + 1])
-    if len(text) <= most and len(part) <= most:
-        return part
-    return f"{part[:most]}{CUT} ({len(text)} characters)"
+    """Without what looks like a secret, its middle left out where it is long, and with control characters and marks
+    that reorder or hide text written out. Lines and tabs stay."""
+    return _UNSAFE.sub(_written_out, bounded(text, most))
+
+
+def bounded(text: str, most: int) -> str:
+    """Without what looks like a secret; of a long text the beginning and the end, and how much is between them."""
+    # Secrets are looked for beyond the cut too, so that none is halved and so missed.
+    margin = 2 * most + _MARGIN
+    if len(text) <= 2 * margin:
+        head = tail = _without_secrets(text)
+        between = 0
+    else:
+        head, tail = _without_secrets(text[:margin]), _without_secrets(text[-margin:])
+        between = len(text) - 2 * margin
+    if not between and len(head) <= most:
+        return head
+    end = most // 3
+    first, last = head[: most - end], tail[len(tail) - end :]
+    left = len(head) - len(first) - len(last) if not between else between + len(head) + len(tail) - most
+    return f"{first}{CUT} {left:,} character{'' if left == 1 else 's'} not shown {CUT}{last}"
+
+
+def is_cut(shown: Json) -> bool:
+    """Whether something was left out of what is shown. A caller may write such words itself; then this is careful."""
+    match shown:
+        case str():
+            return shown == CUT or _LEFT_OUT.search(shown) is not None
+        case list():
+            return any(map(is_cut, shown))
+        case dict():
+            return any(is_cut(key) or is_cut(value) for key, value in shown.items())
+        case _:
+            return False
+
+
+def hidden(value: Json | Mapping[str, Json]) -> str:
+    """In the place of a secret: how much is hidden, so that nobody takes a page for a password."""
+    match value:
+        case str():
+            return f"[hidden: {_counted(len(value), 'character')}]"
+        case bool() | int() | float() | None:
+            return "[hidden]"
+        case _:
+            return f"[hidden: {_counted(len(value), 'member')}]"
 
 
 def holds_secret(text: str) -> bool:
     """Whether something in it has the form of a secret."""
-    return any(form.search(text) is not None for form, _ in _FORMS)
+    return any(form.search(text) is not None for form in _FORMS)
+
+
+_MARGIN: Final = 4_000
+_LEFT_OUT: Final = re.compile(rf"{CUT} [\d,]+ (?:character|member)s? not shown {CUT}")
+
+
+def _without_secrets(text: str) -> str:
+    for form in _FORMS:
+        text = form.sub(_hidden_form, text)
+    return text
+
+
+def _hidden_form(found: re.Match[str]) -> str:
+    told = found.groupdict().get("told") or ""
+    return f"{told}{hidden(found.group()[len(told) :])}"
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 class _Showing:
@@ -146,7 +221,7 @@ class _Showing:
     def value(self, value: Json | Mapping[str, Json], path: str, level: int) -> Json:
         match value:
             case str():
-                return self._taken(safe_text(value, self._bounds.text))
+                return self._taken(value, self._bounds.text)
             case bool() | None:
                 return value
             case int() | float():
@@ -157,47 +232,82 @@ class _Showing:
                 return CUT if level >= self._bounds.levels else self._members(value, path, level)
 
     def _items(self, items: list[Json], path: str, level: int) -> Json:
-        shown: list[Json] = []
-        for item in items[: self._bounds.members]:
-            if self._left <= 0:
-                break
-            shown.append(self.value(item, path, level + 1))
-        if len(shown) < len(items):
-            shown.append(f"{CUT} ({len(items) - len(shown)} more)")
-        return shown
+        shown: dict[int, Json] = {}
+        for at in self._places(len(items)):
+            with self._share():
+                shown[at] = self.value(items[at], path, level + 1)
+        if len(shown) == len(items):
+            return [shown[at] for at in range(len(items))]
+        left = f"{CUT} {_counted(len(items) - len(shown), 'member')} not shown {CUT}"
+        gap = next(at for at in range(len(items)) if at not in shown)
+        ordered = sorted(shown)
+        before = [shown[at] for at in ordered if at < gap]
+        return [*before, left, *(shown[at] for at in ordered if at > gap)]
 
     def _members(self, members: Mapping[str, Json], path: str, level: int) -> JsonObject:
-        shown: JsonObject = {}
         named = any(isinstance(name := members.get(key), str) and is_secret(name) for key in _NAMES)
-        done = 0
-        for key, value in members.items():
-            if self._left <= 0 or done >= self._bounds.members:
-                break
-            done += 1
-            told = self._taken(safe_text(key, 100))
+        pairs = list(members.items())
+        shown: dict[int, tuple[str, Json]] = {}
+        for at in self._places(len(pairs)):
+            key, value = pairs[at]
             below = f"{path}.{key}" if path else key
             secret = (named and key.lower() in _VALUES) or (
                 self._redaction.hides(key, below) and not is_plain(key, value)
             )
-            shown[told] = HIDDEN if secret else self.value(value, below, level + 1)
-        if done < len(members):
-            shown[CUT] = f"{len(members) - done} more"
-        return shown
+            with self._share():
+                told = self._taken(key, 100)
+                shown[at] = told, hidden(value) if secret else self.value(value, below, level + 1)
+        result: JsonObject = {}
+        gap = next((at for at in range(len(pairs)) if at not in shown), None)
+        for at in sorted(shown if gap is None else (*shown, gap)):
+            left = f"{CUT} {_counted(len(pairs) - len(shown), 'member')} not shown {CUT}"
+            key, value = (CUT, left) if at == gap else shown[at]
+            result[_unlike(result, key)] = value
+        return result
+
+    def _places(self, count: int) -> Iterator[int]:
+        """From both ends inwards while there is room: what stands last is seen as surely as what stands first."""
+        most = self._bounds.members
+        for turn in range(min(count, most)):
+            if self._left <= 0:
+                return
+            yield turn // 2 if turn % 2 == 0 else count - 1 - turn // 2
+
+    @contextmanager
+    def _share(self) -> Iterator[None]:
+        """No member takes all the room there is from those that are still to be shown."""
+        kept = self._left // 2
+        self._left -= kept
+        yield
+        self._left += kept
 
     def _number(self, value: float) -> Json:
         # Python refuses to write integers of thousands of digits, and JSON has no infinity.
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return str(value)
         if isinstance(value, int) and value.bit_length() > 256:
-            return f"{CUT} (a number of {value.bit_length()} bits)"
+            return self._taken(f"{value:#x}", self._bounds.text)
         self._left -= 8
         return value
 
-    def _taken(self, text: str) -> str:
-        if len(text) > self._left:
-            text = f"{text[: max(self._left, 0)]}{CUT}"
-        self._left -= len(text)
-        return text
+    def _taken(self, text: str, most: int) -> str:
+        shown = bounded(text, min(most, max(self._left, _LEAST)))
+        self._left -= len(shown)
+        # Half a character is no text that a peer or a store can take.
+        return _HALVES.sub(_written_out, shown)
+
+
+def _unlike(members: JsonObject, key: str) -> str:
+    """A key that is not there yet: two that look the same once they are cut must both be seen."""
+    count, told = 1, key
+    while told in members:
+        count += 1
+        told = f"{key} ({count})"
+    return told
+
+
+_LEAST: Final = 24
+_HALVES: Final = re.compile("[\ud800-\udfff]")
 
 
 def is_plain(key: str, value: Json) -> bool:

@@ -22,7 +22,7 @@ from .call import (
     Unconfirmed,
 )
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from .redact import Redaction, safe_text
+from .redact import Bounds, Redaction, is_cut, safe_text
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
 
 TICKET_TOOL: Final = WireName("pegboard_ticket")
@@ -272,12 +272,21 @@ def too_many_text(tool: Tool, full: TooMany) -> str:
     )
 
 
+_ASKED: Final = Bounds(text=2_000, whole=8_000, members=100)
+"""Of a question in a client: there is no other place to read the rest."""
+_NOT_ALL: Final = (
+    "Careful: this call is so long that not all of it is shown here. Each gap says how much is left out. "
+    "Say no to what you cannot judge.\n\n"
+)
+
+
 def question(tool: Tool, call: Call, redaction: Redaction) -> str:
     """What a person is asked through their own client. Without the tool's own words, which may be written for this."""
     client = f" The call comes from {_short(call.client)}." if call.client else ""
+    warning = _NOT_ALL if is_cut(redaction.shown(call.arguments, _ASKED)) else ""
     return (
-        f"May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}\n\n"
-        f"Its arguments, without secrets: {redaction.text(call.arguments)}"
+        f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}\n\n"
+        f"Its arguments, without secrets: {redaction.text(call.arguments, _ASKED)}"
     )
 
 

@@ -1,15 +1,18 @@
 """Where a person decides: lists the calls that wait, allows or denies one, and has a grant remembered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 import anyio
+import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
 from pegboard.core.ids import CallId, PrincipalId
+from pegboard.core.redact import WHOLE
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
+from pegboard.core.tool import Json, JsonObject
 from pegboard.ports import Clock, Stale, TicketsAway
 
 from .board import Board
@@ -46,6 +49,13 @@ class TicketDesk:
 
     async def find(self, id: str) -> Ticket | None:
         return await self.confirmation.tickets.find(id)
+
+    async def arguments(self, id: str) -> JsonObject | None:
+        """All of them but secrets; `None` where they are not kept, or not any more."""
+        found = await self.confirmation.tickets.arguments(id)
+        if found is None:
+            return None
+        return await anyio.to_thread.run_sync(self.board.policy.declared.redaction.arguments, found, WHOLE)
 
     async def allow(self, id: str, scope: Scope, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
         """`None` when there is no such ticket. The decision comes first: should a grant not be remembered after it,
@@ -109,6 +119,9 @@ class NoTickets:
         raise TicketsAway(_NONE)
 
     async def find(self, id: str) -> Ticket | None:
+        return None
+
+    async def arguments(self, id: str) -> Mapping[str, Json] | None:
         return None
 
     async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:

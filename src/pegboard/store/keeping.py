@@ -4,7 +4,7 @@ import json
 import re
 from typing import Final
 
-from pegboard.core.redact import HIDDEN, Bounds, Redaction, safe_text
+from pegboard.core.redact import Bounds, Redaction, hidden, safe_text
 from pegboard.core.tool import Json
 
 from .text import holdable
@@ -36,13 +36,17 @@ def kept(head: bytes | None, size: int, redaction: Redaction) -> str | None:
             return _cut(redaction.text(_opened(json.loads(text), redaction, 0), BOUNDS), size)
         except (ValueError, RecursionError):
             pass
-    return _cut(safe_text(_masked(text, redaction), MOST), size)
+    shown = safe_text(_masked(text, redaction), MOST)
+    return _cut(shown if len(head) == size else f"{shown}… ({size} bytes)", size)
 
 
 def _masked(text: str, redaction: Redaction) -> str:
     for member in _MEMBERS:
         text = member.sub(
-            lambda found: f"{found[1]}{HIDDEN}" if redaction.hides(found[2], found[2]) else found[0], text
+            lambda found: (
+                f"{found[1]}{hidden(found[0][len(found[1]) :])}" if redaction.hides(found[2], found[2]) else found[0]
+            ),
+            text,
         )
     return text
 

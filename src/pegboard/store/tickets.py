@@ -111,6 +111,14 @@ class StoredTickets:
             raise TicketsAway(str(error)) from error
         return None if row is None else _ticket(row)
 
+    async def arguments(self, id: str) -> Mapping[str, Json] | None:
+        try:
+            async with self._database.reading() as connection:
+                sealed = (await connection.execute(select(table.c.sealed).where(table.c.id == id))).scalar()
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+        return self._opened(sealed, id)
+
     async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
         """Latest first; with a time, only those that wait for a decision then, the earliest deadline first."""
         chosen = select(table).limit(limit)

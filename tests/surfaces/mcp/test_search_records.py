@@ -17,7 +17,6 @@ from tests.surfaces.mcp.workshop import Workshop, open_workshop
 
 from pegboard.core.call import CallRecord, Cancelled, Returned
 from pegboard.core.ids import LOCAL, BuiltinKey, ToolId
-from pegboard.core.redact import HIDDEN
 from pegboard.ports import AuditQuery
 from pegboard.store import Keeping, open_store
 from pegboard.surfaces.mcp.search import Search
@@ -106,7 +105,7 @@ async def test_a_kept_query_is_redacted_by_the_rule_and_cut(tmp_path: Path) -> N
         for record in records:
             store.audit.record(record)
         servers, long, hidden = await store.audit.rows(AuditQuery())
-    assert hidden.arguments == f'{{"query": "push with {HIDDEN}"}}'
+    assert hidden.arguments == '{"query": "push with [hidden: 40 characters]"}'
     assert long.arguments is not None
     assert 900 < len(long.arguments) < 1_200
     assert (long.argument_bytes > 1_950, (long.argument_tokens or 0) > 100) == (True, True)

@@ -41,11 +41,13 @@ async def list_tickets(api: Api, everything: bool, *, as_json: bool) -> None:
 
 @tickets.command("show")
 @click.argument("ticket")
+@click.option("--full", is_flag=True, help="All of the arguments, however long they are.")
 @asks(no_server)
-async def show(api: Api, ticket: str, *, as_json: bool) -> None:
+async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
     """One ticket: who wants to call what with which arguments. Secrets are hidden."""
-    body = await asked(api, "GET", f"/tickets/{quote(ticket, safe='')}")
-    document(body) if as_json else say(described(body))
+    params = [("full", "true")] if full else []
+    body = await asked(api, "GET", f"/tickets/{quote(ticket, safe='')}", params=params)
+    document(body) if as_json else say(described(body, full=full))
 
 
 @tickets.command("allow")
@@ -114,16 +116,17 @@ async def decided_here(api: Api, ticket: str) -> bool:
     """Whether the person at this terminal decided. Where there is none, the ticket waits for somebody else."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    body = await asked(api, "GET", f"/tickets/{quote(ticket, safe='')}")
-    tell(described(body).partition("\n\npegboard tickets")[0])
+    body = await asked(api, "GET", f"/tickets/{quote(ticket, safe='')}", params=[("full", "true")])
+    tell(described(body, full=True).partition("\n\npegboard tickets")[0])
     yes = await agreed("\nRun it?", err=True)
     path = f"/tickets/{quote(ticket, safe='')}/{'allow' if yes else 'deny'}"
     await asked(api, "POST", path, body={})
     return True
 
 
-def described(body: dict[str, Any]) -> str:
+def described(body: dict[str, Any], *, full: bool = False) -> str:
     lines = [
+        *([_careful(body, full=full)] if body["cut"] else []),
         f"ticket {body['id']}: {body['state']}",
         f"  tool       {one_line(body['tool'])}",
         f"  caller     {one_line(_caller(body))}",
@@ -141,6 +144,16 @@ def described(body: dict[str, Any]) -> str:
     if body["state"] == "waiting":
         lines.append(f"\npegboard tickets allow {body['id']}   or: pegboard tickets deny {body['id']}")
     return "\n".join(lines)
+
+
+def _careful(body: dict[str, Any], *, full: bool) -> str:
+    if not full:
+        told = f"To see all of them: pegboard tickets show {body['id']} --full"
+    elif body["state"] == "waiting":
+        told = "The others were not kept: they are larger than 256 KiB, or the gateway has no key to keep them with."
+    else:
+        told = "The others are not kept, or not any more: they are removed once the ticket is used, denied or expired."
+    return f"! Not all arguments of this call are shown. {told}\n"
 
 
 def _caller(ticket: dict[str, Any]) -> str:

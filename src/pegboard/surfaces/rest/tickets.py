@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query
 from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
 from pegboard.core.ids import LOCAL
+from pegboard.core.redact import is_cut
 from pegboard.core.ticket import Scope, Ticket
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
@@ -58,13 +59,17 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return grant_shape(consent, None)
 
     @routes.get("/tickets/{id}")
-    async def show(id: str) -> Shape:
-        """One ticket, with the arguments of its call as far as they may be shown."""
+    async def show(
+        id: str, full: Annotated[bool, Query(description="All of its arguments, while they are kept.")] = False
+    ) -> Shape:
+        """One ticket, with the arguments of its call without secrets. Of long ones the beginning and the end, unless
+        `full` is asked for; `cut` tells whether something is left out."""
         try:
-            found = await desk.find(id)
+            shape = _shown(id, await desk.find(id))
+            whole = await desk.arguments(id) if full else None
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        return _shown(id, found)
+        return shape if whole is None else {**shape, "arguments": whole, "cut": False}
 
     @routes.post("/tickets/{id}/allow")
     async def allow(id: str, body: AllowBody) -> Shape:
@@ -105,6 +110,7 @@ def ticket_shape(ticket: Ticket, now: datetime) -> Shape:
         "principal": ticket.principal,
         "client": ticket.client,
         "arguments": ticket.shown,
+        "cut": is_cut(ticket.shown),
         "asked": moment(ticket.asked),
         "deadline": moment(ticket.deadline),
         "decidedBy": ticket.by,
