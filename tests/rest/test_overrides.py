@@ -106,6 +106,24 @@ async def test_why_tells_which_override_set_which_field() -> None:
         assert shown["inputSchema"] == {"properties": {"limit": {"type": "integer", "default": 3}}}
 
 
+@pytest.mark.behaviour("overrides.pin_does_not_evaporate", "overrides.misfit_is_shown")
+async def test_why_and_show_tell_what_comes_of_a_pin_that_the_tool_does_not_name() -> None:
+    async with desk_with_arguments() as desk:
+        await said(desk, "github:*", set={"arguments": {"tenant": {"pin": "ours"}}})
+        sent = "sent, although the tool does not name it; callers cannot send it"
+        for path, key in (("/why", "overrides"), ("/overrides/show", "fields")):
+            told = (await desk.get(path, tool="read"))[key]
+            assert {field["field"]: field["effect"] for field in told} == {
+                "renderer": None,
+                "arguments.path.pin": None,
+                "arguments.tenant.pin": sent,
+            }
+        found = (await desk.get("/doctor"))["findings"]
+        assert [finding["what"].partition(": ")[2] for finding in found if "tenant" in finding["what"]] == [
+            "none of the tools that 'github:*' fits takes an argument 'tenant'. It is sent to 2 of 2 all the same."
+        ]
+
+
 @pytest.mark.parametrize(
     ("body", "place"),
     [

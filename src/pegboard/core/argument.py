@@ -1,6 +1,7 @@
 """What an override says of single parameters of a tool: pinned, hidden, given a default, or put in other words."""
 
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -61,6 +62,17 @@ def changed(known: Mapping[str, Argument], said: Mapping[str, Argument]) -> Mapp
     """The parameters that were said now in place of what was said of them before; `None` for none at all."""
     both = {name: argument for name, argument in {**known, **said}.items() if argument.says}
     return both or None
+
+
+def alike(name: str) -> str:
+    """One text for all names that a careless server takes for the same: other letters' case, other normal forms, signs
+    that nobody sees."""
+    bare = name.strip()
+    if bare.isascii():
+        return bare.lower()
+    plain = unicodedata.normalize("NFKC", bare)
+    seen = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
+    return unicodedata.normalize("NFKC", seen.casefold()).strip()
 
 
 def names(rows: Iterable[Mapping[str, Argument] | None]) -> frozenset[str]:

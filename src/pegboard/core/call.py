@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias, assert_never
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
-from .shaping import Shaped, put_in
+from .shaping import Shaped, barred, put_in
 from .status import OverrideUnfit, Reason, remedy, sentence, status
 from .tool import Fingerprint, Json, Tool
 
@@ -25,6 +25,7 @@ _NOTHING_BESIDE: Final[Mapping[str, bytes]] = MappingProxyType({})
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _SHOWN: Final = 128
 """Of a name that means nothing, as much as any real name has."""
+_MOST_TOLD: Final = 10
 
 
 @dataclass(frozen=True, init=False)
@@ -214,7 +215,8 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
                 whole = _whole(call.arguments, tool, shape, validate, fill)
                 if isinstance(whole, BadArguments | ToolIsLocked):
                     return whole
-                call = replace(call, arguments=whole, raw=None)
+                if whole is not call.arguments:
+                    call = replace(call, arguments=whole, raw=None)
             elif problems := validate(tool, call.arguments):
                 return BadArguments(id, problems)
             return Admitted(call, tool, confirm)
@@ -231,11 +233,12 @@ def _whole(
 ) -> Arguments | BadArguments | ToolIsLocked:
     """Judged twice: as callers see the tool, and as its server does. What is put in for callers is never told to them,
     nor what is wrong with it."""
-    if unknown := sorted(shape.gone & sent.keys()):
-        return BadArguments(tool.id, tuple(f"{name}: there is no such argument" for name in unknown))
+    if unknown := barred(tool, shape, sent):
+        told = (f"{name[:_SHOWN]}: there is no such argument; leave it out" for name in unknown[:_MOST_TOLD])
+        return BadArguments(tool.id, tuple(told))
     if problems := validate(shape.tool, sent):
         return BadArguments(tool.id, problems)
-    whole = fill(shape, sent)
+    whole = sent if shape.puts_nothing_in else fill(shape, sent)
     if whole is None:
         return ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators))
     problems = validate(tool, whole)

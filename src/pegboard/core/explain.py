@@ -1,11 +1,12 @@
 """Why a tool is where it is: every step of the decision and what it said, by the code that decides."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 from .catalogue import Catalogue
+from .effects import effects
 from .ids import ToolId, WireName
 from .override import PLAIN, Appearance
 from .policy import Policy
@@ -34,6 +35,8 @@ class Trail:
     steps: tuple[Step, ...]
     appearance: Appearance = PLAIN
     """What overrides make of it, field by field, and which of them said so."""
+    effects: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By the same places, what comes of it where that is not plain."""
 
 
 QUESTIONS: Final = {
@@ -71,6 +74,7 @@ def explain(
         wire_name=resolution.names.get(id),
         steps=(*_view_steps(resolution, policy, id), *rules, *_confirmation_steps(policy, view, tool)),
         appearance=policy.overrides.for_tool(id),
+        effects=effects(tool, policy),
     )
 
 

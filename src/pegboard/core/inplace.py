@@ -50,6 +50,35 @@ def is_entangled(schema: JsonObject, name: str, *, present: bool) -> bool:
     return False
 
 
+def forbids(schema: JsonObject, name: str) -> bool:
+    """Whether the schema plainly takes no argument of this name, which its own `properties` do not have. Nothing is
+    known where names are told by a pattern, nor of parts that hold only sometimes."""
+    waiting: list[Json] = [schema]
+    for _ in range(_MOST):
+        if not waiting:
+            break
+        part = waiting.pop()
+        if part is False:
+            return True
+        if not isinstance(part, dict):
+            continue
+        properties, patterns = part.get("properties"), part.get("patternProperties")
+        taken = (isinstance(properties, dict) and name in properties) or (isinstance(patterns, dict) and patterns)
+        shut = part.get("additionalProperties") is False or part.get("unevaluatedProperties") is False
+        if part.get("maxProperties") == 0 or (shut and not taken):
+            return True
+        branches = part.get("allOf")
+        waiting += branches if isinstance(branches, list) else ()
+        if isinstance(ref := part.get("$ref"), str):
+            waiting.append(target(schema, ref))
+    return False
+
+
+def takes_by_pattern(schema: JsonObject) -> bool:
+    """Whether nothing but a pattern of names tells which further arguments there are."""
+    return schema.get("additionalProperties") is False or schema.get("unevaluatedProperties") is False
+
+
 def without(schema: JsonObject, *, present: Collection[str], gone: Collection[str], depth: int = 0) -> JsonObject:
     """Nobody has to send what is always `present`, and nothing depends on what is `gone`."""
     rest = dict(schema)

@@ -94,15 +94,24 @@ def _fitting_none(row: Override, catalogue: Catalogue, policy: Policy) -> Iterat
     if not fitting:
         yield Misfit(row, f"no tool of toolset {row.toolset!r} fits {str(row.target)!r}.")
         return
-    for name in row.arguments or {}:
-        if not any(_takes(tool, name) for tool in fitting):
-            what = f"none of the tools that {str(row.target)!r} fits takes an argument {name!r}."
-            yield Misfit(row, what, field=f"arguments.{name}")
+    for name, argument in (row.arguments or {}).items():
+        if any(_takes(tool, name) for tool in fitting):
+            continue
+        what = f"none of the tools that {str(row.target)!r} fits takes an argument {name!r}."
+        if argument.pin is not None:
+            reached = sum(_is_sent(tool, name, policy) for tool in fitting)
+            what += f" It is sent to {reached} of {len(fitting)} all the same." if reached else " It reaches no tool."
+        yield Misfit(row, what, field=f"arguments.{name}")
 
 
 def _takes(tool: Tool, name: str) -> bool:
     properties = tool.spec.input_schema.get("properties")
     return isinstance(properties, dict) and name in properties
+
+
+def _is_sent(tool: Tool, name: str, policy: Policy) -> bool:
+    shape = shape_of(tool, policy)
+    return shape is not None and name in shape.pins
 
 
 def by_row(found: Sequence[Misfit], row: Override) -> tuple[Misfit, ...]:

@@ -3,12 +3,13 @@
 What a schema cannot express without a parameter is told, never passed over: a pin that does not hold is no pin.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
-from .argument import Argument, Held
-from .inplace import is_entangled, mentions, without
+from .argument import Argument, Held, alike
+from .inplace import forbids, is_entangled, mentions, takes_by_pattern, without
 from .schema_refs import anchors_in, local, pruned, refs_outside
 from .tool import Json, JsonObject, Tool
 
@@ -32,10 +33,22 @@ class Shaped:
     pins: Mapping[str, Held]
     defaults: Mapping[str, Held]
     gone: frozenset[str]
-    """Pinned or hidden: to callers there are no such arguments."""
+    """Pinned or hidden: to callers there are no such arguments, whatever the tool's schema says of them."""
+    unlisted: frozenset[str] = frozenset()
+    """Of these, what the tool's schema does not name. A pin is sent all the same where the schema leaves room for it:
+    otherwise a server could let go of a pin by no longer naming it."""
     unfit: tuple[Unfit, ...] = ()
     operators: bool = False
     """Whether a file of the operator's fixes any of it."""
+
+    @cached_property
+    def meant(self) -> frozenset[str]:
+        """What is gone, by every writing of its name."""
+        return frozenset(map(alike, self.gone))
+
+    @property
+    def puts_nothing_in(self) -> bool:
+        return not self.pins and not self.defaults
 
     @property
     def is_sound(self) -> bool:
@@ -44,19 +57,19 @@ class Shaped:
 
 def shaped(tool: Tool, said: Mapping[str, Argument], named: frozenset[str]) -> Shaped | None:
     """`None` when nothing that is said is about this tool. `named` are the parameters that are said of this very tool:
-    a pattern fits tools that do not have its parameters, and says nothing of those."""
+    a pattern fits tools that do not have its parameters, and its words and defaults say nothing of those."""
     schema = dict(tool.spec.input_schema)
-    properties = schema.get("properties")
-    own = properties if isinstance(properties, dict) else {}
-    own = {name: subschema for name, subschema in own.items() if isinstance(subschema, dict | bool)}
-    applied = {name: argument for name, argument in said.items() if name in own}
-    unfit = [*_unknown(schema, own, said, named), *_unfit(schema, own, applied)]
+    own = _own(schema)
+    gone = frozenset(name for name, argument in said.items() if argument.is_fixed)
+    unlisted = frozenset(name for name in gone if name not in own)
+    applied = {name: argument for name, argument in said.items() if name in own or name in unlisted}
+    unsent = frozenset(name for name in unlisted if said[name].pin is None or forbids(schema, name))
+    unfit = [*_unknown(schema, own, said, named, unsent), *_unfit(schema, own, applied, unsent)]
     doubted = {misfit.parameter for misfit in unfit}
     applied = {name: argument for name, argument in applied.items() if name not in doubted}
     if not applied and not unfit:
         return None
-    gone = frozenset(name for name, argument in applied.items() if argument.is_fixed)
-    pins = {name: argument.pin for name, argument in applied.items() if argument.pin is not None}
+    pins = {name: argument.pin for name, argument in applied.items() if argument.pin is not None and name not in unsent}
     defaults = {
         name: argument.default
         for name, argument in applied.items()
@@ -64,7 +77,24 @@ def shaped(tool: Tool, said: Mapping[str, Argument], named: frozenset[str]) -> S
     }
     shown = _shown(schema, own, applied, gone, {*pins, *defaults})
     spec = replace(tool.spec, input_schema=shown)
-    return Shaped(replace(tool, spec=spec), pins, defaults, gone, tuple(unfit))
+    return Shaped(replace(tool, spec=spec), pins, defaults, gone, unlisted, tuple(unfit))
+
+
+def barred(tool: Tool, shape: Shaped, sent: Iterable[str]) -> list[str]:
+    """What callers may not send of this: every name that is pinned or hidden, and every other writing of one, unless
+    the tool itself has an argument of just that name."""
+    found = [name for name in sent if name in shape.gone or alike(name) in shape.meant]
+    if not found:
+        return []
+    schema = dict(tool.spec.input_schema)
+    own = _own(schema)
+    return sorted(name for name in found if name in shape.gone or not (name in own or mentions(schema, name)))
+
+
+def _own(schema: JsonObject) -> Mapping[str, Json]:
+    properties = schema.get("properties")
+    own = properties if isinstance(properties, dict) else {}
+    return {name: subschema for name, subschema in own.items() if isinstance(subschema, dict | bool)}
 
 
 def put_in(shape: Shaped, arguments: Mapping[str, Json]) -> JsonObject:
@@ -74,7 +104,11 @@ def put_in(shape: Shaped, arguments: Mapping[str, Json]) -> JsonObject:
 
 
 def _unknown(
-    schema: JsonObject, own: Mapping[str, Json], said: Mapping[str, Argument], named: frozenset[str]
+    schema: JsonObject,
+    own: Mapping[str, Json],
+    said: Mapping[str, Argument],
+    named: frozenset[str],
+    unsent: frozenset[str],
 ) -> Iterator[Unfit]:
     for name, argument in said.items():
         if name in own:
@@ -84,23 +118,30 @@ def _unknown(
             yield Unfit(name, why, argument.is_fixed)
         elif name in named:
             yield Unfit(name, "the tool takes no such argument", argument.is_fixed)
+        elif argument.pin is not None and name not in unsent and takes_by_pattern(schema):
+            yield Unfit(name, "only a pattern of names tells whether the tool takes it (patternProperties)", grave=True)
 
 
-def _unfit(schema: JsonObject, own: Mapping[str, Json], applied: Mapping[str, Argument]) -> Iterator[Unfit]:
+def _unfit(
+    schema: JsonObject, own: Mapping[str, Json], applied: Mapping[str, Argument], unsent: frozenset[str]
+) -> Iterator[Unfit]:
     required, most = schema.get("required"), schema.get("maxProperties")
-    pinned = sum(argument.pin is not None for argument in applied.values())
+    pinned = sum(argument.pin is not None and name not in unsent for name, argument in applied.items())
     for name, argument in applied.items():
+        needed = isinstance(required, list) and name in required
+        if name in unsent and not needed:
+            continue
         if not argument.is_fixed:
             if own[name] is False:
                 yield Unfit(name, "the tool's schema lets nothing be sent there", grave=False)
             continue
-        if argument.pin is None and isinstance(required, list) and name in required:
+        if argument.pin is None and needed:
             yield Unfit(name, "the tool requires it, so it cannot be hidden without a value: pin it", grave=True)
         elif argument.pin is not None and isinstance(most, int) and most < pinned:
             yield Unfit(name, f"the tool takes at most {most} arguments at once, and more are pinned", grave=True)
         elif is_entangled(schema, name, present=argument.pin is not None):
             yield Unfit(name, "the tool's schema makes other arguments depend on it (anyOf, oneOf, if …)", grave=True)
-        elif anchors_in(own[name]) or any(
+        elif anchors_in(own.get(name)) or any(
             ref == f"#/properties/{local(name)}" or ref.startswith(f"#/properties/{local(name)}/")
             for ref in refs_outside(schema, name)
         ):

@@ -58,6 +58,9 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
     else:
         rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"])) for f in body["fields"]]
         say(table(("FIELD", "VALUE", "BY", "FROM"), rows))
+    for field in body["fields"]:
+        if field["effect"]:
+            say(f"- {field['field']}: {field['effect']}")
     _say_misfits(body["misfits"], body["id"])
     if any(field["field"].startswith("arguments.") for field in body["fields"]):
         say(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")

@@ -37,7 +37,8 @@ async def why(
     for step in body["steps"]:
         say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
     for field in body["overrides"]:
-        say(f"  ~ {field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']})")
+        effect = f": {field['effect']}" if field["effect"] else ""
+        say(f"  ~ {field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']}){effect}")
 
 
 def verdict_line(body: dict[str, Any]) -> str:

@@ -29,8 +29,8 @@ def misfit_shape(misfit: Misfit) -> Shape:
     return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.what}
 
 
-def appearance_shape(look: Appearance) -> list[Shape]:
-    """What holds for one tool in the end, and which override said so."""
+def appearance_shape(look: Appearance, effects: Mapping[str, str]) -> list[Shape]:
+    """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
     told: list[Shape] = []
     for place, row in look.origin.items():
         origin, value = (
@@ -38,7 +38,7 @@ def appearance_shape(look: Appearance) -> list[Shape]:
             _value(look, place),
         )
         about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared}
-        told.append({**_field(place, value, origin), **about})
+        told.append({**_field(place, value, origin), **about, "effect": effects.get(place)})
     return told
 
 

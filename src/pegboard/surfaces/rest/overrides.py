@@ -11,6 +11,7 @@ from pegboard.config.pinned import ADVICE, clear_secrets
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.commands import EditOverride, Rejected, apply
 from pegboard.core.editing import ARGUMENT, Edit
+from pegboard.core.effects import effects
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import FIELDS, Override
 from pegboard.core.renderers import CATALOGUE
@@ -51,7 +52,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         found = [misfit for misfit in all_misfits(gateway) if misfit.tool == id]
         return {
             "id": str(id),
-            "fields": appearance_shape(board.policy.overrides.for_tool(id)),
+            "fields": appearance_shape(board.policy.overrides.for_tool(id), effects(tool, board.policy)),
             "misfits": [misfit_shape(misfit) for misfit in found],
             "inputSchema": dict((tool if shape is None else shape.tool).spec.input_schema),
         }

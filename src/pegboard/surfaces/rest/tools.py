@@ -71,7 +71,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
-        return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance)}
+        return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance, trail.effects)}
 
     @routes.post("/call")
     async def call(body: CallBody, request: Request) -> Shape:
