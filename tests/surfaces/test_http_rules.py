@@ -91,6 +91,7 @@ class Waiting:
     """Takes every request for itself and answers when it is told to."""
 
     path = b"/mcp"
+    callers = None
 
     def __init__(self) -> None:
         self.outlets: list[Outlet] = []
@@ -103,6 +104,9 @@ class Waiting:
 
     def leave(self) -> None:
         self.outlets.clear()
+
+    def forget(self) -> None:
+        """It keeps nothing."""
 
 
 @pytest.mark.behaviour("listening.answered_in_order")

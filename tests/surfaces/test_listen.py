@@ -143,6 +143,7 @@ async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkey
 
     class Large:
         path = b"/mcp"
+        callers = None
 
         def take(self, outlet: Outlet, head: Head, body: bytes) -> "Large":
             size = 64 * 1024 * 1024
@@ -151,6 +152,9 @@ async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkey
 
         def leave(self) -> None:
             """It was answered."""
+
+        def forget(self) -> None:
+            """It keeps nothing."""
 
     with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]

@@ -230,6 +230,7 @@ class Immediately:
     """Takes everything, and answers at once."""
 
     path = b"/mcp"
+    callers = None
 
     def take(self, outlet: Outlet, head: Head, body: bytes) -> "Immediately":
         assert outlet.answer(200, b"content-length: 5\r\n", b"taken")
@@ -237,6 +238,9 @@ class Immediately:
 
     def leave(self) -> None:
         raise AssertionError("it was answered")
+
+    def forget(self) -> None:
+        """It keeps nothing."""
 
 
 async def unasked(scope: Scope, receive: Receive, send: Send) -> None:

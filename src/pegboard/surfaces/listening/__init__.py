@@ -14,11 +14,14 @@ from anyio.abc import TaskGroup
 from starlette.types import ASGIApp
 
 from .connection import close_overdue, protocol_for
-from .express import Express
+from .express import Express, Heads
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
 LOOK_EVERY: Final = 5.0
+FORGET_EVERY: Final = 120.0
+"""Seconds. What a caller sent is kept for the next time until the second turn in which it did not come: less than the
+five minutes that callers are promised."""
 KEEP_ALIVE_SECONDS: Final = 75
 """Longer than clients keep an idle connection: whoever closes first must not be the one who is written to."""
 
@@ -88,6 +91,8 @@ class Listening:
         """
         self._listener = listener
         self._stopping = stopping
+        self._express = express
+        self._heads = Heads()
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -102,7 +107,7 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                http=protocol_for(express),
+                http=protocol_for(express, self._heads),
             )
         )
         self._over = anyio.Event()
@@ -134,17 +139,32 @@ class Listening:
         with self._kept:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._report_start, task_status)
-                tasks.start_soon(self._look_after_heads)
+                tasks.start_soon(self._look_after_clients)
+                if self._express is not None:
+                    tasks.start_soon(self._forget_callers, self._express)
                 try:
                     await self._server.serve(sockets=[self._listener])
                 finally:
                     self._over.set()
                     self._kept.cancel()
 
-    async def _look_after_heads(self) -> None:
+    async def _look_after_clients(self) -> None:
         while True:
             await anyio.sleep(LOOK_EVERY)
             close_overdue(self._server.server_state.connections)
+
+    async def _forget_callers(self, express: Express) -> None:
+        callers, turned = express.callers, anyio.current_time()
+        while True:
+            await anyio.sleep(LOOK_EVERY)
+            if express.callers is not callers:
+                callers = express.callers
+                self._heads.clear()
+                express.forget()
+            elif anyio.current_time() - turned >= FORGET_EVERY:
+                turned = anyio.current_time()
+                self._heads.turn()
+                express.forget()
 
     async def _report_start(self, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._server.listens.wait()

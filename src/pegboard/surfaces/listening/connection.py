@@ -187,14 +187,13 @@ class Connection(Strict):
                 self._parts.clear()
                 if self._heads is not None:
                     self._heads.keep(self._written, head)
-                # The connection may serve others than this one's caller next.
-                self.headers, self._written = [], b""
+                self._leave_request()
             else:
                 self._hand_over()
                 super().on_message_complete()
         else:
             super().on_message_complete()
-        self._in_head, self._fed = True, 0
+        self._in_head, self._fed, self._written = True, 0, b""
 
     # The two ways of a request.
 
@@ -289,9 +288,10 @@ class Connection(Strict):
             self.server_state.total_requests += 1
 
 
-def protocol_for(express: Express | None) -> "type[Connection]":
+def protocol_for(express: Express | None, heads: Heads | None = None) -> "type[Connection]":
     """What uvicorn makes for each that connects."""
-    return cast("type[Connection]", partial(Connection, express=express, heads=None if express is None else Heads()))
+    known = None if express is None else Heads() if heads is None else heads
+    return cast("type[Connection]", partial(Connection, express=express, heads=known))
 
 
 class _Passing(uvicorn.RequestResponseCycle):

@@ -7,13 +7,20 @@ from uvicorn.protocols.http import httptools_impl as uvicorn
 from .express import Pairs
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGISendEvent, HTTPResponseStartEvent
+    from uvicorn._types import ASGI3Application, ASGISendEvent, HTTPResponseStartEvent
 
 
 class Cycle(uvicorn.RequestResponseCycle):
     """uvicorn writes head and body apart, and each write is a call into the kernel."""
 
     held: "HTTPResponseStartEvent | None" = None
+
+    async def run_asgi(self, app: "ASGI3Application") -> None:
+        try:
+            await super().run_asgi(app)
+        finally:
+            # Whoever still has a hold on this request, as sessions have on their last one, has no credentials by it.
+            self.scope["headers"] = []
 
     def _refuse_body(self) -> None:
         """An answer to whoever asked first and was not told to go on: what comes next may be the body all the same, or

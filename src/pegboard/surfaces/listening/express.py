@@ -32,10 +32,12 @@ class Head:
 
 class Heads:
     """Heads as they were written, with what the parser made of them: a client writes the same one again and again, and
-    only the length differs."""
+    only the length differs. Credentials stand in them, so whose client comes no more is soon forgotten."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Head] = {}
+        self._former: dict[bytes, Head] = {}
+        """Those that nobody has written since the last turn."""
 
     def of(self, data: bytes) -> tuple[Head, int, int] | None:
         """The head at the beginning, if it came before, where its body begins and how long that is."""
@@ -44,16 +46,31 @@ class Heads:
             return None
         key, begins, length = parts
         head = self._known.get(key)
-        return None if head is None else (head, begins, length)
+        if head is None:
+            head = self._former.pop(key, None)
+            if head is None:
+                return None
+            self._put(key, head)
+        return head, begins, length
 
     def keep(self, data: bytes, head: Head) -> None:
         """One that the parser has read, of a request that is all there is of the data and was good enough."""
         parts = _parts(data)
         if parts is None or parts[1] + parts[2] != len(data):
             return
+        self._put(parts[0], head)
+
+    def turn(self) -> None:
+        """Forgets what was not used since the last time."""
+        self._former, self._known = self._known, {}
+
+    def clear(self) -> None:
+        self._known, self._former = {}, {}
+
+    def _put(self, key: bytes, head: Head) -> None:
         if len(self._known) >= MOST_HEADS:
             del self._known[next(iter(self._known))]
-        self._known[parts[0]] = head
+        self._known[key] = head
 
 
 def _parts(data: bytes) -> tuple[bytes, int, int] | None:
@@ -96,6 +113,15 @@ class Taken(Protocol):
 class Express(Protocol):
     @property
     def path(self) -> bytes: ...
+
+    @property
+    def callers(self) -> object:
+        """Who may call. Another object, once they are others: nothing that was kept of them holds any more."""
+        ...
+
+    def forget(self) -> None:
+        """Asked every few minutes to forget what is only kept because a caller may come again."""
+        ...
 
     def take(self, outlet: Outlet, head: Head, body: bytes) -> Taken | None:
         """Serve this POST, or leave it to the application: then nothing has happened."""

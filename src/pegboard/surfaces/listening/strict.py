@@ -116,7 +116,12 @@ class Strict(uvicorn.HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self._is_served = False
-        self.headers = []
+        self._leave_request()
+
+    def _leave_request(self) -> None:
+        """It has come whole, and the connection may serve others than its caller next: their credentials are not its
+        to keep."""
+        self.headers, self.scope = [], None  # type: ignore[assignment]  # as it is before the first
 
     # What cannot be read.
 

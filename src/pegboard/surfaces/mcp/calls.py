@@ -49,7 +49,8 @@ class Calls:
             principal=exchange.view.principal,
             at=self._gateway.clock(),
             client=_client(ctx),
-            headers=exchange.headers,
+            # It may be parked, and outlive the request whose headers these are.
+            headers=dict(exchange.headers),
             beside=_beside(ctx.params or {}, level),
             presentation=presentation,
         )

@@ -126,6 +126,11 @@ class Door:
         )
 
 
+def is_read_there(name: bytes) -> bool:
+    """Whether a header says something to the SDK, which takes our word for who calls."""
+    return (name in ONCE and name != b"authorization") or name.startswith(b"mcp-")
+
+
 def given_twice(name: bytes) -> Refused:
     return Refused(400, f"The header {name.decode('latin-1')} is given more than once. Send it once.")
 

@@ -103,6 +103,10 @@ class Entrance:
         self._known[authorization] = found
         return found
 
+    def forget(self) -> None:
+        """Whoever comes again is recognised anew."""
+        self._known.clear()
+
     def own_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
         """What a call may carry on in its caller's name; several of one name become one, as lists in headers do.
 

@@ -20,7 +20,7 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
 from .body import body_of, heard_out, too_late
-from .door import TOO_LARGE, Door, Refused, given_twice, is_modern
+from .door import TOO_LARGE, Door, Refused, given_twice, is_modern, is_read_there
 from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .leaving import Leaving
@@ -90,7 +90,7 @@ class McpHttp:
             max_request_body_size=self._door.largest_body,
         )
         self._open = Sessions(self._sessions, self._door.idle, self._door.sessions)
-        self._road = Road(gateway, self._mcp, self._open, self._door, partial(self._view, "POST"))
+        self._road = Road(gateway, self._mcp, self._open, self._door, partial(self._view, "POST"), self._entrance)
 
     @property
     def express(self) -> Road | None:
@@ -178,7 +178,9 @@ class McpHttp:
                     return await refuse(send, _FULL)
         leaving = self._leaving.of(view.principal)
         exchange = Exchange(view, gone, session, own, leaving)
-        scope = {**scope, "headers": headers, "user": user_of(view.principal)}
+        # The SDK keeps the last request of a session for as long as that lasts, so it gets no credentials.
+        read_there = [pair for pair in headers if is_read_there(pair[0])]
+        scope = {**scope, "headers": read_there, "user": user_of(view.principal), "extensions": {}}
         token = CURRENT.set(exchange)
         try:
             hearing = _replay(body, receive, gone)
@@ -198,6 +200,8 @@ class McpHttp:
                 await serve(scope, hearing, answering)
         finally:
             CURRENT.reset(token)
+            # A session that this request opened keeps its context for as long as it lasts.
+            own.clear()
             if method == "DELETE" and session is not None:
                 self._mcp.forget(session)
                 self._open.closed(session)

@@ -135,7 +135,7 @@ class Library:
     async def _asked(self, ctx: Context, method: Method) -> JsonObject:
         await self._settled()
         exchange = self._current()
-        ask = Ask(method, dict(ctx.params or {}), exchange.headers)
+        ask = Ask(method, dict(ctx.params or {}), dict(exchange.headers))
         modern = is_modern(ctx)
         assert ctx.request_id is not None
         async with words() as say:

@@ -63,6 +63,10 @@ class Profiles:
             self._known.clear()
         return self._known.get(self._key(query, given, headers))
 
+    def forget(self) -> None:
+        """Tokens stand in the keys."""
+        self._known.clear()
+
     def _key(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> tuple[object, ...]:
         narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
         return (*map(headers.get, DECIDING), query, *narrowing)

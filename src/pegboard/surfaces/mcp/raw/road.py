@@ -15,7 +15,7 @@ from pegboard.core.call import NeedsInput
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
 from pegboard.surfaces.mcp.door import Door, Refused
-from pegboard.surfaces.mcp.entrance import AUTHORIZATION
+from pegboard.surfaces.mcp.entrance import AUTHORIZATION, Entrance
 from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
 from .calls import Asked, Calls, Ready, decode
@@ -78,7 +78,15 @@ class _Meant:
 
 
 class Road:
-    def __init__(self, gateway: Gateway, mcp: McpServer, sessions: Sessions, door: Door, read_view: ReadView) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        mcp: McpServer,
+        sessions: Sessions,
+        door: Door,
+        read_view: ReadView,
+        entrance: Entrance,
+    ) -> None:
         self._gateway = gateway
         self._board = gateway.board
         self._mcp = mcp
@@ -86,6 +94,7 @@ class Road:
         self._largest = door.largest_body
         self._settle = door.settle
         self._profiles = Profiles(gateway.board, read_view)
+        self._entrance = entrance
         self._envelope = Envelope(mcp.stamp)
         self._metas = Metas()
         self._calls = Calls(gateway, mcp, self._metas)
@@ -98,6 +107,14 @@ class Road:
     @property
     def path(self) -> bytes:
         return PATH
+
+    @property
+    def callers(self) -> object:
+        return self._board.policy.declared.principals
+
+    def forget(self) -> None:
+        self._profiles.forget()
+        self._entrance.forget()
 
     def take(self, outlet: Outlet, head: Head, body: bytes) -> Ticket | None:
         """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
