@@ -72,7 +72,7 @@ def asking() -> Iterator[Phrase]:
         "|up to|until"
         "|before|point|now",
         "everything|anything|whatever|all|what 1 you 1 know|remember|learned|learnt|have seen|have learned|see in",
-        "from memory|from earlier messages|from the conversation|from previous messages|from the chat",
+        "from earlier messages|from the conversation|from previous messages|from the chat",
         "full name|home address|phone number|phone|employer|date of birth 2 home address|phone|phone number|employer"
         "|address"
         "|date of birth|full name",
@@ -97,7 +97,7 @@ def asking() -> Iterator[Phrase]:
         "|send|include"
         "|put|attach|append|report|write",
         "all|every|each 1 environment variables|environment variable|env vars",
-        f"{_HAND} 5 environment variables|environment variable|env vars|clipboard",
+        f"{_HAND} 5 environment variables|environment variable|env vars|content of the clipboard",
         unless="not|never|without|masked",
     )
     yield from phrases(

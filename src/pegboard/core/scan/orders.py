@@ -10,13 +10,8 @@ ASIDE: Final = "tells the model to set its instructions aside"
 SILENCE: Final = "tells the model to keep something from the user"
 ROLE: Final = "tells the model that it is somebody else or free of its rules"
 MASTER: Final = "puts itself above the user or above other instructions"
-_SPEAKS: Final = "speaks to the model instead of describing the tool"
-_FIRST: Final = "tells the model to put it before other tools or answers"
 _UNASKED: Final = "tells the model to act without asking"
-_SHOWS: Final = "tells the model what not to show or ask the user"
-_RULES: Final = "tells the model what to do with instructions, rules or prompts"
 _LIE: Final = "tells the model to deceive"
-_OBEY: Final = "tells the model to do what the tool answers"
 
 _NOT: Final = "do not|don t|dont|never|must not|should not|may not|not to|no need to|need not"
 _AVOID: Final = "avoid|refrain from|without"
@@ -41,7 +36,6 @@ def orders() -> Iterator[Phrase]:
     yield from _aside()
     yield from _silence()
     yield from _standing()
-    yield from _soft()
 
 
 def _aside() -> Iterator[Phrase]:
@@ -166,88 +160,4 @@ def _standing() -> Iterator[Phrase]:
         "skip|omit|suppress 3 confirmation|consent|approval|asking|permission 2 person|user|dialog|dialogs|dialogue"
         "|prompt"
         "|and|go",
-    )
-
-
-def _soft() -> Iterator[Phrase]:
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _SHOWS,
-        f"{_NOT} 1 show|display|ask|confirm|consult|bother|{_SAY} 6 {_USER}",
-        f"{_AVOID} 1 showing|displaying|asking|confirming|consulting|{_SAYING} 6 {_USER}",
-        f"{_NOT} 1 {_TELL} 3 {_USER}|anyone|anybody|team",
-        f"{_AVOID} 1 {_TELLING} 3 {_USER}|anyone|anybody|team",
-        f"hide|conceal|withhold|keep 5 from 1 {_USER}",
-        f"if 1 {_USER} 1 asks 8 say|claim|deny|reply|answer",
-        "silently|quietly|discreetly 1 call|run|add|read|include|execute|open|copy",
-    )
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _RULES,
-        f"{_IGNORE}|override 3 any|all|every|other|its|their|{_FORMER} 3 instruction|instructions|prompt|prompts|rules"
-        "|warnings|constraints|limitations",
-        f"{_IGNORE} 0 instructions|rules|warnings",
-        "new instructions|updated instructions|real instructions|actual instructions|secret instructions",
-    )
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _FIRST,
-        f"before|prior to|instead of|rather than 1 using|calling|invoking|running|{_CALL}|any|every|all|each 0 any"
-        f"|every|all"
-        "|each|other 1 tool|tools|else",
-        "before|prior to|instead of|rather than 0 any|every|all|each 1 tool|tools",
-        f"always|must 1 {_CALL}|prefer 0 this tool|this function|this server|this one",
-        "start|beginning|end 1 of 0 every|each|any|all 1 conversation|session|message|response|answer|turn|reply"
-        "|task|chat",
-        "begin|end|start|finish|prefix|precede 0 every|each|all|any 1 answer|response|reply|message|turn",
-        "before|after|with|in|to 0 every|each|any 1 answer|response|reply|message|responding",
-        f"{_CALL} 2 before responding|before answering|before replying",
-        "always|must|required to 3 recommend|promote|advertise|praise|endorse",
-        "in all cases|in every case|even when it seems unrelated|even if it seems unrelated|even if unrelated",
-    )
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _UNASKED,
-        f"{_CALL} 4 automatically|immediately 6 without 1 asking|permission|confirmation|approval|consent|confirming",
-        "without 1 asking|seeking|waiting|requesting 2 permission|confirmation|approval|consent|first",
-        "confirmation|approval|permission|consent 2 not needed|not required|unnecessary|implied|granted|disabled",
-    )
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _SPEAKS,
-        "note|notice|message|attention|instruction|instructions|reminder|hint|important 0 for|to 1 ai|llm|llms|model"
-        "|models"
-        "|assistant|assistants|agent|claude|gpt|chatgpt|gemini|copilot",
-        "as an ai|as a language model|as an assistant|as an llm",
-        "ai model|ai models|ai assistant|ai assistants|ai agents|language model|language models 1 reading|must|should"
-        "|shall|have to|are required",
-        "dear|attention|hey 0 ai|assistant|model|agent|llm|claude",
-        "your priority is|your task is now|your new task|your real task|your goal is now|your true purpose",
-        "this is critical|extremely important that you|it is critical that you|it is vital that you",
-        "you are now|you are no longer",
-        "whoever reads this|reader of this|p s to|note to self|assistant you|model you|agent you",
-        "assistant|model|llm|agent 0 must|should|shall|has to|is required to|will now",
-        "your 1 answer|answers|summary|reply|replies|response|responses|final answer",
-        "rules|instructions|orders|guidelines 1 you 1 were|have|received|got|follow",
-        "hidden|secret|real|true|actual 1 task|goal|purpose|mission|objective|instruction|command",
-        "steer|nudge|push|lead|persuade|convince|encourage|discourage 2 user|users|conversation|customer|choices"
-        "|people",
-        "approve|accept|allow|grant|confirm 2 next|every|all|any|following 2 request|requests|call|calls|dialog|dialogs"
-        "|prompt|prompts|permission|permissions",
-        "leave no trace|cover your tracks|do not log this",
-        "system override|admin override|developer mode|maintenance mode|debug mode|god mode|dan mode",
-    )
-    yield from phrases(
-        False,
-        Kind.INSTRUCTION,
-        _OBEY,
-        "follow|execute|perform|carry out|act on|do 2 instructions|orders|commands|directives|steps 3 result|results"
-        "|output"
-        "|response|answer|returns|returned|reply",
-        "act on|do|follow 1 what|whatever|everything 1 it|tool|result 1 returns|says|tells|answers",
     )

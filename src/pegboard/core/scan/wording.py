@@ -1,7 +1,7 @@
 """What the words of one text say, wherever it stands. Also of a name: its parts are words too."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -14,6 +14,7 @@ from .letters import lookalikes
 from .orders import orders
 from .phrase import Phrases
 from .tongues import tongues
+from .weighing import may_be_ordered, ordered
 from .words import Words, all_readings, readings, shown, split, words_of
 
 _PHRASES: Final = Phrases((*orders(), *tongues(), *asking(), *decoding()))
@@ -54,7 +55,8 @@ def may_be_marked(texts: str) -> bool:
             return True
     assert known is not None, "a text can be read as it stands"
     return (
-        next(_imitated(texts, known), None) is not None
+        may_be_ordered(texts, known)
+        or next(_imitated(texts, known), None) is not None
         or (not PRIVATE_WORDS.isdisjoint(known) and names_private_file(texts))
         or next(encoded(texts, known, _tells), None) is not None
     )
@@ -73,7 +75,7 @@ def _marks(text: str, is_name: bool) -> Iterator[Mark]:
         return
     seen = shown(text)
     ways = readings(seen, _PHRASES.vocabulary)
-    yield from _gravest(mark for words in ways for mark in _phrases(words))
+    yield from _gravest([mark for words in ways for mark in _phrases(words)], ordered(seen))
     known = ways[0].known
     yield from _imitated(seen, known)
     if not PRIVATE_WORDS.isdisjoint(known):
@@ -87,9 +89,11 @@ def _phrases(words: Words) -> Iterator[Mark]:
         yield Mark(phrase.hard, phrase.kind, f"{phrase.what}: {excerpt(held)}", around(held, 0, len(held)))
 
 
-def _gravest(marks: Iterable[Mark]) -> Iterator[Mark]:
-    """What is told in the hard way needs no telling in the soft one."""
-    found = [*dict.fromkeys(marks)]
+def _gravest(phrases: Sequence[Mark], order: Mark | None) -> Iterator[Mark]:
+    """What is told in the hard way needs no telling in the soft one, and what a phrase tells none by its weight."""
+    found = [*dict.fromkeys(phrases)]
+    if order is not None and all(mark.kind is not order.kind or (order.hard and not mark.hard) for mark in found):
+        found.append(order)
     hard = {mark.kind for mark in found if mark.hard}
     yield from (mark for mark in found if mark.hard or mark.kind not in hard)
 

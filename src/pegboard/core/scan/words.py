@@ -16,6 +16,12 @@ _CHARACTERS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uff66-\uff9f"
 _LONGEST_WORD: Final = 48
 _WORD: Final = re.compile(rf"[{_CHARACTERS}]|[^\W_{_CHARACTERS}]{{1,{_LONGEST_WORD}}}")
 _ASCII_WORD: Final = re.compile(rf"[a-z0-9]{{1,{_LONGEST_WORD}}}")
+_ENDS: Final = frozenset(".!?;\n\u3002\uff01\uff1f\uff1b")
+_END: Final = r"[!?;\n\u3002\uff01\uff1f\uff1b]|\.(?!\S)"
+_TOKEN: Final = re.compile(rf"{_WORD.pattern}|{_END}")
+_ASCII_TOKEN: Final = re.compile(rf"{_ASCII_WORD.pattern}|[!?;\n]|\.(?!\S)")
+SENTENCE: Final = re.compile(rf"(?:(?!{_END}).)+", re.DOTALL)
+"""One, as it stands."""
 _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]")
 _CAMEL_JOINT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DIGIT: Final = re.compile(r"[0-9]")
@@ -65,11 +71,29 @@ def shown(text: str) -> str:
 
 def split(text: str) -> list[str]:
     """Of a text as `shown`. A name is split where its parts begin."""
+    text = _parted(text)
+    return _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(text.casefold())
+
+
+def sentences(text: str) -> Iterator[list[str]]:
+    """The same words, sentence by sentence."""
+    text = _parted(text)
+    tokens = _ASCII_TOKEN.findall(text.lower()) if text.isascii() else _TOKEN.findall(text.casefold())
+    sentence: list[str] = []
+    for token in tokens:
+        if token not in _ENDS:
+            sentence.append(token)
+        elif sentence:
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
+
+
+def _parted(text: str) -> str:
     if "'" in text or "\u2019" in text:
         text = text.replace("\u2019", "'").replace("n't", " not").replace("N'T", " NOT")
-    if _CAMEL.search(text):
-        text = _CAMEL_JOINT.sub(" ", text)
-    return _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(text.casefold())
+    return _CAMEL_JOINT.sub(" ", text) if _CAMEL.search(text) else text
 
 
 def readings(text: str, vocabulary: Collection[str]) -> list[Words]:

@@ -1,0 +1,210 @@
+"""Whether a sentence is an order to the model: what it orders, weighed with how it speaks.
+
+No phrase is looked for. A sentence has the senses of its words (see `sense`), in whatever order they stand. Some senses
+together are an act, such as a rule and something that sets it aside; each act has a weight of its own. To it comes the
+weight of how the sentence speaks: to the reader, as an order, of the user as of somebody else, without exception. What
+weighs enough is told, with what it was made of.
+"""
+
+# ruff: noqa: RUF001  # letters of other alphabets are what some of its words are written in
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from .excerpt import around, excerpt
+from .finding import Kind, Mark
+from .sense import Sense
+from .senses import is_joined, senses, senses_at_most, senses_joined
+from .words import SENTENCE, sentences, split, words_of
+
+S: Final = Sense
+SOFT: Final = 1.75
+HARD: Final = 2.75
+_ANOTHER_ACT: Final = 0.75
+_ORDER: Final = 1.0
+_CARE: Final = 0.5
+_UNCARING: Final = ~int(S.CARE)
+
+_MANNER: Final = (
+    (S.YOU, 0.75, "speaks to the reader"),
+    (S.MODEL, 1.0, "names the model"),
+    (S.STANDING, 1.0, "holds from here on"),
+    (S.ROLE, 0.75, "says what the reader is for"),
+    (S.MUST, 0.5, "allows no exception"),
+    (S.USER, 0.5, "speaks of the user as of somebody else"),
+    (S.OFFICE, 0.5, "claims authority"),
+    (S.THEM, 0.25, "speaks of people without a name"),
+    (S.ALL, 0.25, "is about all or any"),
+    (S.FIRST, 0.25, "sets an order of turns"),
+    (S.PRIOR, 0.25, "is about what was before"),
+    (S.TURN, 0.25, "is about the answer or the talk"),
+    (S.TEXT, 0.25, "is about what stands or comes back here"),
+    (S.NOT, 0.25, "forbids"),
+    (S.DEED, 0.25, "is about acting"),
+)
+_WEIGHTS: Final = {sense: weight for sense, weight, _ in _MANNER}
+_PERSONAL: Final = S.YOU | S.MODEL | S.USER | S.THEM | S.ROLE | S.STANDING | S.SECRECY | S.LIE | S.SERVE
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What a sentence orders: one sense at least of each of its needs."""
+
+    family: str
+    what: str
+    base: float
+    needs: tuple[Sense, ...]
+    kind: Kind = Kind.INSTRUCTION
+    may_be_hard: bool = True
+
+    @property
+    def own(self) -> float:
+        """What its needs would weigh a second time, as the manner of the sentence."""
+        return sum(_WEIGHTS.get(need, 0.0) for need in self.needs)
+
+
+_ASIDE: Final = "tells the model to set its rules or its user aside"
+_SILENCE: Final = "tells the model to keep something quiet"
+_OBEY: Final = "tells the model whom or what to obey"
+_UNASKED: Final = "tells the model to act without asking"
+_TALK: Final = "asks for what was said or for what the model was told"
+_SECRETS: Final = "asks for somebody's secrets"
+
+ACTS: Final = (
+    Act("aside", _ASIDE, 1.5, (S.VOID, S.RULES)),
+    Act("aside", _ASIDE, 1.0, (S.VOID, S.YOU | S.USER | S.TURN, S.TEXT | S.ALL | S.PRIOR)),
+    Act("aside", _ASIDE, 1.25, (S.VOID, S.TEXT, S.MUST | S.ALL)),
+    Act("aside", _ASIDE, 1.25, (S.ABOVE, S.USER | S.YOU | S.TURN | S.RULES)),
+    Act("aside", _ASIDE, 1.5, (S.NOT, S.OBEY, S.RULES)),
+    Act("silence", _SILENCE, 2.0, (S.SECRECY,)),
+    Act("silence", _SILENCE, 1.0, (S.NOT, S.SAY | S.AWARE, S.USER | S.THEM)),
+    Act("silence", _SILENCE, 0.75, (S.NOT, S.SAY, S.MUST | S.YOU)),
+    Act("silence", _SILENCE, 0.75, (S.HIDE, S.USER | S.THEM | S.TURN | S.YOU)),
+    Act("deceit", "tells the model to deceive", 1.75, (S.LIE,)),
+    Act("obey", _OBEY, 1.5, (S.SERVE,)),
+    Act("obey", _OBEY, 1.0, (S.OBEY, S.TEXT)),
+    Act("unasked", _UNASKED, 0.75, (S.ASK, S.SKIP)),
+    Act("unasked", _UNASKED, 0.25, (S.ASK | S.ASKED, S.NOT, S.DEED | S.USER | S.YOU | S.MODEL)),
+    Act("praise", "tells the model what to speak for", 0.5, (S.PRAISE, S.YOU | S.MUST | S.MODEL | S.USER | S.TURN)),
+    Act("first", "tells the model to put it before other tools", 1.0, (S.FIRST, S.TOOLS), may_be_hard=False),
+    Act("cover", "tells the model what to say to whoever asks", 1.0, (S.IF, S.ASKED, S.SAY, S.USER | S.THEM)),
+    Act("order", "speaks to the model instead of describing the tool", -0.5, (), may_be_hard=False),
+    Act("talk", _TALK, 1.0, (S.GIVE, S.PRIVATE), Kind.SECRET, may_be_hard=False),
+    Act("talk", _TALK, 1.0, (S.PRIVATE, S.ALL | S.HERE), Kind.SECRET, may_be_hard=False),
+    Act("secrets", _SECRETS, 0.75, (S.GIVE, S.SECRET), Kind.SECRET, may_be_hard=False),
+    Act("secrets", _SECRETS, 0.75, (S.SECRET, S.USER), Kind.SECRET, may_be_hard=False),
+)
+_NO_ACT: Final = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much a sentence weighs as an order, and as what."""
+
+    act: Act
+    total: float
+    hard: bool
+
+
+@lru_cache(maxsize=1 << 14)
+def weighed(senses_of_it: int, is_order: bool) -> Weight | None:
+    """Of a sentence with these senses; nothing, where it is ordinary."""
+    manner = sum(weight for sense, weight, _ in _MANNER if senses_of_it & sense) + is_order * _ORDER
+    manner -= _CARE if senses_of_it & S.CARE else 0.0
+    found = [(act.base + manner - act.own, act) for act in ACTS if all(senses_of_it & need for need in act.needs)]
+    total, act = max(found, key=lambda pair: pair[0])
+    if act.family != _NO_ACT:
+        total += _ANOTHER_ACT * len({other.family for _, other in found} - {act.family, _NO_ACT})
+    if total < SOFT:
+        return None
+    # Who only changes a rule orders nothing, and who warns of orders speaks of them too.
+    hard = total >= HARD and act.may_be_hard and bool(senses_of_it & _PERSONAL) and not senses_of_it & S.CARE
+    return Weight(act, total, hard)
+
+
+_HEAD: Final = re.compile(
+    r"(?:^\W*|[,:;–—(]\s{0,4}|\b(?:and|then|please|kindly|now|just|und|dann|bitte|et|puis|y|luego|e|poi|и|затем)\s{1,4})"
+    r"([^\W\d_]{1,48})"
+)
+_FEWEST: Final = 2
+_WINDOW: Final = 40
+"""Words. What stands further apart in one sentence does not belong together, and a text may have no sentences."""
+
+
+def may_be_ordered(texts: str, known: frozenset[str]) -> bool:
+    """Whether any of the texts that were put together to this one, of these words, may hold an order."""
+    if is_joined(texts):
+        return any(_ordering(each.group()) for each in SENTENCE.finditer(texts))
+    if weighed(senses_at_most(known) & _UNCARING, True) is None:
+        return False
+    for words in sentences(texts):
+        if _FEWEST <= len(words) <= _WINDOW:
+            if weighed(senses(words), True) is not None:
+                return True
+        elif any(weighed(each, True) is not None for each in _windows(words)):
+            return True
+    return False
+
+
+def ordered(text: str) -> Mark | None:
+    """The gravest of the orders in a text as `shown`. What stands first says what the tool does: it is no order, even
+    where it is worded as one."""
+    gravest: tuple[Weight, int, bool, re.Match[str]] | None = None
+    for number, sentence in enumerate(SENTENCE.finditer(text)):
+        for each in _ordering(sentence.group()):
+            is_order = number > 0 and _is_order(sentence.group())
+            weight = weighed(each, is_order)
+            if weight is not None and (gravest is None or weight.total > gravest[0].total):
+                gravest = weight, each, is_order, sentence
+    if gravest is None:
+        return None
+    weight, each, is_order, sentence = gravest
+    what = f"{weight.act.what}: {excerpt(sentence.group().strip())} ({_manner(each, is_order)})"
+    return Mark(weight.hard, weight.act.kind, what, around(text, sentence.start(), sentence.end()))
+
+
+def _ordering(sentence: str) -> list[int]:
+    """The senses of whatever in a sentence would weigh enough if it were worded as an order."""
+    more = senses_joined(sentence) if is_joined(sentence) else 0
+    return [each for found in _windows(split(sentence)) if weighed(each := found | more, True) is not None]
+
+
+def _windows(words: Sequence[str]) -> Iterator[int]:
+    if len(words) < _FEWEST:
+        return
+    for end in (*range(_WINDOW, len(words), _WINDOW // 2), len(words)):
+        yield senses(words[max(0, end - _WINDOW) : end])
+
+
+def _is_order(sentence: str) -> bool:
+    return any(head in _ORDERING for head in _HEAD.findall(sentence.casefold()))
+
+
+_MOST_TOLD: Final = 3
+
+
+def _manner(senses_of_it: int, is_order: bool) -> str:
+    """What weighed most in how it speaks."""
+    told = [what for sense, _, what in _MANNER if senses_of_it & sense]
+    return "; ".join((*(("is worded as an order",) if is_order else ()), *told)[:_MOST_TOLD])
+
+
+_ORDERING: Final = words_of(
+    "ignore forget disregard tell say mention pretend act treat obey follow do don never always keep hide let make"
+    " put send copy paste include repeat quote recommend praise skip go switch consider remember respond answer"
+    " reply stop drop behave assume imagine forward append attach fill leave proceed abandon speak steer promote"
+    " carry comply read begin start end refrain avoid conceal deny lie claim insist convince discourage execute run"
+    " approve accept confirm give hand recite reveal turn regard serve cast lay step vergiss ignoriere sag sage tu"
+    " tue halte behalte schweig folge gehorche gib schicke kopiere antworte erwähne lass behandle befolge sende"
+    " schalte empfiehl verrate füge verhalte lies ignorez oublie oubliez fais faites dis dites garde gardez tais"
+    " taisez suis suivez obéis envoie envoyez copie copiez réponds répondez traite considère recommande ne n mets"
+    " mettez laisse laissez agis cache ignora olvida haz haga no di guarda calla sigue obedece envía copia responde"
+    " trata recomienda finge actúa deja manda pon incluye nunca siempre omite dimentica fai non taci segui obbedisci"
+    " invia rispondi tratta fingi lascia metti esqueça faça não siga obedeça envie responda finja deixe игнорируй"
+    " игнорируйте забудь забудьте делай сделай не молчи следуй слушай слушайся выполняй отправь отправляй скопируй"
+    " отвечай считай притворись веди скрой никогда всегда передай рекомендуй больше"
+)
+"""Verbs that order, in the form in which they do, and what begins an order or forbids."""
