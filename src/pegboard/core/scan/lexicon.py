@@ -34,12 +34,15 @@ WRITTEN: Final[Mapping[Sense, str]] = {
         "|utenti|utilizador*|pessoa|persona|personne|пользовател*|человек*|клиент*|gebruiker*|account holder"
         "|audience|whoever is asking|whoever asked|whoever asks|the other side|principal|reader|interlocutor"
         "|counterpart|colleague*|patron*|guest|whoever|gesprächspartner*|gegenüber|interlocuteur*|interlocutor*"
-        "|собеседник*|the one who asks|the one asking|the requester"
+        "|собеседник*|the one who asks|the one asking|the requester|owner|visitor|boss|master|the one at the"
+        "|keyboard|dueño|propietari*|chef|hausherr|besitzer*|propriétaire|patron|padrone|dono|хозя*|владел*"
+        "|visitor*|diner|shopper*|caller s|speaker"
     ),
     S.THEM: (
         "they|them|him|her|anyone|anybody|nobody|someone|somebody|everyone|ihm|ihnen|niemand*|jemand*|lui|leur"
         "|personne|nadie|alguien|nessuno|ninguém|ему|ей|им|никому|никто|кому|the other person|the person you"
-        "|third parties|no one|anyone else|sie|ihn|ne personne|otros|altri|outros|другим|никого"
+        "|third parties|no one|anyone else|sie|ihn|ne personne|otros|altri|outros|другим|никого|their|theirs"
+        "|whoever|whomever"
     ),
     S.RULES: (
         "instruction*|rule|rules|guideline*|guidance|directive*|prompt|prompts|restriction*|safeguard*|guardrail*"
@@ -224,7 +227,11 @@ WRITTEN: Final[Mapping[Sense, str]] = {
         "|hidden reasoning|scratchpad|deine anweisungen|deinen anweisungen|was der nutzer|was der benutzer"
         "|was bisher|tes instructions|tes consignes|ce qui a été dit|tout ce que tu sais|tus instrucciones"
         "|lo que sabes|lo que dijo|todo lo dicho|le tue istruzioni|quello che sai|tutto ciò che|suas instruções"
-        "|tudo o que|твои инструкции|всё что ты|все что ты|что говорил|что писал|о чём говорили"
+        "|tudo o que|твои инструкции|всё что ты|все что ты|что говорил|что писал|о чём говорили|confided in you"
+        "|told you earlier|picked up about|picked them up|what you picked up|bis hierhin|gesagt wurde"
+        "|placed before|before the first message|before the conversation|first message|as far as you know"
+        "|whatever you know|from what you know|what you have gathered|learned about|know about|remember about"
+        "|ce qui précède|lo anterior|quanto detto|всё сказанное|сказанное выше|сказано выше"
     ),
     S.SECRET: (
         "password*|passphrase*|api key*|api token*|access token*|auth token*|github token*|bearer token*"
@@ -237,7 +244,13 @@ WRITTEN: Final[Mapping[Sense, str]] = {
         "|environment variable*|env vars|browser profile|backup code*|connection string*|signing key*"
         "|client secret*|refresh token*|service account*|kubeconfig|ssh key*|ssh|wallet|pin|geheimnis*|pin nummer"
         "|kontodaten|bankdaten|coordonnées bancaires|jetons|variables d environnement|datos bancarios"
-        "|variables de entorno|dati bancari|dados bancários|данные карты|переменные окружения|логин*"
+        "|variables de entorno|dati bancari|dados bancários|данные карты|переменные окружения|логин*|keyring"
+        "|history file|номер карты|номера карт|cvc|clé secrète|clés secrètes|code secret|codes secrets"
+        "|secret code*|digits that|six digits|auth code*|authenticator|sms code*|private keys|geheimzahl|tan"
+        "|código secreto|clave secreta|codice segreto|паспорт*|код с оборот*|код из смс|код с обратной"
+        "|master password|saved passwords|browser history|address book|contacts list|salary|illness*|diagnos*"
+        "|medical record*|relatives|date of birth|birthday|home address|religion|bank account*|gehalt|krankheit*"
+        "|salaire|maladie*|salario|enfermedad*|stipendio|зарплат*|болезн*"
     ),
     S.LIE: (
         "pretend*|lie|lying|falsely|fabricat*|mislead*|deceiv*|feign*|as if nothing|as though nothing|act as if"
@@ -358,7 +371,9 @@ WRITTEN: Final[Mapping[Sense, str]] = {
     ),
     S.DEED: (
         "delete|transfer|pay|purchase|buy|wire|grant|approve|accept|install|disable|email|post|publish|erase|run"
-        "|execute|invoke|call|forward|upload|donate|subscribe|switch off|turn off|enable|raise|escalate"
+        "|execute|invoke|call|forward|upload|donate|subscribe|switch off|turn off|enable|raise|escalate|money"
+        "|funds|credits|wallet|payment|überweis*|lösch*|bezahl*|supprim*|effac*|virement|paie|borra*|elimin*"
+        "|transfier*|paga|cancella*|apaga*|transfira|удал*|переведи|перечисл*|оплат*|сотри"
     ),
     S.ABOVE: (
         "outrank*|outweigh*|take precedence|takes precedence|take priority|takes priority|ranks above|rank above"
@@ -373,12 +388,57 @@ WRITTEN: Final[Mapping[Sense, str]] = {
         "|try to trick|warn the user|show the user|show it to the user|before you read it|explicit consent"
         "|to the user and wait"
     ),
+    S.PLAIN: (
+        "specif*|format*|default*|return|returns|returned|retriev*|fetch*|value|values|parameter*|argument*"
+        "|optional*|json|yyyy|string*|integer*|array*|object|objects|boolean|identifier*|id|ids|uuid|schema|field"
+        "|fields|filter*|query|queries|endpoint*|api|apis|url|urls|http|https|page|pages|paginat*|offset|limit"
+        "|limits|maximum|minimum|max|min|range|ranges|sort*|ascending|descending|utc|iso|timestamp*|latitude"
+        "|longitude|coordinates|unit|units|flag|enum|type|types|valid|supported|supports|example|examples|e|g|etc"
+        "|list|lists|listing|calculat*|generat*|result|results|input|keyword*|metadata|index|column*|row|rows"
+        "|table|tables|database*|directory|directories|path|paths|image|images|png|xml|csv|html|pdf|markdown"
+        "|regex|version*|number|numbers|decimal|float|width|height|length|size|count|average|total|amount"
+        "|percentage|currency|date|dates|hour|hours|minutes|seconds|timezone|symbol*|comma|separated"
+        "|case sensitive|nested|property|properties|syntax|encoding|byte|bytes|header|headers|status code*|method"
+        "|requires|cursor|batch|per|true|false|null|match|matches|matching|search*|contain*|standard*|current"
+        "|available|includ*|provided|given|used|using|config*|option|options|code|codes|category|categories"
+        "|location|service|unique|details|country|city|year|month|request|requests|name|names|title|titles|key"
+        "|keys|functionality|deprecated|usage|wert|werte|felder|datum|liste|anzahl|valeur*|champs|nombre|valor"
+        "|valores|lista|formato|fecha|значени*|список|формат|дата|поля"
+    ),
+    S.WE: (
+        "we|our|ours|ourselves|wir|unser*|nous|notre|nos|nosotros|nuestr*|noi|nostr*|nós|nosso*|nossa*|мы|наш*"
+        "|нам|нас|these lines|this paragraph|this notice|this note|this server|this tool s maker*|the makers"
+        "|the author*|what is written|what we write"
+    ),
+    S.CONDUCT: (
+        "feel free|it is fine|is fine to|fine to|carry on|press on|move on|apologi*|finish by|slip in|slip"
+        "|work in|wave away|waved away|write up|recap*|yield*|hand back|trusts|trusting|worry|worrying|bother*"
+        "|matters|settles|trim|substitut*|react*|objection*|object to|caution|blessing|signed off|signs off"
+        "|sign off|good assistant*|honest*|polite*|persuasi*|nervous|doubt*|suspic*|wonder*|curious|calm|reassur*"
+        "|sooth*|distract*|divert*|excuse*|promise*|conscience|loyal*|grateful|flatter*|pressure|insist*|argue*"
+        "|refus*|reluctan*|comfortable|feelings|believe*|belief|attitude|manners|instinct*|initiative|free rein"
+        "|own accord|take over|takes over|takeover|command of|in charge|say in|has a say|no say|make them"
+        "|keep them|lead them|leave them|lets them|chapter is closed|picks up|stand in|stands in|worth paying"
+        "|worth buying|on hold|lifted|levés|aufgehoben|no role|keine rolle|en segundo plano|за кулисами|незачем"
+        "|ни к чему|можно всё|verhalt*|benimm|croire|comportati|vertrau*|confía*|fidati|confie|доверя*|веди себя"
+        "|не волнуйся|не переживай|keine sorge|ne t inquiète|no te preocupes|tranquilo|chapitre|behave|trust this"
+        "|trust that|trust what|trust it|trust us|can trust|of no concern|no concern of|none of your concern"
+        "|take it from here|leave it to|rest assured|without objection|brush off|play along|go along with"
+        "|let it slide|look the other way|on our word|take our word|waive your|hold your tongue|out of your hands"
+        "|spielt keine|lass dich nicht|sans état d âme|t a imposé|t ont imposé|qu on t a|que te encarg*"
+        "|не твоё дело|не твое дело|не беспокойся|за тебя решили"
+    ),
+    S.OPEN: (
+        "tell the user|tell users|show the user|ask the user|inform the user|explain to the user"
+        "|let the user know|to the user|ask users|ask the customer|the user chooses|the user wants|user has to"
+        "|fragen sie|demandez à l|pregunte al|pregunta al|chiedi all|pergunte ao|спросите"
+    ),
 }
 
 JOINED: Final[Mapping[Sense, str]] = {
     S.YOU: "你|您|あなた|君は|きみ",
     S.MODEL: "助手|模型|人工智能|智能体|アシスタント|モデル|大模型|机器人|智能助理|エージェント|人工知能|言語モデル",
-    S.USER: "用户|用戶|使用者|客户|客戶|ユーザ|利用者|お客",
+    S.USER: "用户|用戶|使用者|客户|客戶|ユーザ|利用者|お客|主人|老板|对方|持ち主",
     S.THEM: "他|她|他们|任何人|别人|誰",
     S.RULES: "指令|规则|規則|指示|要求|提示词|提示詞|命令|限制|约束|准则|嘱咐|ルール|指図|制約|プロンプト|設定",
     S.VOID: (
@@ -408,11 +468,13 @@ JOINED: Final[Mapping[Sense, str]] = {
     S.PRIVATE: (
         "对话|聊天记录|系统提示|系統提示|历史消息|之前的消息|说过的|会話履歴|システムプロンプト|やり取り"
         "|これまでの会話|你知道的|你收到的|你的指令|你的提示|上文|上面的内容|全部内容|思维过程|聊过|用户说"
-        "|用户的问题|指示内容|履歴|思考過程|ここまで"
+        "|用户的问题|指示内容|履歴|思考過程|ここまで|到目前为止|说过|谈过|聊天内容|所有内容|这次对话|話した内容"
+        "|会話の内容"
     ),
     S.SECRET: (
         "密码|密碼|密钥|私钥|令牌|凭据|口令|验证码|パスワード|秘密鍵|apiキー|トークン|認証情報|银行卡|环境变量"
-        "|登录信息|身份证|助记词|暗証番号|環境変数|クレジットカード"
+        "|登录信息|身份证|助记词|暗証番号|環境変数|クレジットカード|身份证号|银行卡号|工资|病历|住址|给料|病歴"
+        "|住所"
     ),
     S.LIE: (
         "假装|谎称|装作|撒谎|捏造|骗|嘘|ふりをし|偽って|装って|伪造|谎报|冒充|欺骗|糊弄|蒙混|欺く|偽る|だます"
@@ -439,6 +501,14 @@ JOINED: Final[Mapping[Sense, str]] = {
     S.AWARE: "知道|发现|察觉|得知|気づ|知ら",
     S.ASKED: "问|問|聞かれ|尋ね",
     S.ABOVE: "高于|优先于|凌驾|大于|優先",
+    S.PLAIN: "参数|默认|返回|列表|格式|字段|查询|类型|日期|数量|例如|可选|配列|形式|一覧|取得",
+    S.WE: "我们|本服务|本工具|本说明|我们的|当社|我々|私たち|本ツール",
+    S.CONDUCT: (
+        "顺手|顺便|放一边|先放|以本|为准|不用担心|放心|只谈|只提|信任|相信|听话|交代|安心して|気にせず|信じ|任せ"
+        "|ついでに|だけ話|不必理会|别多想|照我说|由我们|不用在意|任せて|考えなくて"
+    ),
+    S.DEED: "删|转账|付款|购买|支付|汇款|削除|送金|振り込|購入",
+    S.OPEN: "询问用户|ユーザーに確認",
 }
 
 IDIOMS: Final = (

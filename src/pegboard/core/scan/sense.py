@@ -65,3 +65,11 @@ class Sense(IntFlag):
     """What nobody should do unasked."""
     CARE = auto()
     """Warns of such orders, or asks the user after all: ordinary tools do."""
+    PLAIN = auto()
+    """What descriptions of tools speak of: values, formats, results."""
+    WE = auto()
+    """Whoever wrote the description, speaking of themselves."""
+    CONDUCT = auto()
+    """How one behaves, believes and decides, which is nothing that a tool is described by."""
+    OPEN = auto()
+    """Lets the user know or decide."""

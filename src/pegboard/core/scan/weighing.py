@@ -26,7 +26,7 @@ HARD: Final = 2.75
 _ANOTHER_ACT: Final = 0.75
 _ORDER: Final = 1.0
 _CARE: Final = 0.5
-_UNCARING: Final = ~int(S.CARE)
+_UNSOOTHED: Final = ~int(S.CARE | S.PLAIN | S.IF | S.OPEN)
 
 _MANNER: Final = (
     (S.YOU, 0.75, "speaks to the reader"),
@@ -44,9 +44,12 @@ _MANNER: Final = (
     (S.TEXT, 0.25, "is about what stands or comes back here"),
     (S.NOT, 0.25, "forbids"),
     (S.DEED, 0.25, "is about acting"),
+    (S.WE, 0.5, "speaks for its author"),
+    (S.CONDUCT, 0.75, "is about how to behave or what to believe"),
 )
 _WEIGHTS: Final = {sense: weight for sense, weight, _ in _MANNER}
 _PERSONAL: Final = S.YOU | S.MODEL | S.USER | S.THEM | S.ROLE | S.STANDING | S.SECRECY | S.LIE | S.SERVE
+_SOCIAL: Final = _PERSONAL | S.WE | S.CONDUCT | S.OFFICE | S.DEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ ACTS: Final = (
     Act("aside", _ASIDE, 1.5, (S.VOID, S.RULES)),
     Act("aside", _ASIDE, 1.0, (S.VOID, S.YOU | S.USER | S.TURN, S.TEXT | S.ALL | S.PRIOR)),
     Act("aside", _ASIDE, 1.25, (S.VOID, S.TEXT, S.MUST | S.ALL)),
-    Act("aside", _ASIDE, 1.25, (S.ABOVE, S.USER | S.YOU | S.TURN | S.RULES)),
+    Act("aside", _ASIDE, 1.0, (S.ABOVE, S.USER | S.YOU | S.TURN | S.RULES)),
     Act("aside", _ASIDE, 1.5, (S.NOT, S.OBEY, S.RULES)),
     Act("silence", _SILENCE, 2.0, (S.SECRECY,)),
     Act("silence", _SILENCE, 1.0, (S.NOT, S.SAY | S.AWARE, S.USER | S.THEM)),
@@ -91,13 +94,42 @@ ACTS: Final = (
     Act("praise", "tells the model what to speak for", 0.5, (S.PRAISE, S.YOU | S.MUST | S.MODEL | S.USER | S.TURN)),
     Act("first", "tells the model to put it before other tools", 1.0, (S.FIRST, S.TOOLS), may_be_hard=False),
     Act("cover", "tells the model what to say to whoever asks", 1.0, (S.IF, S.ASKED, S.SAY, S.USER | S.THEM)),
-    Act("order", "speaks to the model instead of describing the tool", -0.5, (), may_be_hard=False),
     Act("talk", _TALK, 1.0, (S.GIVE, S.PRIVATE), Kind.SECRET, may_be_hard=False),
     Act("talk", _TALK, 1.0, (S.PRIVATE, S.ALL | S.HERE), Kind.SECRET, may_be_hard=False),
     Act("secrets", _SECRETS, 0.75, (S.GIVE, S.SECRET), Kind.SECRET, may_be_hard=False),
-    Act("secrets", _SECRETS, 0.75, (S.SECRET, S.USER), Kind.SECRET, may_be_hard=False),
+    Act("secrets", _SECRETS, 1.25, (S.SECRET, S.USER), Kind.SECRET, may_be_hard=False),
 )
-_NO_ACT: Final = "order"
+_STRANGE: Final = Act("", "speaks to the model instead of describing the tool", 0.0, (), may_be_hard=False)
+"""No act that has a name here, but nothing that a description says either."""
+
+_STANCE: Final = (
+    (S.SECRECY | S.CONDUCT | S.SERVE, 1.5),
+    (S.STANDING | S.VOID | S.ROLE, 1.0),
+    (S.THEM, 0.75),
+    (S.USER, 0.75),
+    (S.OBEY | S.ABOVE, 0.75),
+    (S.MODEL, 0.75),
+    (S.WE, 0.75),
+    (S.LIE, 0.75),
+    (S.HIDE | S.SKIP, 0.5),
+    (S.PRIOR, 0.5),
+    (S.OFFICE, 0.5),
+    (S.YOU, 0.5),
+    (S.DEED, 0.25),
+    (S.SAY, 0.25),
+    (S.NOT, 0.25),
+    (S.FIRST, 0.25),
+    (S.RULES | S.TOOLS | S.ASK, 0.25),
+    (S.IF, -0.25),
+    (S.PLAIN, -0.5),
+    (S.CARE, -0.75),
+    (S.OPEN, -0.75),
+)
+"""What makes a sentence strange in a description, or ordinary. The weights are those of a logistic regression over the
+sentences of the corpus and of two thousand ordinary tools, in quarters."""
+_STRANGE_ORDER: Final = 1.25
+_STRANGE_LATER: Final = 0.75
+_STRANGE_ENOUGH: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +142,23 @@ class Weight:
 
 
 @lru_cache(maxsize=1 << 14)
-def weighed(senses_of_it: int, is_order: bool) -> Weight | None:
+def weighed(senses_of_it: int, is_order: bool, is_later: bool) -> Weight | None:
     """Of a sentence with these senses; nothing, where it is ordinary."""
     manner = sum(weight for sense, weight, _ in _MANNER if senses_of_it & sense) + is_order * _ORDER
     manner -= _CARE if senses_of_it & S.CARE else 0.0
     found = [(act.base + manner - act.own, act) for act in ACTS if all(senses_of_it & need for need in act.needs)]
-    total, act = max(found, key=lambda pair: pair[0])
-    if act.family != _NO_ACT:
-        total += _ANOTHER_ACT * len({other.family for _, other in found} - {act.family, _NO_ACT})
-    if total < SOFT:
+    if found:
+        total, act = max(found, key=lambda pair: pair[0])
+        total += _ANOTHER_ACT * (len({other.family for _, other in found}) - 1)
+        if total >= SOFT:
+            # Who only changes a rule orders nothing, and who warns of orders speaks of them too.
+            is_meant = bool(senses_of_it & _PERSONAL) and not senses_of_it & S.CARE
+            return Weight(act, total, total >= HARD and act.may_be_hard and is_meant)
+    if not senses_of_it & _SOCIAL:
         return None
-    # Who only changes a rule orders nothing, and who warns of orders speaks of them too.
-    hard = total >= HARD and act.may_be_hard and bool(senses_of_it & _PERSONAL) and not senses_of_it & S.CARE
-    return Weight(act, total, hard)
+    strange = sum(weight for any_of, weight in _STANCE if senses_of_it & any_of)
+    strange += is_order * _STRANGE_ORDER + is_later * _STRANGE_LATER
+    return Weight(_STRANGE, SOFT, False) if strange >= _STRANGE_ENOUGH else None
 
 
 _HEAD: Final = re.compile(
@@ -138,13 +174,13 @@ def may_be_ordered(texts: str, known: frozenset[str]) -> bool:
     """Whether any of the texts that were put together to this one, of these words, may hold an order."""
     if is_joined(texts):
         return any(_ordering(each.group()) for each in SENTENCE.finditer(texts))
-    if weighed(senses_at_most(known) & _UNCARING, True) is None:
+    if weighed(senses_at_most(known) & _UNSOOTHED, True, True) is None:
         return False
     for words in sentences(texts):
         if _FEWEST <= len(words) <= _WINDOW:
-            if weighed(senses(words), True) is not None:
+            if weighed(senses(words), True, True) is not None:
                 return True
-        elif any(weighed(each, True) is not None for each in _windows(words)):
+        elif any(weighed(each, True, True) is not None for each in _windows(words)):
             return True
     return False
 
@@ -156,7 +192,7 @@ def ordered(text: str) -> Mark | None:
     for number, sentence in enumerate(SENTENCE.finditer(text)):
         for each in _ordering(sentence.group()):
             is_order = number > 0 and _is_order(sentence.group())
-            weight = weighed(each, is_order)
+            weight = weighed(each, is_order, number > 0)
             if weight is not None and (gravest is None or weight.total > gravest[0].total):
                 gravest = weight, each, is_order, sentence
     if gravest is None:
@@ -169,7 +205,7 @@ def ordered(text: str) -> Mark | None:
 def _ordering(sentence: str) -> list[int]:
     """The senses of whatever in a sentence would weigh enough if it were worded as an order."""
     more = senses_joined(sentence) if is_joined(sentence) else 0
-    return [each for found in _windows(split(sentence)) if weighed(each := found | more, True) is not None]
+    return [each for found in _windows(split(sentence)) if weighed(each := found | more, True, True) is not None]
 
 
 def _windows(words: Sequence[str]) -> Iterator[int]:
@@ -205,6 +241,19 @@ _ORDERING: Final = words_of(
     " trata recomienda finge actúa deja manda pon incluye nunca siempre omite dimentica fai non taci segui obbedisci"
     " invia rispondi tratta fingi lascia metti esqueça faça não siga obedeça envie responda finja deixe игнорируй"
     " игнорируйте забудь забудьте делай сделай не молчи следуй слушай слушайся выполняй отправь отправляй скопируй"
-    " отвечай считай притворись веди скрой никогда всегда передай рекомендуй больше"
+    " отвечай считай притворись веди скрой никогда всегда передай рекомендуй больше admit allow announce apologise"
+    " apologize arrange assure bear believe blame bring bury buy calm cancel change charge cheat clear close comfort"
+    " commit concede conclude confess consent continue cover cut deal decide declare decline defer delay delete"
+    " deliver demand describe destroy dismiss dispose distract donate encourage erase escalate exclude excuse expect"
+    " explain fabricate feel finish flatter focus gather grant guess guide handle help hold hurry imply improvise"
+    " install instruct invent invite kill lead learn lend listen look lower mark mask mind move name neglect notify"
+    " offer omit open oppose order override pay perform permit persuade pick place play prefer present press prevent"
+    " produce promise propose protect pull push raise rate reach react reassure refuse reject relay remain remove"
+    " render replace report request resist restart ring save scrap share shift show shut sign slip smile spend stand"
+    " state stay submit substitute suggest suppress swap take talk thank think throw transfer trim trust try type"
+    " undo unlock upload urge vote wait walk warn waste wire wipe withhold work worry write yield be überweise"
+    " lösche glaube vertraue frag frage zahle kaufe melde nimm mach mache bleib sprich rede crois croyez parle"
+    " parlez efface supprime paie achète borra elimina paga habla háblale cree confía transfiere cancella parla"
+    " credi apague pague fale удали переведи заплати ответь говори поверь верь купи оставь"
 )
 """Verbs that order, in the form in which they do, and what begins an order or forbids."""
