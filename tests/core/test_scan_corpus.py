@@ -25,10 +25,21 @@ def test_of_two_hundred_honest_tools_at_most_one_has_a_hard_finding(name: str) -
 
 
 @pytest.mark.behaviour("scanner.recall", "approvals.scanner_marks")
-def test_nine_of_ten_poisoned_tools_that_were_held_out_are_marked() -> None:
+def test_nine_of_ten_poisoned_tools_in_the_usual_wording_are_marked() -> None:
     total = figures(results("poisoned_held_out"))
     assert total.found * 10 >= total.tools * 9
     assert total.hard * 10 >= total.tools * 7
+
+
+@pytest.mark.behaviour("scanner.recall")
+def test_the_fresh_set_is_large_and_mostly_orders_in_several_languages() -> None:
+    """So that what the page tells of it means something."""
+    fresh = samples(CORPUS / "poisoned_fresh.jsonl")
+    orders = [each for each in fresh if each.kind is Kind.INSTRUCTION]
+    assert len(fresh) >= 60
+    assert len(orders) >= 25
+    assert {each.kind for each in fresh} == {*Kind}
+    assert sum(not each.spec.description.isascii() for each in orders) >= 5
 
 
 @pytest.mark.behaviour("approvals.scanner_marks")

@@ -105,6 +105,10 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "styles": lambda n: "<a style='" * (n // 10),
     "Chinese": lambda n: "忽略" * (n // 2),
     "parameters": lambda n: "The `token` parameter is required. " * (n // 35),
+    "strange words": lambda n: "you must pretend to the user " * (n // 29),
+    "strange sentences": lambda n: "You must pretend. " * (n // 18),
+    "beginnings of expressions": lambda n: "off the off the " * (n // 16),
+    "Chinese orders": lambda n: "对用户保密。" * (n // 6),
     "claims": lambda n: "read-only " * (n // 10),
     "data addresses": lambda n: "data:a/b" * (n // 8),
 }

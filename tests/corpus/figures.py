@@ -5,7 +5,13 @@ from typing import Final
 
 from tests.corpus.measure import CORPUS, Scanned, by_kind, figures, samples, scanned
 
-POISONED: Final = ("poisoned_dev", "poisoned_held_out", "poisoned_fresh")
+POISONED: Final = (
+    "poisoned_dev",
+    "poisoned_held_out",
+    "poisoned_first_fresh",
+    "poisoned_second_fresh",
+    "poisoned_fresh",
+)
 HONEST: Final = ("honest_dev", "honest_held_out")
 
 
@@ -19,8 +25,8 @@ def tables() -> tuple[str, str]:
 
 def _recall() -> Iterator[str]:
     found = [[*by_kind(results(name))] for name in POISONED]
-    yield "| poisoned with | made with | held out | fresh |"
-    yield "| --- | --- | --- | --- |"
+    yield "| poisoned with | made with | formerly held out | first fresh | second fresh | fresh |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for columns in zip(*found, strict=True):
         told = [f"{of_kind.found} of {of_kind.tools}, {of_kind.hard} hard" for _, of_kind, _ in columns]
         yield _row(columns[0][0].value, told)
@@ -38,7 +44,7 @@ def _recall() -> Iterator[str]:
 def _alarms() -> Iterator[str]:
     yield "| honest tools | how many | hard | soft only |"
     yield "| --- | --- | --- | --- |"
-    for name, told in zip(HONEST, ("made with", "held out"), strict=True):
+    for name, told in zip(HONEST, ("made with", "formerly held out"), strict=True):
         total = figures(results(name))
         yield _row(told, [str(total.tools), str(total.hard), str(total.found - total.hard)])
 

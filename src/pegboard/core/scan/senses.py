@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from .lexicon import IDIOMS, JOINED, WRITTEN
+from .deeds import DEEDS
+from .joined import JOINED
+from .speech import IDIOMS, SPEECH
 
 Rows: TypeAlias = Sequence[tuple[tuple[str, ...], int]]
 """What may follow, and what it does then."""
@@ -17,7 +19,7 @@ def _items() -> Iterator[tuple[str, int]]:
     """Idioms first, because they take their words out of the reckoning. Numbers, because a flag is slow to join."""
     for item in IDIOMS.split("|"):
         yield item, _NOTHING
-    for sense, written in WRITTEN.items():
+    for sense, written in (*SPEECH.items(), *DEEDS.items()):
         for item in written.split("|"):
             yield item, int(sense)
 

@@ -22,7 +22,7 @@ from .words import SENTENCE, sentences, split, words_of
 
 S: Final = Sense
 SOFT: Final = 1.75
-HARD: Final = 2.75
+HARD: Final = 3.0
 _ANOTHER_ACT: Final = 0.75
 _ORDER: Final = 1.0
 _CARE: Final = 0.5
