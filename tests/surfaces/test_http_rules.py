@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.surfaces.mcp.places import DEADLINE
 from tests.surfaces.mcp.test_express import written
-from tests.surfaces.test_strict import App, listening, to_the_end
+from tests.surfaces.test_strict import App, end_sending, listening, to_the_end
 
 from pegboard.surfaces.listening import Listening, bound
 from pegboard.surfaces.listening.express import Head, Outlet
@@ -122,6 +122,49 @@ async def test_the_express_too_answers_what_stands_before_something_unreadable()
             assert waiting.outlets[0].answer(200, b"content-length: 5\r\n", b"taken")
             said = await to_the_end(stream)
             assert (statuses(said), b"taken" in said, said.endswith(NO_REQUEST)) == ([200, 400], True, True)
+
+
+@pytest.mark.behaviour("listening.answered_in_order", "listening.half_closed")
+@pytest.mark.parametrize(("behind", "last"), [(b"", []), (b"\x00garbage", [400])])
+async def test_who_closes_its_sending_side_behind_several_requests_gets_every_answer(
+    behind: bytes, last: list[int]
+) -> None:
+    async with listening() as (app, connect), await connect() as stream:
+        app.goes_on = anyio.Event()
+        await stream.send((POST + b"Content-Length: 2\r\n\r\nhi") * 3 + behind)
+        end_sending(stream)
+        await app.begun.wait()
+        assert await stream.receive() == b"HTTP/1.1 100 Continue\r\n\r\n"
+        app.goes_on.set()
+        assert statuses(await to_the_end(stream)) == [200, 200, 200, *last]
+
+
+@pytest.mark.behaviour("listening.half_closed")
+async def test_the_express_too_answers_who_closes_its_sending_side_behind_something_unreadable() -> None:
+    waiting = Waiting()
+    with anyio.fail_after(DEADLINE), bound("127.0.0.1", 0) as listener:
+        async with (
+            Listening(App(), listener, lambda: None, waiting),
+            await anyio.connect_tcp("127.0.0.1", listener.getsockname()[1]) as stream,
+        ):
+            await stream.send(written("echo", text="x") + b"\x00garbage")
+            end_sending(stream)
+            await waiting.taken.wait()
+            assert await stream.receive() == b"HTTP/1.1 100 Continue\r\n\r\n"
+            assert waiting.outlets[0].answer(200, b"content-length: 5\r\n", b"taken")
+            assert statuses(await to_the_end(stream)) == [200, 400]
+
+
+@pytest.mark.behaviour("listening.half_closed")
+async def test_who_goes_for_good_has_given_up_every_request() -> None:
+    async with listening() as (app, connect):
+        app.goes_on = anyio.Event()
+        stream = await connect()
+        await stream.send((POST + b"Content-Length: 2\r\n\r\nhi") * 3)
+        await app.begun.wait()
+        await stream.aclose()
+        await app.left.wait()
+        assert app.served == ["/mcp"]
 
 
 @pytest.mark.behaviour("listening.rules_of_http")

@@ -142,7 +142,9 @@ class Connection(Strict):
         return now - self._since > (HEAD_WITHIN if self._fed else FIRST_WITHIN)
 
     def _waits(self) -> bool:
-        return self._cycle is None if self.cycle is self._passing else super()._waits()
+        if self._taken is None:
+            return super()._waits()
+        return self._cycle is None and (self.cycle is self._passing or not self.cycle.more_body)
 
     # What the parser calls while it is fed.
 
@@ -256,6 +258,7 @@ class Connection(Strict):
         # uvicorn makes the cycle itself, and has no place to name another kind.
         cycle.__class__ = Cycle
         assert isinstance(cycle, Cycle)
+        self._answering = cycle
         cycle.scope["extensions"] = {WHOLE: cycle.answer}  # type: ignore[dict-item]  # an extension of our own
         super()._start_asgi_task(cycle, app)
 

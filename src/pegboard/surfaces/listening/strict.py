@@ -39,6 +39,8 @@ class Strict(uvicorn.HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._refusal: tuple[int, str] | None = None
         self._look: asyncio.TimerHandle | None = None
+        self._answering: uvicorn.RequestResponseCycle | None = None
+        """The latest that the application was given. Others may have come meanwhile, and wait for it."""
         self._upgrades = False
         """Whether the request that the parser is at wants to go on in another protocol."""
         self._is_served = False
@@ -147,6 +149,7 @@ class Strict(uvicorn.HttpToolsProtocol):
             self.transport.close()
             return
         self.cycle = self._cycle_of("GET", keep_alive=False, on_response=self.on_response_complete)
+        self.cycle.more_body = False
         self.pipeline.appendleft((self.cycle, _saying(status, told.encode())))
 
     def _last_word(self, status: int, body: bytes) -> bytes:
@@ -157,7 +160,7 @@ class Strict(uvicorn.HttpToolsProtocol):
     def _cycle_of(self, method: str, *, keep_alive: bool, on_response: Callable[[], None]) -> Cycle:
         """An answer to what uvicorn has not begun with."""
         return Cycle(
-            scope=cast("HTTPScope", {"method": method}),
+            scope=cast("HTTPScope", {"method": method, "http_version": "1.1"}),
             transport=self.transport,
             flow=self.flow,
             logger=self.logger,
@@ -178,23 +181,32 @@ class Strict(uvicorn.HttpToolsProtocol):
         Nothing tells which, until something is sent: whoever waits takes word that we go on, and whoever has gone sends
         back a reset. So an answer comes to the one, and the call of the other is given up.
         """
-        cycle = self.cycle
-        if cycle is None or cycle.response_complete or self.pipeline or not self._waits():
+        last = self.cycle
+        if last is None or last.response_complete or not self._waits():
             return None
-        cycle.keep_alive = False
+        last.keep_alive = False
         self.transport.write(GO_ON)
         self._look_again(FIRST_LOOK)
         return True
 
     def _waits(self) -> bool:
-        """Whether the request has come whole, and nothing of its answer has gone."""
-        cycle = self.cycle
-        return not cycle.more_body and not cycle.response_started and cycle.scope["http_version"] == "1.1"
+        """Whether the last request has come whole, and nothing has gone of the answer that is next."""
+        following = self._answering
+        return (
+            following is not None
+            and not self.cycle.more_body
+            and not following.response_started
+            and following.scope["http_version"] == "1.1"
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._look is not None:
             self._look.cancel()
         super().connection_lost(exc)
+        # uvicorn tells the last one that came, which may only wait for its turn.
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def _look_again(self, after: float) -> None:
         self._look = self.loop.call_later(after, self._look_for_reset, after)
