@@ -223,7 +223,8 @@ async def test_what_does_not_fit_is_told_in_the_list_and_by_the_doctor() -> None
             [],
             ["dev~github lists no tool 'gone'."],
             [
-                "'limit': the pinned value does not fit what the tool takes there. Calls of the tool are refused.",
+                "'limit' cannot be overridden so: the pinned value does not fit what the tool takes there. "
+                "Until it is corrected, nobody can call the tool.",
             ],
         ]
         found = (await desk.get("/doctor"))["findings"]

@@ -17,8 +17,9 @@ from pegboard.core.resolve import Absent, Locked, Verdict
 from pegboard.core.server import Server, Trust
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
+from pegboard.gateway.filling import as_written
 from pegboard.gateway.gateway import Gateway, open_gateway
-from pegboard.ports import TicketStore
+from pegboard.ports import Expand, TicketStore
 
 PATIENCE = 30.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
@@ -97,11 +98,12 @@ async def opened(
     store: MemoryStore | None = None,
     settle: bool = True,
     tickets: TicketStore | None = None,
+    expand: Expand = as_written,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
     audit, clock = MemoryAudit(), Ticking()
-    async with open_gateway(declared, store, audit, providers, clock, tickets=tickets) as gateway:
+    async with open_gateway(declared, store, audit, providers, clock, tickets=tickets, expand=expand) as gateway:
         if settle:
             assert await gateway.settled(PATIENCE)
         yield House(gateway, store, audit, providers, clock)

@@ -240,12 +240,14 @@ def _whole(
         return BadArguments(tool.id, problems)
     whole = sent if shape.puts_nothing_in else fill(shape, sent)
     if whole is None:
-        return ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators))
+        return ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators, shape.at))
     problems = validate(tool, whole)
     if not problems:
         return whole
     own = problems if not shape.pins else tuple(problem for problem in problems if _is_about(problem, sent))
-    return BadArguments(tool.id, own) if own else ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators))
+    return (
+        BadArguments(tool.id, own) if own else ToolIsLocked(tool.id, OverrideUnfit(tool.id, shape.operators, shape.at))
+    )
 
 
 def _is_about(problem: str, sent: Arguments) -> bool:

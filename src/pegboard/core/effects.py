@@ -17,9 +17,12 @@ def effects(tool: Tool, policy: Policy) -> Mapping[str, str]:
     shape = shape_of(tool, policy)
     if shape is None:
         return {}
-    doubted = {unfit.parameter for unfit in shape.unfit}
     told: dict[str, str] = {}
-    for name in shape.unlisted - doubted:
+    for name in shape.unlisted:
         told[f"arguments.{name}.pin"] = SENT if name in shape.pins else NOT_SENT
         told[f"arguments.{name}.hide"] = HIDDEN
+    for unfit in shape.unfit:
+        closes = ", which closes the tool" if unfit.grave else ""
+        for aspect in ("pin", "hide", "default", "description"):
+            told[f"arguments.{unfit.parameter}.{aspect}"] = f"cannot be applied{closes}: {unfit.why}"
     return told

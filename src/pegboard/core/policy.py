@@ -16,6 +16,7 @@ from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
+from .values import Faults, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class Decided:
 class Policy:
     declared: Declared = field(default_factory=Declared)
     decided: Decided = field(default_factory=Decided)
+    faults: Faults = field(default_factory=dict[Value, str], compare=False, repr=False)
+    """What is known of values that people put into arguments. No decision: it follows from these and from the tools."""
 
     @property
     def version(self) -> int:

@@ -25,6 +25,7 @@ from .status import (
     Undetermined,
 )
 from .tool import Tool
+from .values import faulty
 
 Rule: TypeAlias = Callable[[Tool, Health | None, Policy], Reason | None]
 """Looks at one tool, the health of its provider, and what people decided."""
@@ -94,7 +95,7 @@ def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason 
 def overrides_fit_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
     """A pin that does not hold, or a parameter that cannot be hidden, would leave callers a say they must not have."""
     shape = shape_of(tool, policy)
-    return None if shape is None or shape.is_sound else OverrideUnfit(tool.id, shape.operators)
+    return None if shape is None or shape.is_sound else OverrideUnfit(tool.id, shape.operators, shape.at)
 
 
 def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
@@ -169,10 +170,28 @@ def shape_of(tool: Tool, policy: Policy) -> Shaped | None:
     """What overrides make of the tool's parameters. Nothing is looked at where nobody has said anything of any."""
     said = policy.overrides.arguments_of(tool.id)
     shape = None if said is None else shaped(tool, *said)
-    declared = None if shape is None else policy.declared_overrides.arguments_of(tool.id)
-    if shape is None or declared is None:
+    if shape is None:
+        return None
+    if policy.faults and (wrong := faulty(tool, shape, policy.faults)):
+        shape = replace(shape, unfit=(*shape.unfit, *wrong))
+    if not shape.is_sound:
+        return _blamed(shape, tool, policy)
+    declared = policy.declared_overrides.arguments_of(tool.id)
+    if declared is None:
         return shape
     return replace(shape, operators=any(argument.is_fixed for argument in declared[0].values()))
+
+
+def _blamed(shape: Shaped, tool: Tool, policy: Policy) -> Shaped:
+    """Whose override it is that closes the tool: the operator's, as soon as one of them is."""
+    grave = [f"arguments.{unfit.parameter}" for unfit in shape.unfit if unfit.grave]
+    origin = policy.overrides.for_tool(tool.id).origin
+    for name in grave:
+        for place, row in origin.items():
+            if row.declared and place.rpartition(".")[0] == name and place.rpartition(".")[2] != "description":
+                at = row.origin(name)
+                return replace(shape, operators=True, at=at if isinstance(at, DeclaredAt) else None)
+    return shape
 
 
 def _server(tool: Tool, policy: Policy) -> Server | None:

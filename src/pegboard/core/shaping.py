@@ -11,6 +11,7 @@ from typing import Final
 from .argument import Argument, Held, alike
 from .inplace import forbids, is_entangled, mentions, takes_by_pattern, without
 from .schema_refs import anchors_in, local, pruned, refs_outside
+from .server import DeclaredAt
 from .tool import Json, JsonObject, Tool
 
 _OLD: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
@@ -39,7 +40,9 @@ class Shaped:
     otherwise a server could let go of a pin by no longer naming it."""
     unfit: tuple[Unfit, ...] = ()
     operators: bool = False
-    """Whether a file of the operator's fixes any of it."""
+    """Whether a file of the operator's fixes any of it; of an unsound one, any of what makes it so."""
+    at: DeclaredAt | None = None
+    """Of an unsound one, where in the file."""
 
     @cached_property
     def meant(self) -> frozenset[str]:

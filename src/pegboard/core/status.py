@@ -78,6 +78,7 @@ class OverrideUnfit:
     tool: ToolId
     operators: bool
     """Whether it is the operator's, in a file."""
+    at: DeclaredAt | None = None
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,9 @@ def remedy(reason: Reason) -> str:
     match reason:
         case Unavailable(source, NeedsSignIn()) | Unlisted((source, *_), NeedsSignIn()):
             return f"Ask the user to sign in: pegboard servers sign-in {source}"
+        case OverrideUnfit(_, operators=True, at=at):
+            where = "" if at is None else f" at {at.short}"
+            return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
         case OverrideUnfit(tool):
             return f"Ask the user to correct the override: pegboard overrides show {tool}"
         case OwnerOff(str() as toolset):

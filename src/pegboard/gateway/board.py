@@ -1,7 +1,7 @@
 """The board: holds the catalogue and the policy, swaps them whole, and remembers what it resolved for whom."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -17,6 +17,7 @@ from pegboard.core.tool import Tool, canonical
 from pegboard.core.view import View
 
 from .bell import Bell
+from .fitting import unchanged
 from .held import held_names
 from .shelf import Shelf
 
@@ -61,8 +62,11 @@ class Board:
     notices: Mapping[str, Notice] = field(default_factory=dict[str, Notice])
     remarks: Remarks = field(default_factory=Remarks)
     """What the operator's file says in vain; the doctor tells it."""
+    fitting: Callable[[Catalogue, Policy], Policy] = unchanged
+    """What becomes known of the values in a policy when it, or the catalogue, changes."""
 
     def __post_init__(self) -> None:
+        self.policy = self.fitting(self.catalogue, self.policy)
         self._told: OrderedDict[View, _Told] = OrderedDict()
         self._weight = 0
         self._judged: dict[Source, _Judged] = {}
@@ -91,6 +95,14 @@ class Board:
     def decide(self, policy: Policy) -> None:
         if not same_policy(policy, self.policy):
             self._swap(self.catalogue, policy)
+
+    def look_again(self) -> bool:
+        """Whether more, or less, is known now of the values in the policy: what they refer to changes by itself."""
+        fresh = self.fitting(self.catalogue, self.policy)
+        if fresh is self.policy:
+            return False
+        self._swap(self.catalogue, fresh)
+        return True
 
     def notice(self, notice: Notice) -> None:
         """The same words again are no news: they keep the time at which they were first true."""
@@ -139,7 +151,7 @@ class Board:
         return known.verdicts
 
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
-        self.catalogue, self.policy = catalogue, policy
+        self.catalogue, self.policy = catalogue, self.fitting(catalogue, policy)
         self._stamp = object()
         for view, told in self._told.items():
             if told.resolution is not None:

@@ -29,6 +29,7 @@ from pegboard.core.call import (
 )
 from pegboard.core.ids import ToolId
 from pegboard.core.shaping import put_in
+from pegboard.core.status import OverrideUnfit
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
@@ -79,6 +80,8 @@ class Caller:
             verdict = await self._admitted_beside(call, view)
         version = self.board.policy.decided.version
         if not isinstance(verdict, Admitted):
+            if _hangs_on_values(verdict) and self.board.look_again():
+                return await self.call(call, view, progress, peer, confirmed)
             if call.name == TICKET_TOOL:
                 return await self.ticket_tool.call(call, view, self.call, progress, peer)
             if isinstance(verdict, UnknownTool):
@@ -142,6 +145,11 @@ class Caller:
             verdict = await to_thread.run_sync(gate, abandon_on_cancel=True)
             if self.board.resolution(view) is resolution:
                 return verdict
+
+
+def _hangs_on_values(refusal: Refusal) -> bool:
+    """Whether an argument that an override puts in has no value, or a wrong one: that may have changed by itself."""
+    return isinstance(refusal, ToolIsLocked) and isinstance(refusal.reason, OverrideUnfit)
 
 
 def _tool(refusal: Refusal) -> ToolId | None:

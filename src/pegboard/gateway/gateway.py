@@ -18,6 +18,7 @@ from .caller import Caller
 from .confirmation import Confirmation
 from .filling import Filling, as_written
 from .finder import Finder
+from .fitting import Fitting
 from .following import Following
 from .memory import keep_small
 from .operate import Operator
@@ -44,6 +45,7 @@ class Gateway:
     tickets: TicketDesk
     provider_for: ProviderFor
     filling: Filling
+    fitting: Fitting
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -72,7 +74,9 @@ async def open_gateway(
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
     policy = Policy(declared, await store.load())
-    board = Board(policy)
+    filling = Filling(expand)
+    fitting = Fitting(filling)
+    board = Board(policy, fitting=fitting)
     operator = Operator(board, store, clock, audit.note)
     heard, unseen = Listener(), Listener()
     # Should a task of the group be cancelled by what it calls, the block ends with it: never as if it had been done.
@@ -81,7 +85,6 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        filling = Filling(expand)
         confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock)
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
@@ -100,7 +103,7 @@ async def open_gateway(
             finder = Finder(board)
             yield Gateway(
                 *(board, roster, operator, caller, reading, following, finder),
-                *(audit, clock, desk, provider_for, filling),
+                *(audit, clock, desk, provider_for, filling, fitting),
             )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group

@@ -32,7 +32,8 @@ def diff_routes(gateway: Gateway) -> APIRouter:
             told = [str(problem) for problem in other.problems]
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         view = View(PrincipalId(body.principal))
-        before, after = board.policy, replace(board.policy, declared=other.declared)
+        before = board.policy
+        after = board.fitting(board.catalogue, replace(before, declared=other.declared))
         found = what_if(board.catalogue, before, after, view)
         unknown = resolve(board.catalogue, after, view).unknown
         return {

@@ -1,0 +1,106 @@
+"""Whether the values that overrides put into arguments can be used: references read, and held against what tools take.
+
+Looked at when a listing or the policy changes, and again when a call was refused for it; never in a call that runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pegboard.core.catalogue import Catalogue, Listing
+from pegboard.core.ids import Source
+from pegboard.core.override import Override
+from pegboard.core.policy import Policy
+from pegboard.core.rules import shape_of
+from pegboard.core.tool import JsonObject, Tool, ToolSpec
+from pegboard.core.values import Faults, Value, values_of
+
+from .filling import Filling
+from .validation import Validators
+
+_DEFINING: Final = ("$schema", "$defs", "definitions")
+_OF_OTHERS: Final = ("additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames")
+NO_FIT: Final = "the pinned value does not fit what the tool takes there"
+NO_DEFAULT: Final = "the default does not fit what the tool takes there"
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """What was found in one listing. References are read anew each time."""
+
+    listing: Listing
+    rows: tuple[Override, ...]
+    faults: Faults
+    referring: tuple[tuple[Tool, Value], ...]
+
+
+class Fitting:
+    def __init__(self, filling: Filling) -> None:
+        self._filling = filling
+        self._validators: Validators | None = None
+        self._looked: dict[Source, _Looked] = {}
+
+    def __call__(self, catalogue: Catalogue, policy: Policy) -> Policy:
+        """The policy with what is now known of its values; the same one while nothing of that changes."""
+        found: dict[Value, str] = {}
+        rows = tuple(row for row in policy.overrides.rows if row.arguments is not None)
+        if rows:
+            for source, listing in catalogue.listings.items():
+                known = self._looked.get(source)
+                if known is None or known.listing is not listing or known.rows != rows:
+                    known = self._looked[source] = self._look(listing, rows, policy)
+                found.update(known.faults)
+                found.update(self._unread(known.referring))
+        for source in [source for source in self._looked if not rows or source not in catalogue.listings]:
+            del self._looked[source]
+        return policy if found == policy.faults else replace(policy, faults=found)
+
+    def of_tool(self, tool: Tool, policy: Policy) -> Faults:
+        shape = shape_of(tool, policy)
+        values = () if shape is None else values_of(tool, shape)
+        return {value: why for value in values if (why := self._fault(tool, value)) is not None}
+
+    def _look(self, listing: Listing, rows: tuple[Override, ...], policy: Policy) -> _Looked:
+        faults: dict[Value, str] = {}
+        referring: list[tuple[Tool, Value]] = []
+        for tool in listing.tools:
+            shape = shape_of(tool, policy)
+            for value in () if shape is None else values_of(tool, shape):
+                if value.aspect == "pin" and "$" in value.held.text:
+                    referring.append((tool, value))
+                elif (why := self._fault(tool, value)) is not None:
+                    faults[value] = why
+        return _Looked(listing, rows, faults, tuple(referring))
+
+    def _unread(self, referring: tuple[tuple[Tool, Value], ...]) -> Mapping[Value, str]:
+        return {value: why for tool, value in referring if (why := self._fault(tool, value)) is not None}
+
+    def _fault(self, tool: Tool, value: Value) -> str | None:
+        held = value.held
+        if value.aspect == "pin":
+            filled = self._filling.filled(held.value)
+            if isinstance(filled, str):
+                return filled.rstrip(".")
+            held = filled
+        if self._validators is None:
+            self._validators = Validators()
+        if self._validators.problems(_alone(tool, value.parameter), {value.parameter: held.value}):
+            return NO_FIT if value.aspect == "pin" else NO_DEFAULT
+        return None
+
+
+def unchanged(catalogue: Catalogue, policy: Policy) -> Policy:
+    """Where nobody can tell: every value is taken as it is."""
+    return policy
+
+
+def _alone(tool: Tool, name: str) -> Tool:
+    """The tool with this one parameter, or with what it says of those that it does not name."""
+    schema = tool.spec.input_schema
+    properties = schema.get("properties")
+    alone: JsonObject = {key: schema[key] for key in _DEFINING if key in schema}
+    if isinstance(properties, dict) and name in properties:
+        alone["properties"] = {name: properties[name]}
+    else:
+        alone |= {key: schema[key] for key in _OF_OTHERS if key in schema}
+    return Tool(tool.id, ToolSpec(tool.spec.name, input_schema=alone))

@@ -1,0 +1,163 @@
+"""Values that overrides put in: one that cannot be used closes its tool, on every surface and in the same words."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.core.boards import key, tool
+from tests.support.doubles import Providers
+from tests.support.house import House, call_of, declared, opened
+
+from pegboard.config.references import expander
+from pegboard.core.argument import Argument, held
+from pegboard.core.call import Returned, ToolIsLocked, refusal_text
+from pegboard.core.commands import EditOverride
+from pegboard.core.counts import counts
+from pegboard.core.editing import Edit
+from pegboard.core.explain import explain
+from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Declared
+from pegboard.core.resolve import Locked
+from pegboard.core.server import DeclaredAt
+from pegboard.core.status import remedy, sentence
+from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
+from pegboard.core.view import View
+from pegboard.gateway.overriding import all_misfits
+
+pytestmark = pytest.mark.anyio
+
+DEV, GITHUB = ToolsetId("dev"), key("dev~github")
+READ = ToolId(GITHUB, "read")
+SCHEMA: JsonObject = {"properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}}
+PLACE = DeclaredAt("/etc/board/pegboard.yaml", 12)
+
+
+def shelf(schema: JsonObject = SCHEMA) -> tuple[Tool, ...]:
+    return (replace(tool(GITHUB, "read"), spec=ToolSpec("read", input_schema=schema)), tool(GITHUB, "write"))
+
+
+def saying(argument: Argument, *, by_file: bool = False, target: ToolId | Pattern = READ) -> Override:
+    origins = {"arguments.path": PLACE} if by_file else {}
+    return Override(DEV, target, arguments={"path": argument}, declared=by_file, origins=origins)
+
+
+def board(*rows: Override) -> Declared:
+    return replace(declared(GITHUB), overrides=rows)
+
+
+def pin(value: Json) -> Argument:
+    return Argument(pin=held(value))
+
+
+async def said_everywhere(house: House) -> tuple[str, str, str]:
+    """The status, sentence and remedy, the same in the verdict, its explanation, the counts and the call."""
+    verdict = house.board.resolution(View()).verdicts[READ]
+    assert isinstance(verdict, Locked)
+    told = verdict.status.value, sentence(verdict.reason), remedy(verdict.reason)
+    trail = explain(house.board.catalogue, house.board.policy, View(), READ)
+    assert trail is not None
+    assert [step.said for step in trail.steps if not step.lets] == [f"{told[0]}: {told[1]} {told[2]}"]
+    assert counts(house.board.resolution(View()))[GITHUB] == {"callable": 1, told[0]: 1}
+    refused = await house.gateway.caller.call(call_of("read"), View())
+    assert isinstance(refused, ToolIsLocked)
+    assert refusal_text(refused) == f"{told[0]}: {told[1]} {told[2]}"
+    return told
+
+
+CLOSED = f"{READ} is closed: an override of its arguments cannot be applied to it."
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed")
+@pytest.mark.parametrize("argument", [pin(5), pin("${NOPE}"), pin("${file:nope}"), Argument(default=held(5))])
+async def test_a_value_in_the_file_that_cannot_be_used_closes_the_tool_by_the_same_words_everywhere(
+    argument: Argument, tmp_path: Path
+) -> None:
+    rows = board(saying(argument, by_file=True))
+    async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
+        assert await said_everywhere(house) == (
+            "disabled_by_config",
+            CLOSED,
+            "This is operator policy: only an edit of pegboard.yaml corrects the override at pegboard.yaml:12.",
+        )
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed")
+@pytest.mark.parametrize("target", [READ, Pattern("*", "re*")])
+async def test_a_persons_value_that_cannot_be_used_closes_the_tool_until_it_is_corrected(
+    target: ToolId | Pattern,
+) -> None:
+    async with opened(declared(GITHUB), Providers({GITHUB: shelf()})) as house:
+        assert house.status(READ) == "open"
+        await house.does(EditOverride(Edit(saying(pin(5), target=target))))
+        assert await said_everywhere(house) == (
+            "disabled_by_user",
+            CLOSED,
+            f"Ask the user to correct the override: pegboard overrides show {READ}",
+        )
+        await house.does(EditOverride(Edit(saying(pin("/srv"), target=target))))
+        assert house.status(READ) == "open"
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed")
+async def test_a_pin_in_the_file_that_fits_is_not_blamed_for_a_persons_that_does_not() -> None:
+    rows = board(saying(pin("/srv"), by_file=True))
+    async with opened(rows, Providers({GITHUB: shelf()})) as house:
+        await house.does(EditOverride(Edit(Override(DEV, READ, arguments={"limit": pin("many")}))))
+        assert house.status(READ) == "disabled_by_user"
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed")
+async def test_a_schema_that_stops_fitting_a_pin_closes_the_tool_and_one_that_fits_again_opens_it() -> None:
+    async with opened(board(saying(pin("/srv"))), Providers({GITHUB: shelf()})) as house:
+        assert house.status(READ) == "open"
+        house.provider(GITHUB).lists(*shelf({"properties": {"path": {"type": "integer"}}}))
+        await house.until(lambda: house.status(READ) == "disabled_by_user")
+        house.provider(GITHUB).lists(*shelf())
+        await house.until(lambda: house.status(READ) == "open")
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed")
+async def test_a_value_that_a_tool_takes_nowhere_by_name_must_fit_what_it_takes_beside() -> None:
+    schema: JsonObject = {"properties": {}, "additionalProperties": {"type": "integer"}}
+    rows = board(saying(pin("/srv"), target=Pattern("*", "*")))
+    async with opened(rows, Providers({GITHUB: shelf(schema)})) as house:
+        assert house.statuses() == {str(READ): "disabled_by_user", str(ToolId(GITHUB, "write")): "open"}
+
+
+@pytest.mark.behaviour("overrides.unfit_value_is_closed", "overrides.pin_by_reference")
+async def test_a_reference_is_looked_at_again_at_a_call_and_the_verdict_follows(tmp_path: Path) -> None:
+    secret = tmp_path / "key"
+    secret.write_text("/srv", "utf-8")
+    rows = board(saying(pin("${file:key}"), by_file=True))
+    async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), Returned)
+        secret.unlink()
+        assert house.status(READ) == "open"
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), ToolIsLocked)
+        assert (await said_everywhere(house))[0] == "disabled_by_config"
+        secret.write_text("/other", "utf-8")
+        assert isinstance(await house.gateway.caller.call(call_of("read"), View()), Returned)
+        assert house.status(READ) == "open"
+        assert [dict(call.call.arguments) for call in house.provider(GITHUB).calls] == [
+            {"path": "/srv"},
+            {"path": "/other"},
+        ]
+
+
+async def test_an_operator_who_asks_what_does_not_fit_makes_the_board_look_again(tmp_path: Path) -> None:
+    rows = board(saying(pin("${file:key}")))
+    async with opened(rows, Providers({GITHUB: shelf()}), expand=expander({}, tmp_path)) as house:
+        (misfit,) = all_misfits(house.gateway)
+        assert "Until it is corrected, nobody can call the tool." in misfit.what
+        (tmp_path / "key").write_text("/srv", "utf-8")
+        assert all_misfits(house.gateway) == ()
+        assert house.status(READ) == "open"
+
+
+async def test_a_board_whose_values_stay_as_they_are_keeps_its_policy() -> None:
+    async with opened(board(saying(pin(5))), Providers({GITHUB: shelf()})) as house:
+        policy = house.board.policy
+        assert not house.board.look_again()
+        assert house.board.policy is policy
