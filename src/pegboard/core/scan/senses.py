@@ -57,7 +57,6 @@ _KEY: Final = 2
 _EXACT: Final = _singles(starred=False)
 _BEGUN: Final = _singles(starred=True)
 _ROWS: Final = _rows()
-_FIRST_WORDS: Final = _ROWS.keys()
 _JOINED: Final = _in_joined()
 _SHORTEST: Final = min(map(len, _BEGUN))
 _LONGEST: Final = max(map(len, _BEGUN))
@@ -90,22 +89,6 @@ def senses(words: Sequence[str]) -> int:
             if after_idiom > place:
                 continue
         found |= sense_of(word)
-    return found
-
-
-def senses_at_most(known: frozenset[str]) -> int:
-    """What a text of these words can do, in whatever order they stand."""
-    found = 0
-    for word in known:
-        found |= sense_of(word)
-    firsts = _FIRST_WORDS & known
-    if firsts:
-        beginnings = {word[:_KEY] for word in known}
-        for word in firsts:
-            for beginning, rows in _ROWS[word].items():
-                if beginning in beginnings:
-                    for _, sense in rows:
-                        found |= sense
     return found
 
 

@@ -154,9 +154,8 @@ def mentions(text: str) -> Iterator[int]:
     costs a second look and nothing else."""
     if "_" not in text and "-" not in text and not _JOINED.search(text) and not _CAMEL.search(text):
         return
-    for token in {*_TOKEN.findall(text)}:
-        if token.isalnum() and token.islower():
-            continue
+    pieces = " ".join(piece for piece in {*text.split()} if not (piece.isalnum() and piece.islower()))
+    for token in {*_TOKEN.findall(pieces)}:
         name = token.strip("./:-")
         if _SEVERAL_PARTS.search(name):
             yield hash(name)

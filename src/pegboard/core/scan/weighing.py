@@ -9,7 +9,7 @@ weighs enough is told, with what it was made of.
 # ruff: noqa: RUF001  # letters of other alphabets are what some of its words are written in
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -17,8 +17,8 @@ from typing import Final
 from .excerpt import around, excerpt
 from .finding import Kind, Mark
 from .sense import Sense
-from .senses import is_joined, senses, senses_at_most, senses_joined
-from .words import SENTENCE, sentences, split, words_of
+from .senses import is_joined, senses, senses_joined
+from .words import SENTENCE, split, words_of
 
 S: Final = Sense
 SOFT: Final = 1.75
@@ -26,7 +26,6 @@ HARD: Final = 3.0
 _ANOTHER_ACT: Final = 0.75
 _ORDER: Final = 1.0
 _CARE: Final = 0.5
-_UNSOOTHED: Final = ~int(S.CARE | S.PLAIN | S.IF | S.OPEN)
 
 _MANNER: Final = (
     (S.YOU, 0.75, "speaks to the reader"),
@@ -170,13 +169,11 @@ _WINDOW: Final = 40
 """Words. What stands further apart in one sentence does not belong together, and a text may have no sentences."""
 
 
-def may_be_ordered(texts: str, known: frozenset[str]) -> bool:
-    """Whether any of the texts that were put together to this one, of these words, may hold an order."""
+def may_be_ordered(texts: str, told: Iterable[Sequence[str]]) -> bool:
+    """Whether any of the texts that were put together to this one may hold an order, told by its sentences."""
     if is_joined(texts):
         return any(_ordering(each.group()) for each in SENTENCE.finditer(texts))
-    if weighed(senses_at_most(known) & _UNSOOTHED, True, True) is None:
-        return False
-    for words in sentences(texts):
+    for words in told:
         if _FEWEST <= len(words) <= _WINDOW:
             if weighed(senses(words), True, True) is not None:
                 return True
@@ -190,8 +187,9 @@ def ordered(text: str) -> Mark | None:
     where it is worded as one."""
     gravest: tuple[Weight, int, bool, re.Match[str]] | None = None
     for number, sentence in enumerate(SENTENCE.finditer(text)):
-        for each in _ordering(sentence.group()):
-            is_order = number > 0 and _is_order(sentence.group())
+        ordering = _ordering(sentence.group())
+        is_order = bool(ordering) and number > 0 and _is_order(sentence.group())
+        for each in dict.fromkeys(ordering):
             weight = weighed(each, is_order, number > 0)
             if weight is not None and (gravest is None or weight.total > gravest[0].total):
                 gravest = weight, each, is_order, sentence

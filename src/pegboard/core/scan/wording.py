@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from .asking import PRIVATE_WORDS, asking, names_private_file, private_files
@@ -15,7 +16,7 @@ from .orders import orders
 from .phrase import Phrases
 from .tongues import tongues
 from .weighing import may_be_ordered, ordered
-from .words import Words, all_readings, readings, shown, split, words_of
+from .words import Words, all_readings, readings, sentences, shown, split, words_of
 
 _PHRASES: Final = Phrases((*orders(), *tongues(), *asking(), *decoding()))
 
@@ -48,14 +49,13 @@ def wording(text: str, *, is_name: bool) -> Iterable[Mark]:
 
 def may_be_marked(texts: str) -> bool:
     """Whether any of the texts that were put together to this one may hold what is to be marked."""
-    known: frozenset[str] | None = None
-    for words in all_readings(texts, _PHRASES.vocabulary):
-        known = words.known if known is None else known
-        if _PHRASES.may_be_in(words):
-            return True
-    assert known is not None, "a text can be read as it stands"
+    told = sentences(texts)
+    plain = Words([*chain.from_iterable(told)])
+    if any(map(_PHRASES.may_be_in, all_readings(texts, plain, _PHRASES.vocabulary))):
+        return True
+    known = plain.known
     return (
-        may_be_ordered(texts, known)
+        may_be_ordered(texts, told)
         or next(_imitated(texts, known), None) is not None
         or (not PRIVATE_WORDS.isdisjoint(known) and names_private_file(texts))
         or next(encoded(texts, known, _tells), None) is not None

@@ -75,19 +75,20 @@ def split(text: str) -> list[str]:
     return _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(text.casefold())
 
 
-def sentences(text: str) -> Iterator[list[str]]:
+def sentences(text: str) -> list[list[str]]:
     """The same words, sentence by sentence."""
     text = _parted(text)
     tokens = _ASCII_TOKEN.findall(text.lower()) if text.isascii() else _TOKEN.findall(text.casefold())
-    sentence: list[str] = []
-    for token in tokens:
-        if token not in _ENDS:
-            sentence.append(token)
-        elif sentence:
-            yield sentence
-            sentence = []
-    if sentence:
-        yield sentence
+    found: list[list[str]] = []
+    start = 0
+    for place, token in enumerate(tokens):
+        if token in _ENDS:
+            if place > start:
+                found.append(tokens[start:place])
+            start = place + 1
+    if start < len(tokens):
+        found.append(tokens[start:])
+    return found
 
 
 def _parted(text: str) -> str:
@@ -111,9 +112,9 @@ def readings(text: str, vocabulary: Collection[str]) -> list[Words]:
     return ways
 
 
-def all_readings(text: str, vocabulary: Collection[str]) -> Iterator[Words]:
-    """Of a text that many others were put together to, none with lookalikes: every way to read any of them."""
-    plain = Words(split(text))
+def all_readings(text: str, plain: Words, vocabulary: Collection[str]) -> Iterator[Words]:
+    """Of a text that many others were put together to, none with lookalikes: every way to read any of them. `plain` are
+    its words as they stand."""
     yield plain
     if _has_signs(text, plain, vocabulary):
         yield Words([found.casefold().translate(_SIGNS)[:_LONGEST_WORD] for found in _WORD_OR_SIGNS.findall(text)])
