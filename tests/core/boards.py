@@ -326,16 +326,21 @@ def damaging(board: Board, id: ToolId, damages: Iterable[Damage]) -> Board:
     return board
 
 
+def damaged(board: Board, wrong: Iterable[tuple[Damage, ToolId]]) -> Board:
+    # Undeclaring a server removes what the other damages change, so it comes last.
+    for damage, id in sorted(wrong, key=lambda one: one[0].name == "nobody's"):
+        if not (isinstance(id.source, ServerKey) and id.source not in board.policy.servers):
+            board = damaging(board, id, [damage])
+    return board
+
+
 @st.composite
 def boards(draw: st.DrawFn) -> Board:
     """An open board with one to four things wrong with it, and sometimes a selection and grants of its own."""
     made = draw(open_boards())
     every = sorted(made.tools)
     wrong = draw(st.lists(st.tuples(st.sampled_from(DAMAGES), st.sampled_from(every)), min_size=1, max_size=4))
-    # Undeclaring a server removes what the other damages change, so it comes last.
-    for damage, id in sorted(wrong, key=lambda one: one[0].name == "nobody's"):
-        if not (isinstance(id.source, ServerKey) and id.source not in made.policy.servers):
-            made = damaging(made, id, [damage])
+    made = damaged(made, wrong)
     more = draw(st.integers(0, 7))
     if more & 3 == 3:
         made = made.declaring(selection=draw(selections()))

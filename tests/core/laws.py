@@ -25,7 +25,8 @@ from pegboard.core.status import PRECEDENCE, Reason, Status, remedy, sentence, s
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
 
-Resolve = Callable[[Catalogue, Policy, View], Resolution]
+Resolve = Callable[..., Resolution]
+"""Takes a catalogue, a policy and a view; and the names held before, as `held`."""
 Explain = Callable[[Catalogue, Policy, View, ToolId], Trail | None]
 Admit = Callable[[Call, Resolution, Validate], Admitted | Refusal]
 VerdictOn = Callable[[Tool, Health | None, Policy, tuple[Rule, ...]], Open | Locked]
@@ -192,7 +193,7 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
     beside = {"_meta": b'{"io.modelcontextprotocol/clientInfo":{"name":"operator"}}', "approve": b"true"}
     for id in board.tools:
         asked = call(resolution.names.get(id, str(id)))
-        dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"})
+        dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"}, presentation="operator")
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
         assert told == (plain._replace(call=dressed) if isinstance(plain, Admitted) else plain)
 
@@ -252,7 +253,24 @@ def names_are_unique_and_never_move(core: Core, before: Sequence[ToolId], after:
     assert all(held.get(name, id) == id for id, name in later.items())
 
 
-def a_lock_renames_nothing(core: Core, board: Board, id: ToolId, lock: Callable[[Board, ToolId], Board]) -> None:
-    before = core.resolve(board.catalogue, board.policy, View(ME))
-    locked = lock(board, id)
-    assert core.resolve(locked.catalogue, locked.policy, View(ME)).names == before.names
+def a_locked_tool_renames_no_open_one(core: Core, board: Board) -> None:
+    """As if what is locked did not exist, whatever it is called."""
+    resolution = core.resolve(board.catalogue, board.policy, View(ME))
+    alone = opened(resolution)
+    listings = board.catalogue.listings.values()
+    rest = [replace(each, tools=tuple(tool for tool in each.tools if tool.id in alone)) for each in listings]
+    without = core.resolve(real_catalogue(rest), board.policy, View(ME))
+    assert {id: name for id, name in resolution.names.items() if id in alone} == without.names
+
+
+def an_old_name_reaches_its_tool_and_no_other(
+    core: Core, board: Board, id: ToolId, lock: Callable[[Board, ToolId], Board]
+) -> None:
+    """All of its name locked in turn: whoever remembers a list from before reaches the same tools as then."""
+    held = dict[WireName, ToolId]()
+    alike = [other for other in sorted(board.tools) if other.name == id.name]
+    for now in (board, *(lock(board, other) for other in alike), board):
+        resolution = core.resolve(now.catalogue, now.policy, View(ME), held=held)
+        assert {name: resolution.called(name) for name in held} == held
+        assert all(held.get(name, id) == id for name, id in resolution.by_name.items())
+        held |= resolution.open_names()

@@ -20,12 +20,19 @@ from tests.core.boards import (
     views,
 )
 from tests.core.laws import Core
+from tests.core.misnaming import (
+    forgets_former_names,
+    gives_a_clashing_name_to_the_first,
+    gives_former_names_away,
+    ignores_held_names,
+    names_by_own_name,
+    names_the_locked_with_the_open,
+)
 
 from pegboard.core.call import Admitted, BadArguments, Call, Refusal, UnknownTool, Validate, admit
 from pegboard.core.catalogue import Catalogue, Health, Listing
 from pegboard.core.explain import Trail, explain
-from pegboard.core.ids import ServerKey, ToolId, WireName
-from pegboard.core.naming import wire_names
+from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Judge, Locked, Open, Resolution, Verdict, directory, resolve, verdict_on
 from pegboard.core.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
@@ -237,32 +244,6 @@ def shuffles(resolution: Resolution) -> Mapping[ToolId, Verdict]:
     return dict(pairs)
 
 
-# Names
-
-
-def ignores_held_names(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
-    return wire_names(tools, {})
-
-
-def gives_a_clashing_name_to_the_first(
-    tools: Sequence[ToolId], held: Mapping[WireName, ToolId]
-) -> Mapping[ToolId, WireName]:
-    given: dict[ToolId, WireName] = {}
-    for id in tools:
-        plain = WireName(id.name)
-        given[id] = WireName(f"{id.source}__{id.name}") if plain in given.values() else plain
-    return given
-
-
-def names_by_own_name(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
-    return {id: WireName(id.name) for id in tools}
-
-
-def names_only_what_is_open(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
-    resolution = resolve(catalogue, policy, view)
-    return replace(resolution, names=wire_names([tool.id for tool in resolution.open()], {}))
-
-
 # What the laws are drawn from
 
 changed_tools = open_boards().flatmap(
@@ -285,8 +266,13 @@ def _a_change_locks(core: Core, drawn: tuple[Board, ToolId, Callable[[ToolSpec],
     laws.a_change_locks_it_again(core, *drawn)
 
 
-def _a_lock_renames_nothing(core: Core, drawn: tuple[Board, ToolId, Callable[[Board, ToolId], Board]]) -> None:
-    laws.a_lock_renames_nothing(core, *drawn)
+def _an_old_name_reaches_its_tool(core: Core, drawn: tuple[Board, ToolId, Callable[[Board, ToolId], Board]]) -> None:
+    laws.an_old_name_reaches_its_tool_and_no_other(core, *drawn)
+
+
+def _a_locked_tool_renames_none(core: Core, drawn: tuple[Board, ToolId, Callable[[Board, ToolId], Board]]) -> None:
+    board, id, lock = drawn
+    laws.a_locked_tool_renames_no_open_one(core, lock(board, id))
 
 
 def _all(law: Callable[..., None], strategies: Sequence[st.SearchStrategy[object]], **cores: Core) -> list[Mutant]:
@@ -390,5 +376,15 @@ MUTANTS = (
         gives_a_clashing_name_to_the_first=Core(wire_names=gives_a_clashing_name_to_the_first),
         names_by_own_name=Core(wire_names=names_by_own_name),
     ),
-    *_all(_a_lock_renames_nothing, (locked_tools,), names_only_what_is_open=Core(resolve=names_only_what_is_open)),
+    *_all(
+        _a_locked_tool_renames_none,
+        (locked_tools,),
+        names_the_locked_with_the_open=Core(resolve=names_the_locked_with_the_open),
+    ),
+    *_all(
+        _an_old_name_reaches_its_tool,
+        (locked_tools,),
+        forgets_former_names=Core(resolve=forgets_former_names),
+        gives_former_names_away=Core(resolve=gives_former_names_away),
+    ),
 )

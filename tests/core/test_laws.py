@@ -15,7 +15,7 @@ from tests.core.boards import (
     Changed,
     Damage,
     boards,
-    damaging,
+    damaged,
     ids,
     open_boards,
     selections,
@@ -104,6 +104,7 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
     assert [field.name for field in fields(Call)] == [
         *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
+        "presentation",
     ]
 
 
@@ -137,8 +138,16 @@ def test_names_are_unique_and_never_move(before: list[ToolId], after: list[ToolI
     laws.names_are_unique_and_never_move(CORE, before, after)
 
 
-@pytest.mark.behaviour("naming.never_moves")
+@pytest.mark.behaviour("naming.locked_tools_rename_nothing")
+@given(open_boards(), st.data())
+def test_a_locked_tool_renames_no_open_one(board: Board, data: st.DataObject) -> None:
+    tools = st.sampled_from(sorted(board.tools))
+    wrong = data.draw(st.lists(st.tuples(st.sampled_from(DAMAGES), tools), min_size=1, max_size=6))
+    laws.a_locked_tool_renames_no_open_one(CORE, damaged(board, wrong))
+
+
+@pytest.mark.behaviour("naming.never_moves", "naming.old_names_reach_their_tool")
 @given(open_boards(), st.sampled_from(DAMAGES), st.data())
-def test_a_lock_renames_nothing(board: Board, damage: Damage, data: st.DataObject) -> None:
+def test_an_old_name_reaches_its_tool_and_no_other(board: Board, damage: Damage, data: st.DataObject) -> None:
     id = data.draw(st.sampled_from(sorted(board.tools)))
-    laws.a_lock_renames_nothing(CORE, board, id, lambda made, locked: damaging(made, locked, [damage]))
+    laws.an_old_name_reaches_its_tool_and_no_other(CORE, board, id, lambda b, t: damaged(b, [(damage, t)]))

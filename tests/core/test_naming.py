@@ -119,6 +119,34 @@ def test_whatever_comes_and_goes_a_name_keeps_its_owner_or_has_none(before: list
         assert held.get(name, id) == id
 
 
+@pytest.mark.behaviour("naming.locked_tools_rename_nothing", "naming.unique", "naming.legal")
+@given(
+    st.lists(hostile_ids, unique=True, max_size=10),
+    st.sets(hostile_ids, max_size=8),
+    st.lists(hostile_ids, unique=True, max_size=6),
+)
+def test_locked_tools_get_what_open_ones_and_held_names_leave(
+    ids: list[ToolId], locked: set[ToolId], before: list[ToolId]
+) -> None:
+    held = {name: id for id, name in wire_names(before, {}).items()}
+    named = wire_names([*ids, *(id for id in locked if id not in ids)], held, locked=locked)
+    unlocked = [id for id in ids if id not in locked]
+    assert {id: named[id] for id in unlocked} == wire_names(unlocked, held)
+    assert all(LEGAL.fullmatch(name) for name in named.values())
+    assert len({*named.values()}) == len(named)
+    assert all(held.get(name, id) == id for id, name in named.items())
+
+
+@pytest.mark.behaviour("naming.locked_tools_rename_nothing")
+def test_what_two_open_tools_want_and_none_gets_is_not_given_to_a_locked_one() -> None:
+    one, two, locked = ToolId(GITHUB, "read"), ToolId(DOCS_FILES, "read"), ToolId(MATH, "read")
+    assert wire_names([locked, one, two], {}, locked={locked}) == {
+        locked: "math__read",
+        one: "dev__read",
+        two: "docs__read",
+    }
+
+
 @given(hostile_ids)
 def test_a_tool_alone_is_seen_by_its_own_name_or_one_of_its_longer_ones(id: ToolId) -> None:
     name = wire_names([id], {})[id]

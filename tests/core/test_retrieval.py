@@ -275,9 +275,7 @@ def test_without_the_flag_an_answer_is_what_it_would_be_without_locked_tools(
         source: replace(listing, tools=tuple(tool for tool in listing.tools if tool.id in opened))
         for source, listing in hung.catalogue.listings.items()
     }
-    # A lock renames nothing, so two tools of one name are told apart by their names whether one is locked or not.
-    names = {id: name for id, name in resolution.names.items() if id in opened}
-    bare = replace(resolve(Catalogue(listings), hung.policy, view), names=names)
+    bare = resolve(Catalogue(listings), hung.policy, view)
     with_locks = retrieved(asked, resolution, hung.policy, everything)
     without = retrieved(asked, bare, hung.policy, everything)
     with_locks.pop("notice", None)

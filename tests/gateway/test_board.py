@@ -87,7 +87,7 @@ def test_after_a_swap_the_resolution_is_of_the_new_catalogue_and_the_new_policy(
     board.decide(replace(board.policy, decided=off))
     board.hang(up(GITHUB, "read", "list"))
     after = board.resolution(View())
-    assert after == resolve(board.catalogue, board.policy, View())
+    assert after == resolve(board.catalogue, board.policy, View(), held=before.by_name)
     assert (after.policy_version, set(after.verdicts)) == (1, {ToolId(GITHUB, "read"), ToolId(GITHUB, "list")})
     assert (before.policy_version, set(before.verdicts)) == (0, {ToolId(GITHUB, "read"), ToolId(GITHUB, "write")})
 

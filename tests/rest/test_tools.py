@@ -130,6 +130,30 @@ async def test_a_tool_is_named_by_id_by_its_wire_name_or_by_its_own_name_while_o
         )
 
 
+@pytest.mark.behaviour("naming.old_names_reach_their_tool", "cli.tools_call")
+async def test_a_tool_is_named_by_a_name_it_had_before_and_the_trail_says_so() -> None:
+    other = key("ops~files")
+    async with at_desk(declared(GITHUB, other), settle=False) as desk:
+        await desk.house.until(lambda: len(desk.house.board.catalogue.tools) == 2)
+        assert (await desk.get("/why", tool="read"))["naming"] == []
+        desk.house.provider(other).lists(tool(other, "read"))
+        await desk.house.until(lambda: len(desk.house.board.catalogue.tools) == 3)
+        trail = await desk.get("/why", tool="read")
+        assert (trail["id"], trail["wireName"], trail["naming"]) == (
+            READ,
+            "dev__read",
+            [
+                "Clients see it as dev__read: read is also the name of mcp:ops~files:read.",
+                "A call of read still reaches it: it had that name before.",
+            ],
+        )
+        answer = await desk.ask("POST", "/call", json={"tool": "read"})
+        assert (answer.status_code, desk.house.provider(GITHUB).calls[-1].tool.id) == (200, ToolId(GITHUB, "read"))
+        assert (await desk.get("/why", tool="ops__read"))["naming"] == [
+            "Clients see it as ops__read: read is the name of mcp:dev~github:read, and does not pass to another tool."
+        ]
+
+
 async def test_a_tool_in_vain_may_belong_to_a_server_that_is_not_up() -> None:
     async with at_desk(declared(GITHUB, key("ops~files")), settle=False) as desk:
         await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})

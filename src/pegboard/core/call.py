@@ -106,6 +106,7 @@ class Admitted(NamedTuple):
 class UnknownTool:
     name: str
     near: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,8 +207,8 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
     shown is the call as it was made.
     """
     id = resolution.by_name.get(call.name)
-    if id is None:
-        return UnknownTool(call.name, closest(call.name, resolution.by_name))
+    if id is None and (id := resolution.called(call.name)) is None:
+        return _unknown(call.name, resolution)
     verdict = resolution.verdicts[id]
     match verdict:
         case Open(tool, confirm, shape):
@@ -223,9 +224,16 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
         case Locked(_, reason):
             return ToolIsLocked(id, reason)
         case Absent():
-            return UnknownTool(call.name, closest(call.name, resolution.by_name))
+            return _unknown(call.name, resolution)
         case _:
             assert_never(verdict)
+
+
+def _unknown(name: str, resolution: Resolution) -> UnknownTool:
+    meant = resolution.candidates(name)
+    if len(meant) > 1:
+        return UnknownTool(name, tuple(map(str, meant)), f"{len(meant)} tools may be meant.")
+    return UnknownTool(name, closest(name, resolution.by_name))
 
 
 def _whole(
@@ -258,14 +266,14 @@ def _is_about(problem: str, sent: Arguments) -> bool:
 def refusal_text(refusal: Refusal) -> str:
     """What was refused, why, and what to do: one text for every surface."""
     match refusal:
-        case UnknownTool(name, near):
+        case UnknownTool(name, near, why):
             hint = (
                 f"Did you mean {' or '.join(repr(n) for n in near)}?"
                 if near
                 else "List the tools to see what there is."
             )
             shown = name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
-            return f"There is no tool {shown!r} here. {hint}"
+            return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, hint)))
         case ToolIsLocked(_, reason):
             return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
         case BadArguments(tool, problems):

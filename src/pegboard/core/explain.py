@@ -8,6 +8,7 @@ from typing import Final
 from .catalogue import Catalogue
 from .effects import effects
 from .ids import ToolId, WireName
+from .naming import is_legal
 from .override import PLAIN, Appearance
 from .policy import Policy
 from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
@@ -37,6 +38,8 @@ class Trail:
     """What overrides make of it, field by field, and which of them said so."""
     effects: Mapping[str, str] = field(default_factory=dict[str, str])
     """By the same places, what comes of it where that is not plain."""
+    naming: tuple[str, ...] = ()
+    """Why clients see it under another name than its own, and under which they still reach it."""
 
 
 QUESTIONS: Final = {
@@ -75,7 +78,33 @@ def explain(
         steps=(*_view_steps(resolution, policy, id), *rules, *_confirmation_steps(policy, view, tool)),
         appearance=policy.overrides.for_tool(id),
         effects=effects(tool, policy),
+        naming=_naming(resolution, id),
     )
+
+
+def _naming(resolution: Resolution, id: ToolId) -> tuple[str, ...]:
+    name = resolution.names.get(id)
+    if name is None:
+        return ()
+    former = sorted(other for other, owner in resolution.held.items() if owner == id and other != name)
+    told = [] if name == id.name else [f"Clients see it as {name}: {_why_not_own(resolution, id)}."]
+    if former:
+        told.append(f"A call of {' or '.join(former)} still reaches it: it had that name before.")
+    return tuple(told)
+
+
+def _why_not_own(resolution: Resolution, id: ToolId) -> str:
+    own = id.name
+    if not is_legal(own):
+        return "its own name has characters that not every client takes, or too many of them"
+    owner = resolution.held.get(WireName(own), id)
+    if owner != id:
+        return f"{own} is the name of {owner}, and does not pass to another tool"
+    others = sorted(other for other in resolution.names if other.name == own and other != id)
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        return f"{own} is also the name of {others[0]}{more}"
+    return f"{own} is a name that belongs to another toolset, or to the gateway itself"
 
 
 def _rule_step(rule: Rule, verdict: Verdict) -> Step:

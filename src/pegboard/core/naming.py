@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Final
 
@@ -63,48 +63,73 @@ def is_legal(name: str) -> bool:
 
 
 def wire_names(
-    tools: Iterable[ToolId], held: Mapping[WireName, ToolId], legal: Callable[[str], bool] = is_legal
+    tools: Iterable[ToolId],
+    held: Mapping[WireName, ToolId],
+    legal: Callable[[str], bool] = is_legal,
+    *,
+    locked: Collection[ToolId] = frozenset(),
 ) -> Mapping[ToolId, WireName]:
-    """The shortest form that is legal and meant by one tool only. Independent of the order of the tools."""
-    waiting = list(tools)
-    given: dict[ToolId, WireName] = {}
-    taken: set[str] = set()
-    order = tuple(waiting)
-    foreign = _foreign(order)
-    for form in _LEVELS:
-        wanted = [(id, form(id)) for id in waiting]
-        counts = Counter(name for id, name in wanted if id in foreign.get(name, (id,)))
-        rest: list[ToolId] = []
-        for id, name in wanted:
-            owner = held.get(WireName(name), id)
-            mine = id in foreign.get(name, (id,))
-            if (
-                mine
-                and counts[name] == 1
-                and name not in taken
-                and owner == id
-                and legal(name)
-                and name not in RESERVED
-            ):
-                given[id] = WireName(name)
-            else:
-                rest.append(id)
-        # A name that several wanted stays nobody's, so that adding one tool never hands its name to another.
-        taken.update(counts)
-        waiting = rest
-    for id in sorted(waiting):
-        name = next(n for n in (_hashed(id, k) for k in count()) if n not in taken and held.get(WireName(n), id) == id)
-        taken.add(name)
-        given[id] = WireName(name)
-    return {id: given[id] for id in order}
+    """The shortest form that is legal and meant by one tool only. Independent of the order of the tools.
+
+    Those among them that are `locked` are named after all others, from what is left: what nobody has admitted renames
+    nothing. `held` are the names that tools had before: none is given to another tool.
+    """
+    order = tuple(tools)
+    naming = _Naming(held, legal)
+    naming.give([id for id in order if id not in locked] if locked else order)
+    if locked:
+        naming.give([id for id in order if id in locked], order)
+    return {id: naming.given[id] for id in order}
 
 
-def _foreign(tools: tuple[ToolId, ...]) -> Mapping[str, set[ToolId]]:
+class _Naming:
+    """Names given so far, and those that nobody can have any more."""
+
+    def __init__(self, held: Mapping[WireName, ToolId], legal: Callable[[str], bool]) -> None:
+        self.given: dict[ToolId, WireName] = {}
+        self._held = held
+        self._legal = legal
+        self._taken: set[str] = set()
+
+    def give(self, tools: Sequence[ToolId], among: Sequence[ToolId] | None = None) -> None:
+        """One of its longer forms is a tool's own before it is another's own name, for every tool that is `among`."""
+        waiting = tools
+        given, taken, held, legal = self.given, self._taken, self._held, self._legal
+        foreign = _foreign(tools, tools if among is None else among)
+        for form in _LEVELS:
+            wanted = [(id, form(id)) for id in waiting]
+            counts = Counter(name for id, name in wanted if id in foreign.get(name, (id,)))
+            rest: list[ToolId] = []
+            for id, name in wanted:
+                owner = held.get(WireName(name), id)
+                mine = id in foreign.get(name, (id,))
+                if (
+                    mine
+                    and counts[name] == 1
+                    and name not in taken
+                    and owner == id
+                    and legal(name)
+                    and name not in RESERVED
+                ):
+                    given[id] = WireName(name)
+                else:
+                    rest.append(id)
+            # A name that several wanted stays nobody's, so that adding one tool never hands its name to another.
+            taken.update(counts)
+            waiting = rest
+        for id in sorted(waiting):
+            forms = (_hashed(id, attempt) for attempt in count())
+            name = next(n for n in forms if n not in taken and held.get(WireName(n), id) == id)
+            taken.add(name)
+            given[id] = WireName(name)
+
+
+def _foreign(tools: Sequence[ToolId], among: Sequence[ToolId]) -> Mapping[str, set[ToolId]]:
     """Whose longer form each own name is that looks like one: no server may take a name out of another's namespace."""
     looks_long = {id.name for id in tools if "__" in id.name}
     looks_hashed = {id.name for id in tools if is_hashed(id.name)}
     owners: dict[str, set[ToolId]] = {}
-    for id in tools if looks_long or looks_hashed else ():
+    for id in among if looks_long or looks_hashed else ():
         forms = [*long_names(id), *([hashed_name(id)] if looks_hashed else [])]
         for name in forms:
             if name in looks_long or name in looks_hashed:

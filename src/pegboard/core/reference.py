@@ -140,6 +140,11 @@ class Directory:
         found = (*own, *(id for id in long if id not in own)) if own and long else own or long
         return found or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
 
+    def by_longer_name(self, name: str) -> tuple[ToolId, ...]:
+        """By no tool's own name."""
+        long = self.by_long_name.get(name, ())
+        return long or (self.by_hashed_name.get(name, ()) if is_hashed(name) else ())
+
     @cached_property
     def known(self) -> frozenset[ToolId]:
         return frozenset(self.ids)

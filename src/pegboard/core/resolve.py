@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
-from .ids import ServerKey, ToolId, ToolsetId, WireName, tool_id
-from .naming import wire_names
+from .ids import LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from .naming import is_hashed, wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
 from .rules import RULES, SOURCE_RULES, Rule, shape_of
@@ -86,7 +86,9 @@ class Resolution:
     view: View
     verdicts: Mapping[ToolId, Verdict]
     names: Mapping[ToolId, WireName]
-    """Of everything this caller may know of, open or locked: a lock never renames another tool."""
+    """Of everything this caller may know of, open or locked. A locked tool changes the name of no open one."""
+    held: Mapping[WireName, ToolId] = field(default_factory=dict[WireName, ToolId])
+    """Names that tools had before. Each still means its tool, and no other."""
     unknown: tuple[Unknown, ...] = ()
     """What the board's own selection names in vain."""
     refused: tuple[Unknown, ...] = ()
@@ -98,10 +100,45 @@ class Resolution:
     def by_name(self) -> Mapping[WireName, ToolId]:
         return MappingProxyType({name: id for id, name in self.names.items()})
 
-    def name_of(self, text: str) -> WireName:
-        """The name of what this caller calls by name or by id. What it may not know of stays as it was written."""
-        id = tool_id(text) if ":" in text else None
-        return self.names.get(id, WireName(text)) if isinstance(id, ToolId) else WireName(text)
+    def open_names(self) -> Mapping[WireName, ToolId]:
+        """Those that are held from now on. The name of a tool that was never open to this caller is not."""
+        verdicts = self.verdicts
+        return {name: id for id, name in self.names.items() if isinstance(verdicts[id], Open)}
+
+    def called(self, name: str) -> ToolId | None:
+        """The tool that this caller means: by the name in its list, else as `candidates` tells."""
+        id = self.by_name.get(WireName(name))
+        if id is not None:
+            return id
+        found = self.candidates(name)
+        return found[0] if len(found) == 1 else None
+
+    def candidates(self, name: str) -> tuple[ToolId, ...]:
+        """The tools that a name may mean which is in no list now: a name from before, an id, or a longer name.
+
+        More than one, and it means none of them.
+        """
+        owner = self.held.get(WireName(name))
+        if owner is not None:
+            return (owner,) if owner in self.names else ()
+        if ":" in name:
+            return self._with_id(name)
+        return self._known.by_longer_name(name) if "__" in name or is_hashed(name) else ()
+
+    @cached_property
+    def _known(self) -> Directory:
+        return Directory(tuple(self.names), frozenset())
+
+    def _with_id(self, text: str) -> tuple[ToolId, ...]:
+        match tool_id(text):
+            case ToolId() as id:
+                return (id,) if id in self.names else ()
+            case LegacyToolId(server, name):
+                keys = sorted((key for key in self._known.by_server if key.server == server), key=str)
+                ids = [ToolId(key, name) for key in keys]
+                return tuple(ids if len(ids) > 1 else filter(self.names.__contains__, ids))
+            case _:
+                return ()
 
     def open(self) -> Iterator[Tool]:
         return (verdict.tool for verdict in self.verdicts.values() if isinstance(verdict, Open))
@@ -148,7 +185,8 @@ def resolve(
     judge: Judge = judge,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
 ) -> Resolution:
-    """`held` are the names this caller was given before: a name never moves from one tool to another unsaid."""
+    """`held` are the names under which tools were open to this caller before: a name never moves from one tool to
+    another, and calls under it go on reaching the tool that had it."""
     everyone = directory(catalogue, policy)
     chosen = select(policy.declared.selection, everyone)
     granted = policy.granted(view.principal)
@@ -163,11 +201,13 @@ def resolve(
             removed = None if untouched else _removal(tool.id, chosen, reach, narrowed)
             verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
+    locked = {id for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
     return Resolution(
         policy_version=policy.version,
         view=view,
         verdicts=verdicts,
-        names=wire_names(present, held),
+        names=wire_names(present, held, locked=locked),
+        held=held,
         unknown=chosen.unknown,
         refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
         offered=offered.known,

@@ -127,7 +127,7 @@ class Board:
             return known.resolution
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
         fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
-        self._remember(view, _Told(fresh, held_names(held, fresh.by_name)))
+        self._remember(view, _Told(fresh, held_names(held, fresh.open_names(), fresh.names)))
         return fresh
 
     def offered(self, view: View) -> Offered:

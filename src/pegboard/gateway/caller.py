@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from time import perf_counter
@@ -86,9 +86,8 @@ class Caller:
                 return await self.ticket_tool.call(call, view, self.call, progress, peer)
             if isinstance(verdict, UnknownTool):
                 why = await self._listed(call, view)
-                name = self.board.resolution(view).name_of(call.name)
-                if name in self.board.resolution(view).by_name:
-                    return await self.call(replace(call, name=name), view, progress, peer, confirmed)
+                if self.board.resolution(view).called(call.name) is not None:
+                    return await self.call(call, view, progress, peer, confirmed)
                 verdict = why or verdict
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
             return verdict

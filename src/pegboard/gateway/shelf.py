@@ -48,7 +48,7 @@ class Shelf:
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
         fresh = arranged(catalogue, policy, opened, held=held)
         names = {name: id for id, name in fresh.names.items()}
-        self._remember(view, _Arranged(ingredients, fresh, held_names(held, names)))
+        self._remember(view, _Arranged(ingredients, fresh, held_names(held, names, fresh.names)))
         return fresh
 
     def _remember(self, view: View, fresh: _Arranged) -> None:

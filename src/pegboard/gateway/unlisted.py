@@ -38,8 +38,7 @@ async def listed(board: Board, name: str, view: View) -> ToolIsLocked | None:
 
 
 def _is_there(board: Board, name: str, view: View) -> bool:
-    resolution = board.resolution(view)
-    return resolution.name_of(name) in resolution.by_name
+    return board.resolution(view).called(name) is not None
 
 
 def _patience(key: ServerKey, policy: Policy) -> float:

@@ -12,7 +12,7 @@ from tests.surfaces.mcp.doubles import MemoryAudit, MemoryStore
 from pegboard.core.call import Arguments, Outcome, ProviderFailed, Returned
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
-from pegboard.core.policy import Declared
+from pegboard.core.policy import Decided, Declared
 from pegboard.core.selection import Selection
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
@@ -227,6 +227,7 @@ async def open_workshop(
     shelves: Mapping[ServerKey, Mapping[str, tuple[Tool, Run]]] = SHELVES,
     held: frozenset[ServerKey] = frozenset(),
     tickets: TicketStore | None = None,
+    decided: Decided | None = None,
 ) -> AsyncIterator[Workshop]:
     """A running gateway over these shelves, with every server up but those that are held in their start."""
     if selection is not None:
@@ -239,7 +240,7 @@ async def open_workshop(
 
     audit = MemoryAudit()
     async with open_gateway(
-        declared, MemoryStore(), audit, provider_for, lambda: datetime.now(UTC), tickets=tickets
+        declared, MemoryStore(decided), audit, provider_for, lambda: datetime.now(UTC), tickets=tickets
     ) as gateway:
         if not held:
             assert await gateway.settled(60)

@@ -36,6 +36,8 @@ async def why(
     say()
     for step in body["steps"]:
         say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
+    for told in body["naming"]:
+        say(f"  ~ {told}")
     for field in body["overrides"]:
         effect = f": {field['effect']}" if field["effect"] else ""
         say(f"  ~ {field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']}){effect}")

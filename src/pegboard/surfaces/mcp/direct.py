@@ -148,7 +148,7 @@ class Direct:
     def input_schema(self, view: View, name: str) -> JsonObject | None:
         """Of an open tool only: the schema of a locked one is withheld."""
         resolution = self._board.resolution(view)
-        id = resolution.by_name.get(WireName(name))
+        id = resolution.called(name)
         verdict = None if id is None else resolution.verdicts[id]
         return dict(verdict.shown.spec.input_schema) if isinstance(verdict, Open) else None
 

@@ -150,9 +150,7 @@ class Search:
         if problems := self._validators.problems(tool, arguments):
             return _refused(BadArguments(tool.id, problems), tool.id)
         if asked.name == CALL:
-            resolution = self._gateway.board.resolution(view)
-            name, inner = resolution.name_of(arguments["name"]), arguments.get("arguments", {})
-            return CallToolRequestParams(name=name, arguments=inner)
+            return CallToolRequestParams(name=arguments["name"], arguments=arguments.get("arguments", {}))
         finds = asked.name == RETRIEVE
         answer = partial(self._found, _retrieval(arguments), view) if finds else partial(self._servers, view)
         return Own(tool.id, answer, partial(_told, asked.name))

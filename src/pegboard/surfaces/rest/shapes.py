@@ -203,6 +203,7 @@ def trail_shape(trail: Trail) -> Shape:
         "wireName": trail.wire_name,
         **verdict_shape(trail.verdict),
         "steps": [{"asked": step.asked, "lets": step.lets, "said": step.said} for step in trail.steps],
+        "naming": [*trail.naming],
     }
 
 

@@ -68,7 +68,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         await _listed(gateway, asked.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
-        trail = explain(board.catalogue, board.policy, view, id, held=resolution.by_name)
+        trail = explain(board.catalogue, board.policy, view, id, held=resolution.held)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
         return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance, trail.effects)}
@@ -112,8 +112,8 @@ async def _listed(gateway: Gateway, text: str, view: View) -> None:
 
 
 def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
-    """One tool, by id, by the name a client sees, or by its own name while only one tool has it."""
-    if (id := resolution.by_name.get(WireName(text))) is not None:
+    """One tool, by id, by a name that a client sees or saw for it, or by its own name while only one tool has it."""
+    if (id := resolution.called(text)) is not None:
         return id
     found = find(reference(text), directory(gateway.board.catalogue, gateway.board.policy), Kind.TOOL)
     if isinstance(found, Unknown):

@@ -1,0 +1,46 @@
+"""Ways to name tools that are broken on purpose: see the mutants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pegboard.core.catalogue import Catalogue
+from pegboard.core.ids import ToolId, WireName
+from pegboard.core.naming import wire_names
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Resolution, resolve
+from pegboard.core.view import View
+
+
+def ignores_held_names(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+    return wire_names(tools, {})
+
+
+def gives_a_clashing_name_to_the_first(
+    tools: Sequence[ToolId], held: Mapping[WireName, ToolId]
+) -> Mapping[ToolId, WireName]:
+    given: dict[ToolId, WireName] = {}
+    for id in tools:
+        plain = WireName(id.name)
+        given[id] = WireName(f"{id.source}__{id.name}") if plain in given.values() else plain
+    return given
+
+
+def names_by_own_name(tools: Sequence[ToolId], held: Mapping[WireName, ToolId]) -> Mapping[ToolId, WireName]:
+    return {id: WireName(id.name) for id in tools}
+
+
+def names_the_locked_with_the_open(catalogue: Catalogue, policy: Policy, view: View) -> Resolution:
+    resolution = resolve(catalogue, policy, view)
+    return replace(resolution, names=wire_names([*resolution.names], {}))
+
+
+def forgets_former_names(
+    catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
+) -> Resolution:
+    return replace(resolve(catalogue, policy, view, held=held), held={})
+
+
+def gives_former_names_away(
+    catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
+) -> Resolution:
+    return replace(resolve(catalogue, policy, view), held=held)

@@ -1,0 +1,216 @@
+"""Names on the wire: nothing that is locked changes one, and one that changed still reaches its tool by every road."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from tests.surfaces.mcp.places import DEADLINE, served
+from tests.surfaces.mcp.raw import ask, handshake
+from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, SHELVES, Workshop, key, open_workshop, plain, server
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import LOCAL, PrincipalId, ServerKey, ToolId, ToolsetId
+from pegboard.core.policy import Approval, Decided, Declared, Policy, Switch
+from pegboard.core.server import OnlyTools, Server, Trust
+from pegboard.core.tool import ToolSpec
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.paths import McpPaths
+
+pytestmark = pytest.mark.anyio
+
+THEN = datetime(2026, 1, 1, tzinfo=UTC)
+STOLEN = ("create_file", "echo", "files__create_file", "bench__bench__echo")
+"""Names of tools that are open, and longer forms of them."""
+
+RIVALS: Mapping[str, Server] = {
+    "pending_approval": server("aaa-new", Trust.STRICT),
+    "changed": server("aaa-changed", Trust.STRICT),
+    "disabled_by_config": replace(server("aaa-denied", Trust.STRICT), limit=OnlyTools(("nothing",))),
+    "disabled_by_user": server("aaa-switched", Trust.STRICT),
+    "server_unavailable": server("aaa-down", Trust.STRICT),
+    "server_disabled": server("aaa-off", Trust.STRICT),
+}
+
+
+def with_servers(*more: Server) -> Declared:
+    toolsets = {each.key.toolset: Toolset(each.key.toolset, HERE) for each in more}
+    return replace(
+        DECLARED,
+        servers={**DECLARED.servers, **{each.key: each for each in more}},
+        toolsets={**DECLARED.toolsets, **toolsets},
+    )
+
+
+def approved(rival: ServerKey, spec: ToolSpec) -> Approval:
+    return Approval(spec, PrincipalId("me"), THEN)
+
+
+def decided() -> Decided:
+    approvals = {
+        ToolId(rival.key, name): approved(
+            rival.key, ToolSpec(name, None, "As it was." if why == "changed" else f"Would {name}.")
+        )
+        for why, rival in RIVALS.items()
+        if why != "pending_approval"
+        for name in STOLEN
+    }
+    off = Switch(False, PrincipalId("me"), THEN)
+    return Decided(
+        version=1,
+        approvals=approvals,
+        switches={ToolId(RIVALS["disabled_by_user"].key, name): off for name in STOLEN},
+    )
+
+
+async def until_locked(workshop: Workshop, rival: ServerKey) -> None:
+    board = workshop.gateway.board
+    with board.changed.listen() as bell:
+        while any(tool.id.source == rival for tool in board.resolution(View()).open()):
+            await bell.wait()
+
+
+async def said(workshop: Workshop) -> Sequence[bytes]:
+    """What a client of either presentation is told by default."""
+    asked = {"query": "create echo file say it again", "limit": 20}
+    async with served(workshop, app=McpPaths(workshop.gateway)) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
+        return (
+            (await ask(http, url, "tools/list")).content,
+            (await ask(http, f"{url}/search", "tools/call", name="retrieve_tools", arguments=asked)).content,
+        )
+
+
+@pytest.mark.behaviour("locked.default_answers_byte_identical", "naming.locked_tools_rename_nothing")
+async def test_locked_tools_that_are_called_like_open_ones_change_no_byte_of_default_answers() -> None:
+    shelves = {**SHELVES, **{rival.key: plain(rival.key.server, *STOLEN) for rival in RIVALS.values()}}
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop:
+            without = await said(workshop)
+        async with open_workshop(with_servers(*RIVALS.values()), shelves=shelves, decided=decided()) as workshop:
+            down, off = RIVALS["server_unavailable"].key, RIVALS["server_disabled"].key
+            workshop.benches[down].fall()
+            assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(off, False), LOCAL), Policy)
+            await until_locked(workshop, down)
+            await until_locked(workshop, off)
+            with_locks = await said(workshop)
+            resolution = workshop.gateway.board.resolution(View())
+    locked = {(verdict.tool.id.source, verdict.status.value) for verdict in resolution.locked()}
+    assert locked == {
+        (key("vault"), "pending_approval"),
+        *((rival.key, "pending_approval" if why == "changed" else why) for why, rival in RIVALS.items()),
+    }
+    assert {resolution.names[tool.id] for tool in resolution.open()} >= {"create_file", "echo"}
+    assert with_locks == without
+
+
+RIVAL = key("rival")
+
+
+async def until_named(workshop: Workshop, name: str) -> None:
+    board = workshop.gateway.board
+    with board.changed.listen() as bell:
+        while name not in board.resolution(View()).by_name:
+            await bell.wait()
+
+
+class Callers:
+    """One call by every road: short and long, of both eras, and through `call_tool`."""
+
+    def __init__(self, http: httpx2.AsyncClient, short: str, long: str) -> None:
+        self._http = http
+        self._urls = {"short": short, "long": long}
+
+    async def call(self, name: str, **arguments: Any) -> Mapping[str, str]:
+        told: dict[str, str] = {}
+        params: dict[str, Any] = {"name": name, "arguments": arguments}
+        for road, url in self._urls.items():
+            told[f"{road} modern"] = _text((await ask(self._http, url, "tools/call", **params)).json())
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            answer = await self._http.post(url, json=message, headers=await handshake(self._http, url))
+            told[f"{road} handshake"] = _text(answer.json())
+        through: dict[str, Any] = {"name": "call_tool", "arguments": params}
+        answer = await ask(self._http, f"{self._urls['short']}/search", "tools/call", **through)
+        return {**told, "call_tool": _text(answer.json())}
+
+
+ROADS = ("short modern", "short handshake", "long modern", "long handshake", "call_tool")
+
+
+def by_all(text: str) -> Mapping[str, str]:
+    return dict.fromkeys(ROADS, text)
+
+
+def _text(answer: Any) -> str:
+    if "error" in answer:
+        return str(answer["error"]["message"])
+    return str(answer["result"]["content"][0]["text"])
+
+
+@asynccontextmanager
+async def callers(workshop: Workshop) -> AsyncIterator[Callers]:
+    async with AsyncExitStack() as stack:
+        short = await stack.enter_async_context(served(workshop, app=McpPaths(workshop.gateway)))
+        long = await stack.enter_async_context(served(workshop, app=McpHttp(workshop.gateway, short=False)))
+        yield Callers(await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
+
+
+@pytest.mark.behaviour("naming.old_names_reach_their_tool")
+async def test_a_name_from_before_reaches_its_tool_by_every_road_and_a_locked_one_is_refused_by_its_status() -> None:
+    shelves = {**SHELVES, RIVAL: plain("rival", "echo")}
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(with_servers(server("rival")), shelves=shelves, held=frozenset({RIVAL})) as workshop,
+            callers(workshop) as every,
+        ):
+            await until_named(workshop, "echo")
+            workshop.benches[RIVAL].release()
+            await until_named(workshop, "rival__echo")
+            assert "echo" not in workshop.gateway.board.resolution(View()).by_name
+            assert await every.call("echo", text="hello") == by_all("hello")
+            assert await every.call("bench__echo", text="hello") == by_all("hello")
+            assert await every.call("rival__echo") == by_all("done")
+            operator = workshop.gateway.operator
+            assert isinstance(await operator.do(ThrowSwitch(RIVAL, False), LOCAL), Policy)
+            assert workshop.gateway.board.resolution(View()).names[ToolId(BENCH, "echo")] == "echo"
+            assert await every.call("bench__echo", text="hello") == by_all("hello")
+            assert isinstance(await operator.do(ThrowSwitch(BENCH, False), LOCAL), Policy)
+            told = await every.call("bench__echo", text="hello")
+            assert told == await every.call("echo", text="hello")
+            assert {text.partition(":")[0] for text in told.values()} == {"server_disabled"}
+
+
+@pytest.mark.behaviour("naming.ids_are_names")
+async def test_a_call_by_id_reaches_its_tool_by_every_road() -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop, callers(workshop) as every:
+            for name in ("mcp:bench~bench:echo", "mcp:bench:echo"):
+                assert await every.call(name, text="hello") == by_all("hello")
+            refused = await every.call("mcp:vault~vault:open_vault")
+            assert {text.partition(":")[0] for text in refused.values()} == {"pending_approval"}
+            unknown = await every.call("mcp:bench~bench:nothing")
+            assert all(text.startswith("There is no tool 'mcp:bench~bench:nothing' here.") for text in unknown.values())
+
+
+@pytest.mark.behaviour("naming.ids_are_names")
+async def test_an_id_without_its_toolset_that_fits_two_servers_names_both() -> None:
+    other = ServerKey(ToolsetId("workbench"), BENCH.server)
+    twin = replace(server("bench"), key=other)
+    tools = {"echo": (replace(SHELVES[BENCH]["echo"][0], id=ToolId(other, "echo")), SHELVES[BENCH]["echo"][1])}
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(with_servers(twin), shelves={**SHELVES, other: tools}) as workshop,
+            callers(workshop) as every,
+        ):
+            told = await every.call("mcp:bench:echo", text="hello")
+            words = (
+                "There is no tool 'mcp:bench:echo' here. 2 tools may be meant. "
+                "Did you mean 'mcp:bench~bench:echo' or 'mcp:workbench~bench:echo'?"
+            )
+            assert {road: text[: len(words)] for road, text in told.items()} == by_all(words)
+            assert await every.call("mcp:workbench~bench:echo", text="hello") == by_all("hello")
