@@ -359,7 +359,7 @@ def _door(house: House, url: str) -> "Door":
 
     callers = house.settings.gateway if house.settings else Callers()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
-    return Door(frozenset(names), frozenset(callers.origins))
+    return Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
 
 
 def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core import nesting
-from pegboard.core.nesting import deeper_than
+from pegboard.core.nesting import deeper_than, more_values_than
 from pegboard.core.tool import Json
 
 VALUES: st.SearchStrategy[Json] = st.recursive(
@@ -51,3 +51,36 @@ def test_brackets_within_texts_do_not_count() -> None:
         assert deeper_than(200, b'["]","\\"]",' + nested + b"]") == (depth + 1 > 200)
     assert not deeper_than(200, json.dumps(["[" * 500 + '"' + "{" * 500] * 300).encode())
     assert not deeper_than(200, json.dumps([[{"a": []}]] * 50_000).encode())
+
+
+def _values(value: object) -> int:
+    """As they are counted: an empty list or object for two."""
+    if isinstance(value, dict):
+        return 1 + (sum(map(_values, value.values())) if value else 1)
+    if isinstance(value, list):
+        return 1 + (sum(map(_values, value)) if value else 1)
+    return 1
+
+
+@pytest.mark.behaviour("speed.values_are_bounded")
+@given(VALUES, st.integers(0, 60), st.sampled_from([1, 3, 64]))
+def test_values_are_counted_as_by_hand(value: Json, most: int, piece: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nesting, "_PIECE", piece)
+        for text in (json.dumps(value), json.dumps(value, indent=1, ensure_ascii=False)):
+            assert more_values_than(most, text.encode()) is (_values(value) > most)
+
+
+@pytest.mark.behaviour("speed.values_are_bounded")
+def test_a_long_text_is_one_value_whatever_stands_in_it() -> None:
+    assert not more_values_than(10, json.dumps({"csv": '1,2,[3],{"4"},\\' * 100_000}).encode())
+    assert more_values_than(100_000, b"[" + b"[1]," * 50_000 + b"1]")
+    assert not more_values_than(100_002, b"[" + b"[1]," * 50_000 + b"1]")
+
+
+def test_a_string_full_of_quotes_takes_no_longer_than_another() -> None:
+    """Tried from each quote anew, these would take minutes."""
+    text = json.dumps(['"[{,' * 30_000] * 50).encode()
+    assert not deeper_than(1, text)
+    assert not more_values_than(51, text)
+    assert more_values_than(50, text)

@@ -1,5 +1,7 @@
 """What reading many tools takes for a moment is given back, and only then."""
 
+import gc
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -9,7 +11,7 @@ from tests.support.doubles import named
 from pegboard.core.catalogue import Down, Listing, Up
 from pegboard.gateway import memory
 from pegboard.gateway.board import Board
-from pegboard.gateway.memory import MANY, keep_small
+from pegboard.gateway.memory import MANY, keep_small, undisturbed
 
 pytestmark = pytest.mark.anyio
 
@@ -62,3 +64,19 @@ def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatc
 
     monkeypatch.setattr("pegboard.gateway.memory.ctypes.CDLL", missing)
     assert memory.trim() is None
+
+
+def test_no_look_for_rings_begins_while_anybody_builds_something_large() -> None:
+    assert gc.isenabled()
+    with undisturbed():
+        with undisturbed():
+            assert not gc.isenabled()
+        assert not gc.isenabled(), "the other one goes on"
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with undisturbed():
+            pass
+        assert not gc.isenabled(), "whoever switched it off did so for a reason"
+    finally:
+        gc.enable()

@@ -7,6 +7,7 @@ from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
 
+from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
@@ -65,14 +66,6 @@ _HEADER: Final = Form(
 _HEADER_VALUE: Final = Form(
     r"(?:\$\{[^}\x00-\x1f\x7f]*\}|[\x09\x20-\x7e])*",
     "a header's value is one line of printable ASCII characters; write others as the server wants them encoded",
-)
-_HOST: Final = Form(
-    r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
-    "write a host, with a port or without, as a client's Host header has it: example.org:8460, or example.org:*",
-)
-_ORIGIN: Final = Form(
-    r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
-    "write an origin without a path, as a browser sends it: https://example.org, or http://localhost:*",
 )
 
 _STARTS: Final[Mapping[str, Starts]] = {"always": Always(), "on_demand": OnDemand()}
@@ -298,23 +291,6 @@ KEEP_ARGUMENTS: Final = Key(
     "arguments", Truth(), "Whether the arguments of calls are recorded, redacted and cut.", False
 )
 KEEP_RESULTS: Final = Key("results", Truth(), "Whether the results of calls are recorded, redacted and cut.", False)
-HOSTS: Final = Key(
-    "allowed_hosts",
-    ListOf(Text(_HOST)),
-    "Host headers to answer beside those of this machine: example.org, example.org:8460, or example.org:* for any.",
-)
-ORIGINS: Final = Key(
-    "allowed_origins",
-    ListOf(Text(_ORIGIN)),
-    "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
-)
-
-PUBLIC_URL: Final = Key(
-    "url",
-    Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
-    "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
-)
-
 DEADLINE: Final = Key(
     "deadline",
     Seconds(),
@@ -370,7 +346,7 @@ REDACT: Final = Key(
 CONFIRMATION: Final = Key(
     "confirmation", Section("", (DEADLINE,)), "Calls of tools that a person must confirm: requires_confirmation."
 )
-GATEWAY: Final = Key("gateway", Section("", (PUBLIC_URL, HOSTS, ORIGINS)), "Who may reach the gateway over HTTP.")
+GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, and how much they may ask at once.")
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pegboard.core.nesting import MOST_VALUES
 from pegboard.core.policy import Declared
 
-from . import keys
+from . import gateway_keys, keys
 from .declaring import Place, declared
 from .files import decoded, read_bytes
 from .json_text import parse_json
@@ -45,6 +46,8 @@ class Callers:
     origins: tuple[str, ...] = ()
     url: str | None = None
     """Where people's browsers reach it, if not where it listens."""
+    most_values: int = MOST_VALUES
+    """In one request."""
 
 
 @dataclass(frozen=True)
@@ -156,11 +159,12 @@ def _callers(values: Values) -> Callers:
     said = values.get(keys.GATEWAY)
     if said is None:
         return Callers()
-    url = said.value.get(keys.PUBLIC_URL)
+    url = said.value.get(gateway_keys.PUBLIC_URL)
     return Callers(
         url=None if url is None else url.value,
-        hosts=tuple(host.value for host in said.value.value(keys.HOSTS, ())),
-        origins=tuple(origin.value for origin in said.value.value(keys.ORIGINS, ())),
+        hosts=tuple(host.value for host in said.value.value(gateway_keys.HOSTS, ())),
+        origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
+        most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
     )
 
 

@@ -2,8 +2,9 @@
 
 import ctypes
 import gc
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Final
 
 import anyio
@@ -27,6 +28,42 @@ def settle_in() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, 10, 10)
+
+
+class _Pauses:
+    """How many want no look for rings just now."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._looks = False
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._count:
+                self._looks = gc.isenabled()
+                gc.disable()
+            self._count += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if not self._count and self._looks:
+                gc.enable()
+
+
+_PAUSES: Final = _Pauses()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """For building one large value that has no rings: to look for some in what is there already, again and again while
+    it grows, takes ten times as long as building it, and nobody else gets on meanwhile."""
+    _PAUSES.begin()
+    try:
+        yield
+    finally:
+        _PAUSES.end()
 
 
 def trim() -> Callable[[], None] | None:

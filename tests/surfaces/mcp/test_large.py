@@ -43,7 +43,7 @@ async def test_while_large_arguments_are_read_other_calls_are_answered(
         assert read.wait(DEADLINE)
         return decode(raw)
 
-    monkeypatch.setattr(road, "decode", slowly)
+    monkeypatch.setattr(road, "decode_large", slowly)
     found: list[httpx2.Response] = []
     with anyio.fail_after(DEADLINE):
         async with (
@@ -85,3 +85,52 @@ async def test_a_request_that_says_too_much_about_itself_is_refused_by_either_ro
             )
             assert workshop.audit.records == []
             assert (await call(http, url, mode, {"example.org/a": "x" * (LARGEST // 2)})).status_code == 200
+
+
+MANY_VALUES = b'{"a":[' + b",".join([b"[1]"] * 500_001) + b"]}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.behaviour("speed.values_are_bounded")
+async def test_a_request_of_very_many_values_is_refused_by_either_road_before_it_is_read(
+    mode: str, short: bool
+) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop, app=McpHttp(workshop.gateway, short=short)) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+            message = modern("tools/call", name="odd", arguments={})
+            headers = modern_headers(message) if mode != LEGACY else await handshake(http, url)
+            body = json.dumps(message).encode().replace(b'"arguments": {}', b'"arguments": ' + MANY_VALUES)
+            answer = await http.post(url, content=body, headers={"content-type": "application/json", **headers})
+            assert error_of(answer) == (
+                413,
+                INVALID_PARAMS,
+                "The body has more than 1000000 values, counting each list and object. Send less at once, send what is "
+                "large as one text, or have the operator raise gateway.most_values in pegboard.yaml.",
+            )
+            assert workshop.audit.records == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "a,b,[1],{}" * 500_000},
+        {"rows": [{"id": number, "name": f"row {number}", "price": 1.5, "tags": ["a"]} for number in range(50_000)]},
+    ],
+    ids=["a long text", "a table of 50,000 rows"],
+)
+@pytest.mark.behaviour("speed.values_are_bounded")
+async def test_large_arguments_of_a_sane_kind_pass(arguments: dict[str, object]) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+            answer = await ask(http, url, "tools/call", name="odd", arguments=arguments)
+            assert answer.status_code == 200
+            assert workshop.audit.records[-1].call.arguments == arguments

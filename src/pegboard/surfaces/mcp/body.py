@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio import to_thread
 from mcp_types import INVALID_PARAMS, PARSE_ERROR
 
 from .door import CLOSE, Door, Refused
@@ -33,6 +34,8 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
         parts.clear()
         return await _read_past(receive, door, door.too_large(), size) if more else _kept_open(door.too_large())
     body = b"".join(parts)
+    if len(body) > door.most_values and (refused := await to_thread.run_sync(door.too_many, body)) is not None:
+        return refused
     value = read(body)
     if isinstance(value, Unreadable):
         if value.id is not None:

@@ -8,8 +8,10 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_types import INVALID_REQUEST
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from pegboard.core.nesting import MOST_VALUES, more_values_than
 
 METHODS: Final = ("POST", "GET", "DELETE")
 ONCE: Final = frozenset(
@@ -49,6 +51,8 @@ class Door:
     origins: frozenset[str] = frozenset()
     """Web pages that may call it, as their origin: `https://app.example`."""
     largest_body: int = 10 * 1024 * 1024
+    most_values: int = MOST_VALUES
+    """In the body of one request: a few bytes each, they would hold up everybody else while they are read."""
     most_discarded: int = 64 * 1024 * 1024
     """Bytes of a body that is too large which are read all the same, so that its client hears why."""
     sessions: int = 5_000
@@ -60,6 +64,17 @@ class Door:
     """Seconds to wait for a client that neither sends the rest of its request nor reads its answer."""
     settle: float = 3.0
     """Seconds that a name nobody knows may take to become known while servers are still starting."""
+
+    def too_many(self, body: bytes) -> Refused | None:
+        """The reason not to read a body: beside the event loop, if it is large."""
+        if not more_values_than(self.most_values, body):
+            return None
+        return Refused(
+            413,
+            f"The body has more than {self.most_values} values, counting each list and object. Send less at once, send "
+            "what is large as one text, or have the operator raise gateway.most_values in pegboard.yaml.",
+            INVALID_PARAMS,
+        )
 
     @cached_property
     def _hosts(self) -> frozenset[str]:

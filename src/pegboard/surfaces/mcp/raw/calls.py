@@ -13,6 +13,7 @@ from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.memory import undisturbed
 from pegboard.ports import Progress
 from pegboard.surfaces.mcp.answer import Ended
 from pegboard.surfaces.mcp.levels import NO_LOGS, wanted
@@ -32,6 +33,12 @@ NOBODY: Final[Mapping[str, Json]] = {}
 
 Decoded: TypeAlias = tuple[dict[str, Json], bytes]
 """Arguments, and the same as they are sent on: what was judged is what is sent."""
+
+
+def decode_large(raw: bytes) -> Decoded:
+    """The same, for a thread."""
+    with undisturbed():
+        return decode(raw)
 
 
 def decode(raw: bytes) -> Decoded:

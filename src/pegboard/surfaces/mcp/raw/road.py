@@ -18,7 +18,7 @@ from pegboard.surfaces.mcp.door import Door, Refused
 from pegboard.surfaces.mcp.entrance import AUTHORIZATION, Entrance
 from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
-from .calls import Asked, Calls, Ready, decode
+from .calls import Asked, Calls, Ready, decode_large
 from .envelope import BESIDE, Envelope, is_large
 from .express import Head, Outlet
 from .flight import Flight, Phase, Ticket
@@ -92,6 +92,8 @@ class Road:
         self._mcp = mcp
         self._sessions = sessions
         self._largest = door.largest_body
+        self._most_values = door.most_values
+        self._too_many = door.too_many
         self._settle = door.settle
         self._profiles = Profiles(gateway.board, read_view)
         self._entrance = entrance
@@ -198,6 +200,8 @@ class Road:
             body = await _body(receive)
             if body is None:
                 return Way.SERVED
+            if len(body) > self._most_values and await to_thread.run_sync(self._too_many, body) is not None:
+                return body  # the long road refuses it
             return await self._taken(body, Asked(profile, session, self._own(headers)), ticket)
         except MetaTooLargeError:
             return META_TOO_LARGE
@@ -229,7 +233,7 @@ class Road:
             decoded = None
             if len(told.arguments) > BESIDE:
                 try:
-                    decoded = await to_thread.run_sync(decode, bytes(told.arguments), abandon_on_cancel=True)
+                    decoded = await to_thread.run_sync(decode_large, bytes(told.arguments), abandon_on_cancel=True)
                 except UNREADABLE:
                     return body
             ready = self._calls.read(asked, told, beside, decoded)

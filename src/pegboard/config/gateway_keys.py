@@ -1,0 +1,43 @@
+"""The keys of `gateway`: who may reach it over HTTP, and how much they may ask at once."""
+
+from typing import Final
+
+from pegboard.core import nesting
+
+from .section import Key, Section
+from .shape import Form, ListOf, Text, Whole
+
+_HOST: Final = Form(
+    r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
+    "write a host, with a port or without, as a client's Host header has it: example.org:8460, or example.org:*",
+)
+_ORIGIN: Final = Form(
+    r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
+    "write an origin without a path, as a browser sends it: https://example.org, or http://localhost:*",
+)
+
+HOSTS: Final = Key(
+    "allowed_hosts",
+    ListOf(Text(_HOST)),
+    "Host headers to answer beside those of this machine: example.org, example.org:8460, or example.org:* for any.",
+)
+ORIGINS: Final = Key(
+    "allowed_origins",
+    ListOf(Text(_ORIGIN)),
+    "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
+)
+
+MOST_VALUES: Final = Key(
+    "most_values",
+    Whole(1_000, 100_000_000),
+    "How many values one request may have, each list and object counted as well: reading very many of them holds up "
+    "everybody else.",
+    nesting.MOST_VALUES,
+)
+PUBLIC_URL: Final = Key(
+    "url",
+    Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
+    "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
+)
+
+REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, MOST_VALUES))
