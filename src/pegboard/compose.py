@@ -110,7 +110,7 @@ async def open_house(
     from pegboard.config.references import expander
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
-    from pegboard.gateway.file_watch import follow_file
+    from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
     from pegboard.store import Keeping, StoreError, key_of, open_store
 
@@ -152,7 +152,7 @@ async def open_house(
         if follow and settings is not None:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            tasks.start_soon(follow_file, settings, gateway, name="configuration")
+            tasks.start_soon(follow_files, settings, gateway, name="configuration")
         yield House(gateway, settings, directory, store.where, desk)
 
 

@@ -15,6 +15,7 @@ from pegboard.core.redeclared import redeclared
 
 from .board import Notice
 from .gateway import Gateway
+from .reference_watch import follow_references
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,13 @@ RESTART_NOTICE: Final = "restart"
 CONFIG: Final = "config"
 """The kind of record that an edit leaves."""
 _SHOWN: Final = 12
+
+
+async def follow_files(settings: Settings, gateway: Gateway) -> None:
+    """The operator's file, and those that it refers to."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(follow_references, settings, gateway, name="referenced files")
+        await follow_file(settings, gateway)
 
 
 async def follow_file(settings: Settings, gateway: Gateway) -> None:
