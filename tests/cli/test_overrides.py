@@ -8,6 +8,7 @@ from tests.cli.terminal import Gateway, Pegboard, peer
 BOARD = {
     "servers": {"free": peer("everyday", trust="open")},
     "overrides": {"free": {"*:*": {"renderer": "json"}}},
+    "deny": ["*:shrink"],
 }
 ECHO = "mcp:free~free:echo"
 
@@ -55,6 +56,38 @@ def test_a_pinned_argument_is_put_in_and_cannot_be_sent(at_gateway: Pegboard) ->
     words = at_gateway("overrides", "show", "echo").out
     assert "from the operator" not in words
     assert "arguments.text.pin" in words
+
+
+@pytest.mark.behaviour("overrides.nearest_switch_wins", "overrides.without_effect_is_told")
+def test_a_switch_that_holds_against_an_override_is_told_and_why_does_not_contradict_itself(
+    at_gateway: Pegboard,
+) -> None:
+    assert at_gateway("tools", "enable", "echo").out == f"{ECHO} is switched on.\n"
+    assert at_gateway("overrides", "set", "free:*", "--not-enabled").out == "free:* in free: sets enabled.\n"
+    assert at_gateway("why", "echo", "--json").json["status"] == "disabled_by_user"
+    assert at_gateway("tools", "enable", "echo").out == (
+        f"{ECHO} is switched on, against an override that takes it away. Its switch stays the stronger.\n"
+    )
+    again = at_gateway("overrides", "set", "free:*", "--not-enabled").out.splitlines()
+    assert again[0] == "free:* in free: sets enabled."
+    assert again[1].startswith(f"! {ECHO}: enabled has no effect now: its own switch is on, by local on ")
+    why = at_gateway("why", "echo").out
+    assert "- enabled is false  local, " in why
+    assert "(free:*): without effect, because its own switch is on, by local on " in why
+    table, *below = at_gateway("overrides", "show", "echo").out.partition("- enabled (free:*): without effect")
+    assert ("enabled" in table, bool(below[0])) == (False, True)
+    at_gateway("overrides", "clear", "free:*")
+    assert at_gateway("tools", "enable", "echo").out == f"{ECHO} is switched on.\n"
+
+
+@pytest.mark.behaviour("overrides.without_effect_is_told")
+def test_who_switches_on_what_the_file_denies_is_told_that_it_stays_locked(at_gateway: Pegboard) -> None:
+    on = at_gateway("tools", "enable", "shrink")
+    assert on.code == 0
+    assert on.out.startswith(
+        "mcp:free~free:shrink is switched on, and stays locked all the same: disabled_by_config. "
+        "mcp:free~free:shrink is denied by the operator: deny pattern '*:shrink' (pegboard.yaml:"
+    )
 
 
 @pytest.mark.behaviour("overrides.no_secret_in_the_store")

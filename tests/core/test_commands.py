@@ -24,6 +24,7 @@ from tests.core.boards import (
 from pegboard.core.commands import (
     AddServer,
     Approve,
+    Block,
     Command,
     Grant,
     Rejected,
@@ -163,7 +164,7 @@ def test_of_a_tools_switch_and_its_own_override_the_last_one_set_holds() -> None
     own = Override(DEV, READ, enabled=False)
     switched = did(DECLARED, SetOverride(replace(own, renderer="code")), ThrowSwitch(READ, True))
     assert switched.decided.overrides == (Override(DEV, READ, renderer="code"),)
-    assert switched.decided.switches == {READ: Switch(True, YOU, AT)}
+    assert switched.decided.switches == {}
     hidden = did(switched, SetOverride(own))
     assert hidden.decided.switches == {}
     assert hidden.decided.overrides == (own,)
@@ -185,7 +186,15 @@ def test_a_switch_is_kept_with_its_author_for_declared_and_installed_alike(
     after = did(INSTALLED, ThrowSwitch(what, on=False, note="too loud"))
     assert after.decided.switches == {what: Switch(False, YOU, AT, "too loud")}
     again = did(after, ThrowSwitch(what, on=True))
-    assert again.decided.switches == {what: Switch(True, YOU, AT)}
+    assert again.decided.switches == ({} if isinstance(what, ToolId) else {what: Switch(True, YOU, AT)})
+
+
+@pytest.mark.behaviour("overrides.nearest_switch_wins")
+def test_a_switch_that_is_on_is_left_only_where_an_override_would_take_the_tool_away() -> None:
+    assert did(DECLARED, ThrowSwitch(READ, True)).decided.switches == {}
+    hidden = did(DECLARED, SetOverride(Override(DEV, Pattern("*", "*"), enabled=False)))
+    assert did(hidden, ThrowSwitch(READ, True)).decided.switches == {READ: Switch(True, YOU, AT)}
+    assert did(DECLARED, Block(READ), ThrowSwitch(READ, True)).decided.switches == {}
 
 
 @pytest.mark.behaviour("approvals.name_the_fingerprint")

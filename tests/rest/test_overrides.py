@@ -76,6 +76,7 @@ async def test_fields_are_said_and_cleared_one_by_one() -> None:
             "declared": False,
             "fields": {"name_override": "Look", "requires_confirmation": True},
             "misfits": [],
+            "withoutEffect": [],
             "policyVersion": 1,
         }
         assert all(field["from"]["kind"] == "installed" and field["from"]["by"] == "local" for field in row["fields"])
@@ -134,6 +135,7 @@ async def test_why_and_show_tell_what_comes_of_a_pin_that_the_tool_does_not_name
         ({"target": "toolset:docs"}, ("docs", "*:*")),
         ({"target": "*:re*", "toolset": "dev"}, ("dev", "*:re*")),
         ({"target": "mcp:github:read", "toolset": "dev"}, ("dev", str(READ))),
+        ({"target": "read", "toolset": "dev"}, ("dev", str(READ))),
         ({"target": "mcp:dev~github:not_there_yet"}, ("dev", "mcp:dev~github:not_there_yet")),
         ({"target": "jot"}, ("docs", "mcp:docs~notes:jot")),
     ],
@@ -151,6 +153,11 @@ async def test_an_override_finds_its_toolset_where_its_target_tells_it(body: Any
         ({"target": "*:re*", "toolset": "dve"}, 404, "There is no toolset 'dve'. Did you mean 'dev'?"),
         ({"target": "raed"}, 404, "Unknown tool 'raed'"),
         ({"target": "mcp:docs~notes:jot", "toolset": "dev"}, 400, "is a tool of toolset 'docs'"),
+        (
+            {"target": "raed", "toolset": "dev"},
+            404,
+            "lists no tool 'raed'. Did you mean 'read'? For every tool of",
+        ),
         ({"target": "read"}, 422, "Nothing is said"),
         ({"target": "read", "set": {"rendrer": "code"}}, 422, "rendrer: unknown key. Did you mean 'renderer' or"),
         ({"target": "read", "set": {"renderer": "x"}}, 422, "renderer: this must be one of code, document"),
@@ -202,6 +209,28 @@ async def test_the_doctor_tells_of_a_secret_that_was_pinned_before() -> None:
     assert [(each["subject"], each["grave"]) for each in told] == [(str(READ), True)]
     assert "hunter2" not in str(told)
     assert told[0]["mend"] == f"pegboard overrides clear '{READ}' arguments.api_key --toolset dev   Then pin it again"
+
+
+@pytest.mark.behaviour("overrides.same_target_set_and_cleared")
+async def test_what_is_set_without_a_toolset_is_cleared_with_one() -> None:
+    async with at_desk() as desk:
+        await said(desk, "read", set={"name_override": "Look"})
+        assert fields(await said(desk, "read", toolset="dev", clear="all")) == {}
+
+
+@pytest.mark.behaviour("overrides.without_effect_is_told")
+async def test_an_edit_that_has_no_effect_says_so_and_is_not_shown_as_in_force() -> None:
+    async with desk_with_arguments() as desk:
+        row = await said(desk, "read", set={"arguments": {"path": {"default": "mine"}}})
+        assert row["withoutEffect"] == [
+            {"tool": str(READ), "field": "arguments.path.default", "why": "the argument is pinned"}
+        ]
+        shown = (await desk.get("/overrides/show", tool="read"))["fields"]
+        assert {f["field"]: f["inForce"] for f in shown} == {
+            "renderer": True,
+            "arguments.path.pin": True,
+            "arguments.path.default": False,
+        }
 
 
 async def test_an_edit_on_an_outdated_version_is_refused() -> None:

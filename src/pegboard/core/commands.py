@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from .consent import Consent
-from .editing import Edit, NothingThere, edited, without
+from .editing import Edit, NothingThere, edited
 from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
 from .server import InstalledBy, Server, Trust
+from .settling import overridden, place, row_at, switched
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
 
@@ -163,11 +163,11 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case ThrowSwitch(what, on, note):
             if (missing := _missing(policy, what)) is not None:
                 return missing
-            return _switched(decided, what, Switch(on, by, at, note))
+            return switched(decided, what, Switch(on, by, at, note))
         case Block(tool, note):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
-            return _switched(decided, tool, Switch(False, by, at, note, blocks=True))
+            return switched(decided, tool, Switch(False, by, at, note, blocks=True))
         case Approve():
             return _approved(policy, (command,), by, at)
         case ApproveSeveral(approvals):
@@ -188,14 +188,14 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
                 return missing
             return replace(decided, trust={**decided.trust, key: trust})
         case SetOverride(override):
-            return _misplaced(policy, override) or _overridden(decided, override, settles=override)
+            return _misplaced(policy, override) or overridden(decided, override, settles=override)
         case EditOverride(edit):
             if (misplaced := _misplaced(policy, edit.said)) is not None:
                 return misplaced
-            row = edited(_row_at(decided, _place(edit.said)), edit, InstalledBy(by, at))
+            row = edited(row_at(decided, edit.said), edit, InstalledBy(by, at))
             if isinstance(row, NothingThere):
                 return _not_said(policy, edit.said, row.what)
-            return _overridden(decided, row, settles=edit.said)
+            return overridden(decided, row, settles=edit.said)
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
@@ -211,14 +211,6 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
         case _:
             assert_never(command)
-
-
-def _switched(decided: Decided, what: Switchable, switch: Switch) -> Decided:
-    return replace(
-        decided,
-        switches={**decided.switches, what: switch},
-        overrides=tuple(row for row in map(partial(_without_switch, what), decided.overrides) if row is not None),
-    )
 
 
 def _approved(policy: Policy, approvals: tuple[Approve, ...], by: PrincipalId, at: datetime) -> Decided | Rejected:
@@ -360,38 +352,9 @@ def _misplaced(policy: Policy, override: Override) -> Rejected | None:
     return None if override.toolset == BUILTIN else _missing(policy, override.toolset)
 
 
-def _place(override: Override) -> tuple[object, object]:
-    return override.toolset, override.target
-
-
-def _row_at(decided: Decided, place: tuple[object, object]) -> Override | None:
-    return next((row for row in decided.overrides if _place(row) == place), None)
-
-
-def _overridden(decided: Decided, override: Override, *, settles: Override) -> Decided:
-    rest = tuple(row for row in decided.overrides if _place(row) != _place(override))
-    return replace(
-        decided,
-        overrides=(*rest, override) if override.says else rest,
-        switches={what: switch for what, switch in decided.switches.items() if not _settles(settles, what)},
-    )
-
-
 def _not_said(policy: Policy, at: Override, what: tuple[str, ...]) -> Rejected:
     """What a file says at the same place is cleared there, and a person may have meant that one."""
-    declared = next((row for row in policy.declared.overrides if _place(row) == _place(at)), None)
-    places = [] if declared is None else [str(place) for name in what if (place := declared.origin(name))]
+    declared = next((row for row in policy.declared.overrides if place(row) == place(at)), None)
+    places = [] if declared is None else [str(origin) for name in what if (origin := declared.origin(name))]
     where = f" It is declared at {', '.join(places)}: edit the file." if places else " See: pegboard overrides list"
     return Rejected(f"No person's override of {at.target} in {at.toolset!r} says {', '.join(what)}.{where}")
-
-
-def _settles(override: Override, what: Switchable) -> bool:
-    """One tool has one switch: whichever of its switch and its own override was set last."""
-    return override.enabled is not None and override.target == what
-
-
-def _without_switch(what: Switchable, row: Override) -> Override | None:
-    if not _settles(row, what):
-        return row
-    rest = without(row, frozenset({"enabled"}))
-    return rest if rest.says else None

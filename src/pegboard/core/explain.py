@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .catalogue import Catalogue
-from .effects import effects
+from .effects import Effect, effects
 from .ids import ToolId, WireName
 from .naming import is_legal
 from .override import PLAIN, Appearance
@@ -36,7 +36,7 @@ class Trail:
     steps: tuple[Step, ...]
     appearance: Appearance = PLAIN
     """What overrides make of it, field by field, and which of them said so."""
-    effects: Mapping[str, str] = field(default_factory=dict[str, str])
+    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])
     """By the same places, what comes of it where that is not plain."""
     naming: tuple[str, ...] = ()
     """Why clients see it under another name than its own, and under which they still reach it."""

@@ -64,4 +64,16 @@ async def _agreed(body: dict[str, Any], *, as_json: bool) -> str:
 
 async def _switched(api: Api, tool: str, on: bool, note: str, *, as_json: bool) -> None:
     body = await asked(api, "POST", "/tools/switch", body={"tool": tool, "on": on, "note": note})
-    document(body) if as_json else say(f"{body['id']} is switched {'on' if on else 'off'}.")
+    document(body) if as_json else say(_outcome(body, on))
+
+
+def _outcome(body: dict[str, Any], on: bool) -> str:
+    """What came of it: a switch opens nothing that something else keeps locked."""
+    if not on:
+        return f"{body['id']} is switched off."
+    if body["verdict"] == "locked":
+        why = f"{body['status']}. {body['sentence']} {body['remedy']}"
+        return f"{body['id']} is switched on, and stays locked all the same: {why}"
+    if body["switch"] is None:
+        return f"{body['id']} is switched on."
+    return f"{body['id']} is switched on, against an override that takes it away. Its switch stays the stronger."

@@ -12,6 +12,7 @@ from .pairs import json_object, json_pairs, pairs
 from .text import one_line, table
 
 _LONGEST: Final = 60
+_MOST: Final = 10
 _toolset_option = click.option("--toolset", help="The toolset, when TARGET does not tell it: *:read_* fits any.")
 
 
@@ -56,11 +57,13 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
     if not body["fields"]:
         say("  No override fits it.")
     else:
-        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"])) for f in body["fields"]]
-        say(table(("FIELD", "VALUE", "BY", "FROM"), rows))
+        held = [field for field in body["fields"] if field["inForce"]]
+        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"])) for f in held]
+        say(table(("FIELD", "VALUE", "BY", "FROM"), rows) if rows else "  No override has an effect on it.")
     for field in body["fields"]:
         if field["effect"]:
-            say(f"- {field['field']}: {field['effect']}")
+            by = "" if field["inForce"] else f" ({field['target']})"
+            say(f"- {field['field']}{by}{effect_of(field)}")
     _say_misfits(body["misfits"], body["id"])
     if any(field["field"].startswith("arguments.") for field in body["fields"]):
         say(f"\ntakes:\n{json.dumps(body['inputSchema'], indent=2, ensure_ascii=False)}")
@@ -147,6 +150,20 @@ async def _edited(api: Api, edit: dict[str, object], *, as_json: bool) -> None:
     left = ", ".join(dict.fromkeys(field["field"] for field in body["fields"]))
     say(f"{body['target']} in {body['toolset']}: {f'sets {left}' if left else 'sets nothing any more'}.")
     _say_misfits(body["misfits"], body["target"])
+    _say_idle(body["withoutEffect"])
+
+
+def effect_of(field: dict[str, Any]) -> str:
+    if not field["effect"]:
+        return ""
+    return f": {'' if field['inForce'] else 'without effect, because '}{field['effect']}"
+
+
+def _say_idle(idle: list[dict[str, Any]]) -> None:
+    for each in idle[:_MOST]:
+        say(f"! {each['tool']}: {each['field']} has no effect now: {each['why']}")
+    if len(idle) > _MOST:
+        say(f"! and {len(idle) - _MOST} more have none. See them with --json")
 
 
 def _say_misfits(misfits: list[dict[str, Any]], about: str) -> None:

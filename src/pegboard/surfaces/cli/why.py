@@ -7,7 +7,7 @@ import click
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import document, say
-from .overrides import shown, whose
+from .overrides import effect_of, shown, whose
 
 
 @click.command()
@@ -39,8 +39,8 @@ async def why(
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:
-        effect = f": {field['effect']}" if field["effect"] else ""
-        say(f"  ~ {field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']}){effect}")
+        said = f"{field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']})"
+        say(f"  {'~' if field['inForce'] else '-'} {said}{effect_of(field)}")
 
 
 def verdict_line(body: dict[str, Any]) -> str:

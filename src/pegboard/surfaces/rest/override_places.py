@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import NoReturn
 
-from pegboard.core.ids import BUILTIN, BadId, ServerKey, ToolId, ToolsetId, tool_id
+from pegboard.core.ids import BUILTIN, BadId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from pegboard.core.override import target
 from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Policy
@@ -18,7 +18,8 @@ Place = tuple[ToolsetId, ToolId | Pattern]
 
 
 def place_named(gateway: Gateway, text: str, toolset: str | None) -> Place:
-    """With a toolset as the file would read it; without one, the toolset must follow from what is named."""
+    """With a toolset as the file would read it, but for a bare name, which is a tool; without one, the toolset must
+    follow from what is named."""
     policy = gateway.board.policy
     if toolset is not None:
         return _within(gateway, text, _toolset(policy, toolset))
@@ -41,11 +42,28 @@ def _within(gateway: Gateway, text: str, toolset: ToolsetId) -> Place:
     id = tool_id(text)
     if isinstance(id, ToolId) and id in gateway.board.catalogue.tools and id.toolset == toolset:
         return toolset, id
+    if ":" not in text and not is_pattern(text) and toolset != BUILTIN:
+        return toolset, _tool_in(gateway, text, toolset)
     match target(text, toolset):
         case BadId(_, why):
             _refuse(f"{why}.")
         case found:
             return toolset, found
+
+
+def _tool_in(gateway: Gateway, text: str, toolset: ToolsetId) -> ToolId:
+    """A bare name is a tool here, with a toolset beside it as without one, so that what is set is what is cleared."""
+    found = [id for id in gateway.board.catalogue.tools if id.toolset == toolset and id.name == text]
+    if not found and (seen := gateway.board.resolution(View()).by_name.get(WireName(text))) is not None:
+        found = [seen] if seen.toolset == toolset else []
+    if len(found) == 1:
+        return found[0]
+    every = f"For every tool of that name, now and later, write '*:{text}'."
+    if found:
+        _refuse(f"{len(found)} tools of toolset {toolset!r} are {text!r}: {', '.join(map(str, found))}. {every}")
+    near = closest(text, (id.name for id in gateway.board.catalogue.tools if id.toolset == toolset))
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    raise Problem(HTTPStatus.NOT_FOUND, f"Toolset {toolset!r} lists no tool {text!r}.{hint} {every}")
 
 
 def _toolset(policy: Policy, text: str) -> ToolsetId:

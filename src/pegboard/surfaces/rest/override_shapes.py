@@ -1,9 +1,11 @@
 """Overrides as JSON: every field with its value and whose word it is. A pinned value is never shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from pegboard.config.masking import MASK, masked_value
 from pegboard.core.argument import Argument
+from pegboard.core.effects import Effect, Idle
 from pegboard.core.ids import ToolId
 from pegboard.core.misfit import Misfit, by_row
 from pegboard.core.override import Appearance, Override
@@ -12,6 +14,8 @@ from pegboard.core.server import Origin
 from pegboard.core.tool import Json
 
 from .shapes import Shape, origin_shape
+
+_PLAIN: Final = Effect("")
 
 
 def override_shape(row: Override, found: Sequence[Misfit]) -> Shape:
@@ -29,7 +33,7 @@ def misfit_shape(misfit: Misfit) -> Shape:
     return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.what}
 
 
-def appearance_shape(look: Appearance, effects: Mapping[str, str]) -> list[Shape]:
+def appearance_shape(look: Appearance, effects: Mapping[str, Effect]) -> list[Shape]:
     """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
     told: list[Shape] = []
     for place, row in look.origin.items():
@@ -38,8 +42,13 @@ def appearance_shape(look: Appearance, effects: Mapping[str, str]) -> list[Shape
             _value(look, place),
         )
         about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared}
-        told.append({**_field(place, value, origin), **about, "effect": effects.get(place)})
+        effect = effects.get(place, _PLAIN)
+        told.append({**_field(place, value, origin), **about, "inForce": effect.holds, "effect": effect.what or None})
     return told
+
+
+def idle_shape(idle: Idle) -> Shape:
+    return {"tool": str(idle.tool), "field": idle.field, "why": idle.why}
 
 
 def renderer_shape(renderer: Renderer) -> Shape:

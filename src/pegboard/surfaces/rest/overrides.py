@@ -11,7 +11,7 @@ from pegboard.config.pinned import ADVICE, clear_secrets
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.commands import EditOverride, Rejected, apply
 from pegboard.core.editing import ARGUMENT, Edit
-from pegboard.core.effects import effects
+from pegboard.core.effects import effects, idle
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import FIELDS, Override
 from pegboard.core.renderers import CATALOGUE
@@ -22,7 +22,7 @@ from pegboard.gateway.overriding import all_misfits
 from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
 from .deciding import Version, done
 from .override_places import Place, place_named
-from .override_shapes import appearance_shape, misfit_shape, override_shape, rendered_shape, renderer_shape
+from .override_shapes import appearance_shape, idle_shape, misfit_shape, override_shape, rendered_shape, renderer_shape
 from .problems import Problem
 from .rendering import render
 from .shapes import Shape
@@ -70,7 +70,8 @@ def override_routes(gateway: Gateway) -> APIRouter:
         await done(gateway, command, if_match)
         found = all_misfits(gateway)
         now = _row(gateway, said) or Override(toolset, about)
-        return {**override_shape(now, found), "policyVersion": board.policy.version}
+        vain = [idle_shape(each) for each in idle(now, said, board.catalogue, board.policy)]
+        return {**override_shape(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
 
     @routes.get("/renderers")
     async def renderers() -> Shape:

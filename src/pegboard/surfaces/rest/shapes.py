@@ -9,7 +9,7 @@ from pegboard.core.catalogue import Asleep, Down, Health, Listing, NeedsSignIn, 
 from pegboard.core.counts import counts
 from pegboard.core.explain import Trail, selection_text
 from pegboard.core.ids import ServerKey, ToolId
-from pegboard.core.policy import Policy
+from pegboard.core.policy import Policy, Switch
 from pegboard.core.resolve import (
     Absent,
     Locked,
@@ -174,6 +174,10 @@ def tool_shape(id: ToolId, resolution: Resolution) -> Shape:
     }
 
 
+def switch_shape(switch: Switch) -> Shape:
+    return {"on": switch.on, "by": switch.by, "at": moment(switch.at), "note": switch.note, "blocks": switch.blocks}
+
+
 def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
     appearance = policy.overrides.for_tool(tool.id)
     approval = policy.decided.approvals.get(tool.id)
@@ -185,6 +189,7 @@ def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
         "outputSchema": None if tool.spec.output_schema is None else dict(tool.spec.output_schema),
         "annotations": None if tool.spec.annotations is None else dict(tool.spec.annotations),
         "requiresConfirmation": policy.overrides.confirms(tool.id),
+        "switch": None if (switch := policy.decided.switches.get(tool.id)) is None else switch_shape(switch),
         "fingerprint": tool.spec.fingerprint,
         "approval": None
         if approval is None
