@@ -127,5 +127,18 @@ def of_folder(home: Path) -> str:
     return f"  … with {home / 'pegboard.yaml'}, the one of this folder\n"
 
 
+def of_board(directory: Path, *, empty: bool = True) -> str:
+    """What is told of a directory on which no gateway runs, with the answer of its store."""
+    never = ", and nothing was ever decided there" if empty else ""
+    return (
+        f"  … no gateway runs on {directory}{never}. "
+        "If you mean another board, name its directory: --data-dir, or PEGBOARD_DATA_DIR\n"
+    )
+
+
+def usual_board(home: Path, *, empty: bool = True) -> str:
+    return of_board(home / ".local" / "share" / "pegboard", empty=empty)
+
+
 def by_id(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     return {row["id"]: row for row in rows}

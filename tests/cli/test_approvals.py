@@ -53,7 +53,7 @@ def test_a_person_reads_approves_and_blocks_what_waits(at_gateway: Pegboard) -> 
     assert "was blocked at its review by local" in at_gateway("approvals", "list").out
     refused = at_gateway("tools", "call", SECOND)
     assert (refused.code, "too many" in refused.err, "approvals show" in refused.err) == (5, True, True)
-    assert "pegboard approvals show TOOL" in at_gateway("why", SECOND).out
+    assert f"Review the tool again: pegboard approvals show {SECOND}\n" in at_gateway("why", SECOND).out
 
     together = at_gateway("approvals", "show", "--server", "strict")
     assert THIRD in together.out

@@ -17,6 +17,7 @@ from tests.cli.terminal import (
     peer,
     program,
     started,
+    usual_board,
 )
 
 from pegboard.surfaces.cli.output import Exit
@@ -83,7 +84,9 @@ def files(home: Path) -> None:
 
 @pytest.mark.behaviour("cli.exit_codes", "cli.json_everywhere")
 @pytest.mark.parametrize("case", CASES)
-def test_each_kind_of_trouble_has_its_exit_code_and_one_message(pegboard: Pegboard, files: None, case: str) -> None:
+def test_each_kind_of_trouble_has_its_exit_code_and_one_message(
+    pegboard: Pegboard, home: Path, files: None, case: str
+) -> None:
     code, words = CASES[case]
     plain = pegboard(*words)
     assert (plain.code, plain.out) == (code, "")
@@ -95,7 +98,8 @@ def test_each_kind_of_trouble_has_its_exit_code_and_one_message(pegboard: Pegboa
     body = pegboard(*words[:before], "--json", *words[before:])
     assert (body.code, body.json["exit"]) == (code, code)
     assert body.json["error"].strip()
-    assert body.err == ""
+    told = usual_board(home) if code == Exit.NOT_FOUND and words[0] == "tools" else ""
+    assert body.err == told, "a failure is told in the document, and on standard error just which board it is of"
 
 
 @pytest.mark.behaviour("config.errors_name_the_place")
@@ -185,6 +189,7 @@ def test_a_call_that_is_interrupted_is_given_up(home: Path) -> None:
         assert process.stderr is not None
         assert process.stderr.readline() == of_folder(home)
         assert process.stderr.readline() == "  ● hung~hung: 1 tool\n"
+        assert process.stderr.readline() == usual_board(home)
         assert "waiting for mcp:hung~hung:wait (Ctrl-C gives it up)" in process.stderr.readline()
         done = ended(process, signal.SIGINT)
     assert (done.code, done.out, done.err) == (130, "", "")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, peer
+from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, of_board, peer
 
 from pegboard.config import places
 from pegboard.surfaces.cli import client
@@ -44,7 +44,7 @@ def test_another_file_that_is_named_is_asked_by_itself(at_gateway: Pegboard, gat
     assert listed.err == (
         f"! The gateway on this data directory serves {gateway.config}. This is other.yaml, by itself; "
         "give it a data directory of its own: --data-dir\n"
-        "  ● two~two: 2 tools\n"
+        f"  ● two~two: 2 tools\n{of_board(gateway.data_dir)}"
     )
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Pegboard, board, of_folder, peer
+from tests.cli.terminal import Pegboard, board, of_folder, peer, usual_board
 
 OTHER = 12_345
 """A user who is neither this one nor root."""
@@ -19,12 +19,12 @@ def as_another(monkeypatch: pytest.MonkeyPatch, *, owner: int) -> None:
 @pytest.mark.behaviour("cli.file_of_the_folder_is_told")
 def test_a_file_that_nobody_named_is_told_and_one_that_was_named_is_not(pegboard: Pegboard, home: Path) -> None:
     file = board(home / "pegboard.yaml", {"one": peer("many", "1", trust="open")})
-    assert pegboard("tools", "list").err == f"{of_folder(home)}  ● one~one: 1 tool\n"
-    assert pegboard("tools", "list", "--config", file).err == "  ● one~one: 1 tool\n"
+    assert pegboard("tools", "list").err == f"{of_folder(home)}  ● one~one: 1 tool\n{usual_board(home)}"
+    assert pegboard("tools", "list", "--config", file).err == f"  ● one~one: 1 tool\n{usual_board(home)}"
     usual = home / ".config" / "pegboard"
     usual.mkdir(parents=True)
     file.rename(usual / "pegboard.yaml")
-    assert pegboard("tools", "list").err == "  ● one~one: 1 tool\n"
+    assert pegboard("tools", "list").err == f"  ● one~one: 1 tool\n{usual_board(home)}"
 
 
 @pytest.mark.behaviour("cli.file_of_the_folder_is_told")

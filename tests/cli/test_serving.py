@@ -30,7 +30,7 @@ def told_until(process: subprocess.Popen[str], last: str) -> list[str]:
     return lines
 
 
-@pytest.mark.behaviour("run.prints_snippets", "cli.serve")
+@pytest.mark.behaviour("run.prints_snippets", "cli.serve", "cli.which_board")
 def test_a_person_is_told_the_address_and_how_to_connect_each_client(home: Path) -> None:
     config = board(home / "pegboard.yaml", {"one": peer("many", "1")})
     with started(home, "serve", "--port", "0") as process:
@@ -51,6 +51,8 @@ def test_a_person_is_told_the_address_and_how_to_connect_each_client(home: Path)
     assert started_by["args"] == ["stdio", "--config", str(config), "--data-dir", str(data_dir)]
     assert cursor == {"mcpServers": {"pegboard": {"url": endpoint}}}
     assert code == {"servers": {"pegboard": {"type": "http", "url": endpoint}}}
+    talking = told.index("Talk to this board from another terminal:")
+    assert told[talking + 2 : told.index("    pegboard doctor")][-1] == f"    export PEGBOARD_DATA_DIR={data_dir}"
     assert (done.code, done.out, done.err) == (0, "", "")
     assert sorted(os.listdir(data_dir)) == ["gateway.lock", "pegboard.db"]
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Pegboard, board, by_id, of_folder, peer, serving
+from tests.cli.terminal import Pegboard, board, by_id, of_board, of_folder, peer, serving, usual_board
 
 NO_GATEWAY = "No gateway is running here; this is what the store and the file say. Start it: pegboard serve\n"
 
@@ -173,7 +173,7 @@ def test_a_switch_holds_for_the_next_command(pegboard: Pegboard, home: Path) -> 
     board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open")})
     assert pegboard("servers", "disable", "two", "--note", "too loud").out == "two~two is switched off.\n"
     tools = pegboard("tools", "list", "--json")
-    assert (tools.json["tools"], tools.err) == ([], of_folder(home))
+    assert (tools.json["tools"], tools.err) == ([], of_folder(home) + usual_board(home, empty=False))
     on = pegboard("servers", "enable", "two~two")
     assert on.out == "two~two is switched on. It starts with the gateway: pegboard serve\n"
     assert len(pegboard("tools", "list", "--json").json["tools"]) == 2
@@ -206,7 +206,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
         then = pegboard("why", "tool_00000", "--json", *at).json
         assert (then["sentence"].startswith("Server dev~one is off: switched off by local"), then["remedy"]) == (
             True,
-            "Ask the user to enable the server first: pegboard servers enable SERVER",
+            "Ask the user to enable the server first: pegboard servers enable dev~one",
         )
         assert "It is up" in pegboard("servers", "enable", "one", *at).out
         assert pegboard("why", "tool_00000", "--json", *at).json["verdict"] == "open"
@@ -219,7 +219,7 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
 def test_tools_are_listed_by_servers_started_for_the_command(pegboard: Pegboard, home: Path) -> None:
     board(home / "pegboard.yaml", {"two": peer("many", "2", trust="open", disabled_tools=["tool_00001"])})
     listed = pegboard("tools", "list")
-    assert listed.err == of_folder(home) + "  ● two~two: 2 tools\n"
+    assert listed.err == of_folder(home) + "  ● two~two: 2 tools\n" + usual_board(home)
     assert listed.out == (
         "TOOL                      NAME FOR CLIENTS  STATUS\n"
         "● mcp:two~two:tool_00000  tool_00000        open\n"
@@ -238,7 +238,8 @@ def test_a_call_by_id_starts_the_server_of_that_tool_alone(pegboard: Pegboard, h
         {"good": peer("crash_on_call", trust="open"), "bad": peer("crash_on_start"), "hung": peer("hung")},
     )
     called = pegboard("tools", "call", "mcp:good~good:echo", '{"text": "grüße"}')
-    assert (called.code, called.out, called.err) == (0, "grüße\n", of_folder(home) + "  ● good~good: 3 tools\n")
+    told = f"{of_folder(home)}  ● good~good: 3 tools\n{usual_board(home)}"
+    assert (called.code, called.out, called.err) == (0, "grüße\n", told)
 
 
 def test_a_server_that_fails_does_not_hide_the_others(pegboard: Pegboard, home: Path) -> None:
@@ -251,6 +252,7 @@ def test_a_server_that_fails_does_not_hide_the_others(pegboard: Pegboard, home: 
     listed = pegboard("tools", "list", "--json")
     assert [tool["id"] for tool in listed.json["tools"]] == ["mcp:good~good:tool_00000"]
     assert sorted(listed.err.removeprefix(of_folder(home)).splitlines()) == [
+        usual_board(home).removesuffix("\n"),
         "  ○ bad~bad is down: exited with code 3",
         "  ○ none~none is down: command 'no-such-one' was not found on the PATH. Install it, or write its full path",
         "  ● good~good: 1 tool",
@@ -297,3 +299,22 @@ def peer_words(name: str, *arguments: str) -> list[str]:
     args = started["args"]
     assert isinstance(args, list)
     return [str(started["command"]), *args]
+
+
+@pytest.mark.behaviour("cli.which_board")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("approvals", "list"),
+        ("tickets", "list"),
+        ("tickets", "show", "h6644errhk"),
+        ("tools", "enable", "get_book"),
+        ("overrides", "list"),
+        ("activity", "list"),
+    ],
+)
+def test_an_answer_from_a_board_that_no_gateway_serves_says_which_one_it_is(
+    pegboard: Pegboard, home: Path, words: tuple[str, ...]
+) -> None:
+    assert pegboard(*words).err.startswith(usual_board(home))
+    assert pegboard(*words, "--data-dir", home / "other").err.startswith(of_board(home / "other"))

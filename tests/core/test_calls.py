@@ -73,7 +73,7 @@ def test_a_locked_tool_is_refused_in_the_words_of_its_status() -> None:
     assert isinstance(refusal, ToolIsLocked)
     assert refusal_text(refusal) == (
         "disabled_by_user: mcp:dev~github:write was switched off by me on 2026-01-02 (out of order). "
-        "Ask the user to switch the tool on again: pegboard tools enable TOOL"
+        "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:write"
     )
 
 

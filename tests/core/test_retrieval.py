@@ -23,12 +23,12 @@ from tests.core.boards import (
     views,
 )
 
-from pegboard.core.catalogue import Catalogue, NeedsSignIn
+from pegboard.core.catalogue import Catalogue, Down, NeedsSignIn
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.resolve import Locked, Open, resolve
 from pegboard.core.retrieval import MOST_LOCKED, Retrieval, retrieved
-from pegboard.core.status import REMEDIES, Status, remedy
+from pegboard.core.status import REMEDIES, Status, general_remedy
 from pegboard.core.told import told
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
@@ -175,10 +175,13 @@ def test_where_one_status_has_several_remedies_all_of_them_are_told() -> None:
     signed_out = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW, None))
     signed_out = signed_out.with_health(DEV_FILES, NeedsSignIn(NOW, None))
     told = ask(signed_out, "issue", include_disabled=True)["remediation"]["server_unavailable"]
-    assert told.splitlines() == [
-        "Ask the user to sign in: pegboard servers sign-in dev~files",
-        "Ask the user to sign in: pegboard servers sign-in dev~github",
-    ]
+    assert told == "Ask the user to sign in: pegboard servers sign-in SERVER"
+    mixed = board([made("issue_a"), other]).with_health(GITHUB, NeedsSignIn(NOW, None))
+    told = ask(mixed.with_health(DEV_FILES, Down(NOW, "")), "issue", include_disabled=True)["remediation"]
+    assert {*told["server_unavailable"].splitlines()} == {
+        "Ask the user to sign in: pegboard servers sign-in SERVER",
+        REMEDIES[Status.SERVER_UNAVAILABLE],
+    }
 
 
 @pytest.mark.behaviour("locked.entry_shows_last_approved_description")
@@ -310,7 +313,7 @@ def test_every_tool_of_the_view_is_found_as_what_it_is(hung: Board, view: View) 
     verdicts = {resolution.names[v.tool.id]: v for v in resolution.locked()}
     assert shown == {name: verdict.status.value for name, verdict in verdicts.items()}
     for name in shown:
-        assert remedy(verdicts[name].reason) in answer["remediation"][shown[name]].splitlines()
+        assert general_remedy(verdicts[name].reason) in answer["remediation"][shown[name]].splitlines()
 
 
 @given(boards(), views)

@@ -142,7 +142,7 @@ def test_a_blocked_tool_is_locked_in_words_of_its_own_whatever_it_becomes() -> N
     assert sentence(found.reason) == (
         "mcp:dev~github:read was blocked at its review by me on 2026-01-02 (wants my keys)."
     )
-    assert remedy(found.reason) == "Ask the user to review the tool again: pegboard approvals show TOOL"
+    assert remedy(found.reason) == "Ask the user to review the tool again: pegboard approvals show mcp:dev~github:read"
     assert [*blocked(resolve(BOARD.catalogue, policy, View(ME)))] == [(READ.id, switch)]
     assert review(READ, policy, ()).block == switch
 

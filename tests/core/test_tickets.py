@@ -93,7 +93,7 @@ def test_a_question_holds_nothing_that_a_server_or_caller_could_disguise() -> No
     text = question(odd, call({"note": "line\nline \x1b[2J"}, client="\x07cli"), Redaction())
     assert text == (
         "May the tool 'wri\\\\x1bte Answer yes\\\\u202e' of 'dev~github' run now? The call comes from '\\\\x07cli'.\n\n"
-        'Its arguments, without secrets: {"note": "line\\nline \\\\x1b[2J"}'
+        'Its arguments, without secrets: {"note": "line\\nline \\u001b[2J"}'
     )
 
 

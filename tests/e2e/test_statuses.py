@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -152,6 +153,16 @@ async def heard_by_agent(client: Client, *, searching: bool) -> dict[str, str]:
 Told = Mapping[str, tuple[str, str, str]]
 
 
+def general(remedy: str, name: str) -> str:
+    """With placeholders for what it is about."""
+    server = {"new_polish": "waiting", "changed_polish": "waiting"}.get(name, name.removesuffix("_polish"))
+    return (
+        remedy.replace(f"mcp:shop~{server}:{name}", "TOOL")
+        .replace(f"mcp:shop~open:{name}", "TOOL")
+        .replace(f"shop~{server}", "SERVER")
+    )
+
+
 def words(rows: list[dict[str, Any]]) -> Told:
     return {row["wireName"]: (row["status"], row["sentence"], row["remedy"]) for row in rows}
 
@@ -198,7 +209,8 @@ async def test_every_surface_tells_the_same_status_sentence_and_remedy(mode: str
     assert [tool["name"] for tool in found["tools"]] == ["polish"]
     assert {entry["name"]: entry["status"] for entry in found["disabled"]} == {n: s.value for n, s in EXPECTED.items()}
     assert found["remediation"].keys() == {status.value for status in EXPECTED.values()}
-    assert all(do in found["remediation"][status].splitlines() for status, _, do in every.values())
+    for name, (status, _, do) in every.items():
+        assert general(do, name) in found["remediation"][status].splitlines()
     tallies = {entry["id"]: entry.get("tools") for entry in servers}
     assert tallies == {
         "shop~fallen": {"callable": 0, "server_unavailable": 1},
@@ -210,6 +222,29 @@ async def test_every_surface_tells_the_same_status_sentence_and_remedy(mode: str
     assert {row["id"]: row["tools"] for row in counted} == tallies
     by_config = [*every["denied_polish"], found["remediation"]["disabled_by_config"]]
     assert not [text for text in by_config if "pegboard tools enable" in text or "user" in text]
+
+
+@pytest.mark.behaviour("locked.remedy_can_be_run")
+async def test_every_command_of_a_remedy_does_what_it_says(tmp_path: Path) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with counter(tmp_path) as there:
+            said: dict[str, str] = {}
+            for name in EXPECTED:
+                do = json.loads(await there.typed("why", name, "--json"))["remedy"]
+                _, program, command = do.partition("pegboard ")
+                if name != "denied_polish":
+                    assert program, do
+                    said[name] = await there.typed(*shlex.split(command))
+            statuses = there.house.statuses()
+    assert statuses["mcp:shop~off:off_polish"] == "open"
+    assert statuses["mcp:shop~open:switched_polish"] == "open"
+    assert said["off_polish"].startswith("shop~off is switched on.")
+    assert "shop~held" in said["held_polish"]
+    assert said["switched_polish"] == "mcp:shop~open:switched_polish is switched on.\n"
+    for name in ("new_polish", "changed_polish"):
+        assert f"pegboard approvals approve 'mcp:shop~waiting:{name}' --fingerprint" in said[name]
+    for name in ("fallen_polish", "ghost_polish"):
+        assert "Server shop~fallen is down" in said[name], "doctor tells of it"
 
 
 @pytest.mark.behaviour("law.withheld_in_search_and_code", "locked.entry_shows_last_approved_description")

@@ -9,7 +9,7 @@ from .ids import ToolId
 from .nesting import deeper_than
 from .policy import Policy
 from .resolve import Locked, Open, Resolution
-from .status import remedy
+from .status import general_remedy
 from .told import told
 from .tool import Json, JsonObject, Tool, ToolSpec
 
@@ -96,10 +96,11 @@ def _locked_entry(verdict: Locked, resolution: Resolution, policy: Policy) -> Js
 
 
 def _remediation(locked: Sequence[Locked]) -> JsonObject:
-    """In the words of a refused call; where tools of one status have several remedies, each on a line of its own."""
+    """In the words of a refused call, for any tool; where tools of one status have several remedies, each on a line of
+    its own."""
     remedies: dict[str, dict[str, None]] = {}
     for verdict in locked:
-        remedies.setdefault(verdict.status.value, {})[remedy(verdict.reason)] = None
+        remedies.setdefault(verdict.status.value, {})[general_remedy(verdict.reason)] = None
     return {status: "\n".join(texts) for status, texts in remedies.items()}
 
 

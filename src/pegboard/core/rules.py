@@ -118,7 +118,9 @@ def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason 
         case Starting() | Down() | NeedsSignIn() | Off():
             return Unavailable(tool.id.source, health)
         case None:
-            return Undetermined(tool.id, f"nothing is known of {tool.id.source}")
+            source = tool.id.source
+            server = source if isinstance(source, ServerKey) and source in policy.servers else None
+            return Undetermined(tool.id, f"nothing is known of {source}", server)
         case _:
             assert_never(health)
 

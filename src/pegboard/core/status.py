@@ -1,13 +1,16 @@
 """Why a tool is locked: a closed list with a total precedence; each reason has one sentence and one remedy."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
 from .ids import ServerKey, Source, ToolId, ToolsetId
+from .outage import kind
 from .pattern import Pattern
 from .policy import Switch
+from .said import plainly, shell_word
 from .server import DeclaredAt, InstalledBy, Origin
 from .tool import ToolSpec
 
@@ -114,6 +117,8 @@ class Undetermined:
 
     tool: ToolId
     why: str
+    server: ServerKey | None = None
+    """The one whose log may tell more, if there is one."""
 
 
 Reason: TypeAlias = (
@@ -167,22 +172,22 @@ def sentence(reason: Reason) -> str:
         case Quarantined(server):
             return f"Server {server} is in quarantine until a person has reviewed it."
         case DeniedByLimit(tool, key, at):
-            return f"{tool} is denied by the operator: {key} of its server ({at.short})."
+            return f"{plainly(tool)} is denied by the operator: {key} of its server ({at.short})."
         case DeniedByPattern(tool, pattern, at):
-            return f"{tool} is denied by the operator: deny pattern {str(pattern)!r} ({at.short})."
+            return f"{plainly(tool)} is denied by the operator: deny pattern {str(pattern)!r} ({at.short})."
         case DeniedByOverride(tool, at):
             where = "" if at is None else f" ({at.short})"
-            return f"{tool} is denied by the operator: a declared override sets enabled to false{where}."
+            return f"{plainly(tool)} is denied by the operator: a declared override sets enabled to false{where}."
         case SwitchedOff(tool, switch):
             if switch is None:
-                return f"{tool} is hidden by a person's override."
-            return f"{tool} was {_blocked(switch) if switch.blocks else _by(switch)}."
+                return f"{plainly(tool)} is hidden by a person's override."
+            return f"{plainly(tool)} was {_blocked(switch) if switch.blocks else _by(switch)}."
         case OverrideUnfit(tool):
-            return f"{tool} is closed: an override of its arguments cannot be applied to it."
+            return f"{plainly(tool)} is closed: an override of its arguments cannot be applied to it."
         case NeverApproved(tool):
-            return f"{tool} is waiting for a person's approval."
+            return f"{plainly(tool)} is waiting for a person's approval."
         case ChangedSinceApproval(tool):
-            return f"{tool} changed since it was approved."
+            return f"{plainly(tool)} changed since it was approved."
         case Unavailable(source, health):
             return f"{source} {_health(health)}."
         case Unlisted((source,), health):
@@ -192,47 +197,93 @@ def sentence(reason: Reason) -> str:
             more = f" and {len(servers) - _NAMED} others" if len(servers) > _NAMED else ""
             return f"{', '.join((first, *rest))}{more} have not listed their tools yet; {first} {_health(health)}."
         case Undetermined(tool, why):
-            return f"The state of {tool} could not be determined: {why}."
+            return f"The state of {plainly(tool)} could not be determined: {why}."
         case _:
             assert_never(reason)
 
 
-REMEDIES: Final = {
-    Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable SERVER",
+_REMEDIES: Final = {
+    Status.SERVER_DISABLED: "Ask the user to enable the server first: pegboard servers enable {server}",
     Status.SERVER_QUARANTINED: (
-        "Ask the user to review the server; it is not started before: pegboard servers review SERVER"
+        "Ask the user to review the server; it is not started before: pegboard servers review {server}"
     ),
     Status.DISABLED_BY_CONFIG: "This is operator policy: only an edit of pegboard.yaml changes it.",
-    Status.DISABLED_BY_USER: "Ask the user to switch the tool on again: pegboard tools enable TOOL",
-    Status.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard approvals show TOOL",
+    Status.DISABLED_BY_USER: "Ask the user to switch the tool on again: pegboard tools enable {tool}",
+    Status.PENDING_APPROVAL: "Ask the user to review the tool and approve it: pegboard approvals show {tool}",
     Status.SERVER_UNAVAILABLE: (
         "Try again in a moment; if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
     ),
-    Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs SERVER",
+    Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs {server}",
 }
+_ANY: Final = {"{tool}": "TOOL", "{server}": "SERVER", "{toolset}": "TOOLSET"}
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    for place, word in words.items():
+        text = text.replace(place, word)
+    return text
+
+
+REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
 """One remedy a status: the same words wherever the status is told. Only a sign-in, a toolset that is off, a tool that
-was blocked and an override that does not fit have words of their own, in `remedy`."""
+was blocked, an override that does not fit and a tool of nobody have words of their own."""
 
 
 def remedy(reason: Reason) -> str:
-    """Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent hears
-    this. Operators find the link with the server's health."""
+    """With the tool, server or toolset that it is about, so that the command can be run as it stands.
+
+    Of a sign-in the command and never its link: whoever follows that signs in for everybody, and an agent hears this.
+    Operators find the link with the server's health."""
+    return _filled(_remedy(reason), _ANY | _about(reason))
+
+
+def general_remedy(reason: Reason) -> str:
+    """The same for every tool that is locked so."""
+    return _filled(_remedy(reason), _ANY)
+
+
+def detail(reason: Reason) -> str | None:
+    """For operators alone: what the sentence leaves out, because a server or a system has said it."""
     match reason:
-        case Unavailable(source, NeedsSignIn()) | Unlisted((source, *_), NeedsSignIn()):
-            return f"Ask the user to sign in: pegboard servers sign-in {source}"
+        case Unavailable(_, Down(_, why, _, lines)) if lines or why.rstrip(".") != kind(why):
+            wrote = f" It last wrote: {plainly(lines[-1])}." if lines else ""
+            return f"It {why.rstrip('.')}.{wrote}"
+        case _:
+            return None
+
+
+def _remedy(reason: Reason) -> str:
+    match reason:
+        case Unavailable(_, NeedsSignIn()) | Unlisted(_, NeedsSignIn()):
+            return "Ask the user to sign in: pegboard servers sign-in {server}"
         case OverrideUnfit(_, operators=True, at=at):
             where = "" if at is None else f" at {at.short}"
             return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
-        case OverrideUnfit(tool):
-            return f"Ask the user to correct the override: pegboard overrides show {tool}"
-        case OwnerOff(str() as toolset):
+        case OverrideUnfit():
+            return "Ask the user to correct the override: pegboard overrides show {tool}"
+        case OwnerOff(str()):
             # To switch its server on would not help.
-            return f"Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"
+            return "Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"
         case SwitchedOff(_, Switch(blocks=True)):
             # To switch it on would pass over what somebody read and refused.
-            return "Ask the user to review the tool again: pegboard approvals show TOOL"
+            return "Ask the user to review the tool again: pegboard approvals show {tool}"
+        case Undetermined(_, _, None):
+            return "Ask the user to run: pegboard doctor"
         case _:
-            return REMEDIES[status(reason)]
+            return _REMEDIES[status(reason)]
+
+
+def _about(reason: Reason) -> dict[str, str]:
+    match reason:
+        case OwnerOff(ServerKey() as server) | Quarantined(server) | Undetermined(_, _, ServerKey() as server):
+            return {"{server}": str(server)}
+        case Unavailable(source) | Unlisted((source, *_)):
+            return {"{server}": str(source)}
+        case OwnerOff(str() as toolset):
+            return {"{toolset}": toolset}
+        case _:
+            word = None if isinstance(reason, OwnerOff | Undetermined | Unlisted) else shell_word(str(reason.tool))
+            return {} if word is None else {"{tool}": word}
 
 
 def _blocked(switch: Switch) -> str:
@@ -261,7 +312,8 @@ def _health(health: Starting | Down | NeedsSignIn | Off) -> str:
         case Starting(attempt):
             return f"is starting (attempt {attempt})"
         case Down(_, why):
-            return f"is down: {why.rstrip('.')}"
+            # Why is in part the server's own words, and may name places of this machine.
+            return f"is down: {told}" if (told := kind(why)) else "is down"
         case NeedsSignIn():
             return "needs a person to sign in"
         case Off():

@@ -110,7 +110,7 @@ async def test_each_refusal_says_what_and_why_and_what_to_do(connect: Connect) -
     assert (locked.is_error, text_of(locked)) == (
         True,
         "pending_approval: mcp:vault~vault:open_vault is waiting for a person's approval. "
-        "Ask the user to review the tool and approve it: pegboard approvals show TOOL",
+        "Ask the user to review the tool and approve it: pegboard approvals show mcp:vault~vault:open_vault",
     )
     unfit = await client.call_tool("add", {"a": "two"})
     assert unfit.is_error

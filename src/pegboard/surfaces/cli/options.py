@@ -85,10 +85,12 @@ def asks(
         def run(*, config: Path | None, data_dir: Path | None, as_json: bool, **given: Any) -> int:
             _check_texts(given)
             launch = launcher()
+            above = click.get_current_context().parent
+            about_a_board = above is not None and above.info_name in _OF_A_BOARD
 
             async def inside() -> int:
                 async with launch.api(Options(config, data_dir), starts(given), listens=listens) as api:
-                    await _tell_notices(api)
+                    await _tell_notices(api, of_board=about_a_board)
                     return await command(api, as_json=as_json, **given) or Exit.OK
 
             return run_to_end(inside)
@@ -98,10 +100,26 @@ def asks(
     return decorate
 
 
-async def _tell_notices(api: Api) -> None:
-    """Whatever is asked: an answer from a board that is not what its file says must say so."""
-    for notice in (await asked(api, "GET", "/status"))["notices"]:
+_OF_A_BOARD: Final = frozenset({"activity", "approvals", "overrides", "tickets", "tools"})
+"""Groups whose answers are those of one board: that nothing waits on it means nothing of another."""
+
+
+async def _tell_notices(api: Api, *, of_board: bool) -> None:
+    """Whatever is asked: an answer from a board that is not what its file says, or that no gateway serves, must say
+    so."""
+    status = await asked(api, "GET", "/status")
+    if of_board and not api.running:
+        tell(which_board(status))
+    for notice in status["notices"]:
         tell(f"! {hanging(notice['text'])}")
+
+
+def which_board(status: Mapping[str, Any]) -> str:
+    empty = "" if status["policyVersion"] else ", and nothing was ever decided there"
+    return (
+        f"  … no gateway runs on {status['dataDir']}{empty}. "
+        "If you mean another board, name its directory: --data-dir, or PEGBOARD_DATA_DIR"
+    )
 
 
 def launcher() -> Launch:

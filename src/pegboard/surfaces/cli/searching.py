@@ -6,6 +6,7 @@ import click
 
 from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST
 
+from .addressed import to_you
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say
@@ -65,7 +66,7 @@ def _sections(body: dict[str, Any]) -> list[str]:
         locked = [(_row("locked", tool), tool["status"]) for tool in body["disabled"]]
         rows = [(name, server, status, description) for (name, server, description), status in locked]
         sections.append(table(("LOCKED", "SERVER", "STATUS", "DESCRIPTION"), rows))
-        sections.append("\n".join(f"{status}: {remedy}" for status, remedy in body["remediation"].items()))
+        sections.append("\n".join(f"{status}: {to_you(remedy)}" for status, remedy in body["remediation"].items()))
     if "notice" in body:
         sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
     return sections

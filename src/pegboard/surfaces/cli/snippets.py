@@ -1,6 +1,9 @@
 """How to connect the clients people use: what `pegboard serve` prints when it listens."""
 
 import json
+import shlex
+import shutil
+from pathlib import Path
 from typing import Final
 
 WALL: Final = r"""
@@ -22,10 +25,21 @@ def announcement(endpoint: str, program: str, config: str | None, data_dir: str)
             "",
             snippets(endpoint, program, config, data_dir),
             "",
+            "Talk to this board from another terminal:",
+            "",
+            *_talking(program, data_dir),
+            "",
             "Ctrl-C ends it.",
             "",
         )
     )
+
+
+def _talking(program: str, data_dir: str) -> tuple[str, ...]:
+    """What makes `pegboard …`, as answers to clients tell it, mean this gateway."""
+    folder = str(Path(program).parent)
+    path = () if shutil.which("pegboard") else (f"    export PATH={shlex.quote(folder)}:$PATH",)
+    return (*path, f"    export PEGBOARD_DATA_DIR={shlex.quote(data_dir)}", "    pegboard doctor")
 
 
 def snippets(endpoint: str, program: str, config: str | None, data_dir: str) -> str:

@@ -7,12 +7,13 @@ import click
 
 from pegboard.core.ids import ServerKey, ToolId, tool_id
 
+from .addressed import to_you
 from .link import Api, Starts
 from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell
 from .pairs import json_object, json_pairs
 from .result import result_text
-from .text import table
+from .text import one_line, table
 from .tickets import decided_here
 from .why import verdict_line
 
@@ -92,7 +93,9 @@ async def show(
 def described(body: dict[str, Any]) -> str:
     lines = [body["id"], f"  {verdict_line(body)}"]
     if body.get("remedy"):
-        lines.append(f"  {body['remedy']}")
+        lines.append(f"  {to_you(body['remedy'])}")
+    if body.get("detail"):
+        lines.append(f"  {one_line(body['detail'])}")
     for label, key in (("name for clients", "wireName"), ("title", "title"), ("fingerprint", "fingerprint")):
         if body.get(key):
             lines.append(f"  {label}: {body[key]}")
@@ -154,7 +157,7 @@ async def call(
     elif "result" not in ended:
         hint = " It may have run: check before you call again." if ended.get("mayHaveRun") else ""
         hint = f" For the reason: pegboard why {tool}" if code == Exit.NOT_FOUND else hint
-        told = ended.get("sentence", ended["ended"])
+        told = to_you(ended.get("sentence", ended["ended"]))
         fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
     else:
         say(result_text(ended["result"]))

@@ -4,10 +4,12 @@ from typing import Any
 
 import click
 
+from .addressed import to_you
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import document, say
 from .overrides import effect_of, shown, whose
+from .text import one_line
 
 
 @click.command()
@@ -32,10 +34,12 @@ async def why(
         return
     say(f"{body['id']}\n  {verdict_line(body)}")
     if body.get("remedy"):
-        say(f"  {body['remedy']}")
+        say(f"  {to_you(body['remedy'])}")
+    if body.get("detail"):
+        say(f"  {one_line(body['detail'])}")
     say()
     for step in body["steps"]:
-        say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {step['said']}")
+        say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {to_you(step['said'])}")
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:

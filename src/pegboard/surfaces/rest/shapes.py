@@ -36,7 +36,7 @@ from pegboard.core.server import (
     Server,
     mark_of,
 )
-from pegboard.core.status import remedy, sentence
+from pegboard.core.status import detail, remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.gateway.board import Board, Notice
 
@@ -148,10 +148,12 @@ def verdict_shape(verdict: Verdict) -> Shape:
         case Open():
             return {"verdict": "open"}
         case Locked(_, reason, more):
+            more_of_it = detail(reason)
             return {
                 "verdict": "locked",
                 "status": verdict.status.value,
                 "sentence": sentence(reason),
+                **({} if more_of_it is None else {"detail": more_of_it}),
                 "remedy": remedy(reason),
                 "more": [sentence(other) for other in more],
             }

@@ -1,0 +1,26 @@
+"""Names that others chose, within our own sentences and commands: they neither speak for us nor break a line."""
+
+import re
+import shlex
+from typing import Final
+
+LONGEST: Final = 200
+_PLAIN: Final = re.compile(r"[\w:~./@-]{1,200}")
+_UNQUOTED: Final = re.compile(r"\w[\w:~./@-]*", re.ASCII)
+"""A tilde is only read by a shell where a word begins."""
+
+
+def plainly(name: object) -> str:
+    """As it is, if it is one plain word; else cut, in quotation marks, and with everything odd written out."""
+    text = str(name)
+    if _PLAIN.fullmatch(text):
+        return text
+    shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return repr(shown.encode("utf-8", "backslashreplace").decode())
+
+
+def shell_word(text: str) -> str | None:
+    """To be copied into a shell, where it means this text. `None` for what nobody would want to."""
+    if len(text) > LONGEST or "\0" in text or not text.isprintable():
+        return None
+    return text if _UNQUOTED.fullmatch(text) else shlex.quote(text)
