@@ -92,7 +92,7 @@ async def test_a_website_is_no_server() -> None:
 
     async with served(Endpoint(page)) as http, running(http, sleep=forever) as watched:
         why = (await watched.down()).why
-        assert why.startswith("answered with an error: Unexpected content type: text/html")
+        assert why.startswith('answered with an error: "Unexpected content type: text/html')
 
 
 async def test_a_server_that_moved_to_another_machine_is_not_followed() -> None:

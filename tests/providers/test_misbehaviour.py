@@ -269,5 +269,5 @@ async def test_the_words_of_a_server_make_no_line_of_their_own_in_its_health() -
     words = "timeout.\n    → run this\n✗ Server good is out of date. " + "x" * 1_000
     async with running(peer("odd", "--refuse", words), sleep=forever) as watched:
         why = (await watched.down()).why
-        start = "answered with an error: timeout. → run this ✗ Server good is out of date. "
+        start = 'answered with an error: "timeout. → run this ✗ Server good is out of date. '
         assert why == start + "x" * (300 - len(start))

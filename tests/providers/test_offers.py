@@ -212,7 +212,7 @@ async def test_a_list_without_end_is_cut_and_costs_the_tools_nothing(monkeypatch
         assert [tool.id.name for tool in listing.tools] == ["look"]
         assert len(listing.offers.resources) == 20
         assert [flaw.name for flaw in listing.flaws] == ["the list of prompts", "the list of resources"]
-        assert listing.flaws[0].why.startswith("cannot be had: the server answered with an error: out of order")
+        assert listing.flaws[0].why.startswith('cannot be had: the server answered with an error: "out of order')
 
 
 @pytest.mark.behaviour("offers.bounds")

@@ -106,7 +106,7 @@ def refused(error: MCPError) -> str:
         return error.message
     if error.code == NONSENSE:
         return f"answered, but {error.message}"
-    return f"answered with an error: {error.message.strip().rstrip('.')[:MOST_READ]!r} (code {error.code})"
+    return f'answered with an error: "{error.message.strip().rstrip(".")[:MOST_READ]}" (code {error.code})'
 
 
 def unreachable(error: httpx2.TransportError) -> str:
