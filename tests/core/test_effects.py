@@ -7,7 +7,7 @@ from tests.core.boards import FILE, GITHUB, ME, NOW, Board, board, tool
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.effects import Effect, Idle, effects, idle
-from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.ids import ServerKey, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switch
@@ -19,7 +19,7 @@ EVERY = Pattern("*", "*")
 SPEC = ToolSpec("read", input_schema={"properties": {"path": {}, "limit": {}}})
 
 
-def made(*rows: Override, switches: dict[ToolId, Switch] | None = None) -> Board:
+def made(*rows: Override, switches: dict[ToolId | ServerKey | ToolsetId, Switch] | None = None) -> Board:
     plain = board([replace(tool(GITHUB, "read"), spec=SPEC), tool(GITHUB, "write")])
     file, people = (tuple(row for row in rows if row.declared is declared) for declared in (True, False))
     return plain.declaring(overrides=file).deciding(overrides=people, switches={**(switches or {})})
