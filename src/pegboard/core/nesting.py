@@ -9,10 +9,8 @@ MOST_VALUES: Final = 1_000_000
 """In one request, unless the operator says otherwise: a table of 50,000 rows has a third of them."""
 
 # Possessive throughout: a text that ends within a string full of quotes would be tried from each of them otherwise.
-_STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_ONE: Final = re.compile(_STRING, re.DOTALL)
-_EACH: Final = re.compile(_STRING + rb'|(")[^"\\]*+(?:\\.[^"\\]*+)*+\\?\Z', re.DOTALL)
-_WHOLE: Final = re.compile(rb'(?:[^"]*+' + _STRING + rb')*+[^"]*+', re.DOTALL)
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_WHOLE: Final = re.compile(rb'(?:[^"]*+' + _STRING.pattern + rb')*+[^"]*+', re.DOTALL)
 _BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
 _OTHERS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _PIECE: Final = 65_536
@@ -51,16 +49,16 @@ def _without_strings(text: bytes) -> Iterator[bytes]:
     start = 0
     while start < len(text):
         end = min(start + _PIECE, len(text))
-        # Of a string that the piece cuts in two its first quote is left.
-        whole, quote, _ = _EACH.sub(rb"\1", text[start:end]).partition(b'"')
-        yield whole
-        if quote:
-            before = _WHOLE.match(text, start, end)
-            string = None if before is None else _ONE.match(text, before.end())
+        # Up to a string that the piece cuts in two, if it does.
+        whole = _WHOLE.match(text, start, end)
+        assert whole is not None, "it matches nothing, too"
+        yield _STRING.sub(b"", whole.group())
+        start = whole.end()
+        if start < end:
+            string = _STRING.match(text, start)
             if string is None:
                 return  # it ends within a string, so it is no JSON
-            end = string.end()
-        start = end
+            start = string.end()
 
 
 def _climb(depth: int, brackets: bytes, levels: int) -> tuple[int, int]:
