@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
+from .echo import Echo, told_apart
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
@@ -94,6 +95,8 @@ class Admitted(NamedTuple):
     tool: Tool
     confirm: bool = False
     """A person must say yes first."""
+    echo: Echo | None = None
+    """What the server must not tell the caller, where overrides pin any of the arguments."""
 
     def lacks(self, yes: Confirmed | None) -> bool:
         """Whether it must not run with this yes: one for another tool, or for what the tool was, is none."""
@@ -212,15 +215,18 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
     verdict = resolution.verdicts[id]
     match verdict:
         case Open(tool, confirm, shape):
+            echo = None
             if shape is not None:
                 whole = _whole(call.arguments, tool, shape, validate, fill)
                 if isinstance(whole, BadArguments | ToolIsLocked):
                     return whole
                 if whole is not call.arguments:
                     call = replace(call, arguments=whole, raw=None)
+                if shape.pins and (texts := told_apart(whole[name] for name in shape.pins)):
+                    echo = Echo(texts)
             elif problems := validate(tool, call.arguments):
                 return BadArguments(id, problems)
-            return Admitted(call, tool, confirm)
+            return Admitted(call, tool, confirm, echo)
         case Locked(_, reason):
             return ToolIsLocked(id, reason)
         case Absent():

@@ -37,6 +37,7 @@ from pegboard.ports import Audit, Peer, Progress
 from .board import Board
 from .cancellation import is_meant
 from .confirmation import Confirmation
+from .discretion import discreetly
 from .roster import Roster
 from .ticket_tool import TicketTool
 from .unlisted import listed
@@ -100,8 +101,10 @@ class Caller:
             provider = self.roster.provider(source)
             if provider is None:
                 ended = ProviderFailed(f"{source} is not running", may_have_run=False)
-            else:
+            elif verdict.echo is None:
                 ended = await provider.call(verdict, progress, peer)
+            else:
+                ended = await discreetly(provider, verdict, progress, peer, verdict.echo)
         except CancelledError:
             if is_meant():
                 raise
