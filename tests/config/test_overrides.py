@@ -89,8 +89,8 @@ def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
         (
             "{renderer: cod}",
             "renderer",
-            "this must be one of code, document, html, frame, editor, terminal, file-diff, patch-diff, web-search, "
-            "todo-list, task, file-read, key-value, table, image, json; it is 'cod'.",
+            "this must be one of code, document, markdown, html, frame, editor, terminal, file-diff, patch-diff, "
+            "web-search, todo-list, task, file-read, key-value, table, image, json; it is 'cod'.",
         ),
         (
             "{renderer: json, renderer_config: {valeu: 1}}",
@@ -98,6 +98,19 @@ def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
             "the renderer json does not take this. Did you mean 'value'? It takes: value.",
         ),
         ("{name: x}", "name", "unknown key. Write name_override."),
+        ("{name_override: ' '}", "name_override", "' ' does not fit: it must not be blank."),
+        (
+            r'{name_override: "a\u202eb"}',
+            "name_override",
+            "'a\\u202eb' does not fit: it is one line; control characters, and those that turn the direction of "
+            "a text, are not allowed.",
+        ),
+        (
+            r'{arguments: {p: {description: "a\x1b[2Jb"}}}',
+            "arguments.p.description",
+            "'a\\x1b[2Jb' does not fit: control characters, and those that turn the direction of a text, are not "
+            "allowed.",
+        ),
         (
             "{}",
             "",
@@ -143,6 +156,25 @@ def test_a_declared_enabled_false_is_a_lock_of_the_configuration() -> None:
 def test_what_is_wrong_is_told_with_its_line_and_key(row: str, key: str, what: str) -> None:
     place = f"overrides.dev.'*:r*'{'.' if key else ''}{key}"
     assert problems(f"overrides:\n  dev:\n    '*:r*': {row}\n") == [f"pegboard.yaml:3: {place}: {what}"]
+
+
+@pytest.mark.behaviour("overrides.words_are_bounded")
+@pytest.mark.parametrize(("key", "most"), [("name_override", 256), ("description_override", 16_384)])
+def test_names_and_descriptions_have_a_longest(key: str, most: int) -> None:
+    def said(many: int) -> str:
+        return f"servers: {{dev: {{command: x}}}}\noverrides: {{dev: {{'*:r*': {{{key}: '{'x' * many}'}}}}}}"
+
+    assert len(settings(said(most)).declared.overrides) == 1
+    (problem,) = problems(said(most + 1))
+    assert problem.endswith(f"does not fit: it has {most + 1} characters, and {most} are the most.")
+
+
+@pytest.mark.behaviour("overrides.words_are_bounded")
+def test_a_description_may_have_lines_and_any_letters() -> None:
+    (row,) = settings(
+        'servers: {dev: {command: x}}\noverrides: {dev: {"*:r*": {description_override: "a\\n\\tb שלום 👩\u200d💻"}}}'
+    ).declared.overrides
+    assert row.description_override == "a\n\tb שלום 👩\u200d💻"
 
 
 def test_a_tool_of_another_toolset_is_refused_where_it_stands() -> None:

@@ -51,7 +51,7 @@ def test_the_catalogue_has_every_renderer_once() -> None:
 def test_a_renderer_that_does_not_exist_is_told_with_those_that_do() -> None:
     assert renderer_problem("code") is None
     assert renderer_problem("markdwn") == (
-        "there is no renderer 'markdwn'. Did you mean 'markdown'? There are: " + ", ".join(NAMES) + "."
+        "there is no renderer 'markdwn'. Did you mean 'markdown'? There are: " + ", ".join((*NAMES, "markdown")) + "."
     )
     assert rendered("nope", {}, CALL) is None
 
@@ -85,6 +85,16 @@ PROBLEMS: list[tuple[str, JsonObject, list[tuple[str, str]]]] = [
     ("html", {"artifact": "..\\x"}, [("artifact", "")]),
     ("html", {"artifact": "C:x"}, [("artifact", "")]),
     ("table", {"columns": [1]}, [("columns", "")]),
+    ("table", {"rows": 5}, [("rows", "this must be a list of objects or of lists, or a reference such as $args.rows")]),
+    ("table", {"rows": [5]}, [("rows", "")]),
+    ("todo-list", {"items": True}, [("items", "this must be a list of objects")]),
+    ("web-search", {"results": {"x": 1}}, [("results", "this must be a list of objects")]),
+    ("key-value", {"values": 5}, [("values", "this must be an object, or a list of pairs")]),
+    ("key-value", {"values": [[1]]}, [("values", "")]),
+    ("terminal", {"exit_code": [[1]]}, [("exit_code", "this must be a number")]),
+    ("json", {"value": "$return[0"}, [("value", "$return[0 breaks off. A path goes on with .name, [0] or")]),
+    ("json", {"value": {"a": "see $args.b[x]"}}, [("value", "$args.b[x] breaks off.")]),
+    ("editor", {"path": "../x"}, [("path", "this must be a path inside the workspace, without ..")]),
     (
         "code",
         {"content": "$arg.path"},
@@ -111,6 +121,11 @@ def test_the_schema_of_a_configuration_says_what_the_check_says(known: Renderer)
     good: list[JsonObject] = [{}, usual, {key.name: "$return" for key in known.keys}]
     for said in good:
         assert (validator.is_valid(said), config_problems(known.name, said)) == (True, ())
+    kinds: list[Json] = [5, True, "x", [], {}, [{"a": 1}], [[1, 2]], [[1]], ["$args.a"], ["x"]]
+    for key in known.keys:
+        for value in kinds:
+            said = {key.name: value}
+            assert (said, validator.is_valid(said)) == (said, config_problems(known.name, said) == ())
     bad: list[JsonObject] = [{"nope": 1}, {known.keys[0].name + "x": "$return"}]
     for said in bad:
         assert (validator.is_valid(said), bool(config_problems(known.name, said))) == (False, True)
@@ -161,7 +176,38 @@ def test_a_server_cannot_choose_an_address_that_is_no_page(url: Json) -> None:
 
 def test_a_server_cannot_choose_a_file_outside_the_toolset() -> None:
     shown = rendered("html", {"artifact": "$return", "content": "", "data": 1}, Around({}, "../x"))
-    assert shown == Rendered("html", {"content": "", "data": 1}, missing=("$return",))
+    why = {"artifact": "it must be a path inside the toolset, without .."}
+    assert shown == Rendered("html", {"content": "", "data": 1}, refused=why)
+
+
+@pytest.mark.behaviour("overrides.rendered_path_stays_inside")
+@pytest.mark.parametrize("name", ["editor", "file-read", "file-diff"])
+@pytest.mark.parametrize(
+    "path",
+    ["../../etc/passwd", "/etc/passwd", "a/../../b", "..\\x", "C:\\x", "~/.ssh/id_rsa", "/desk/../etc", "/desktop/a"],
+)
+def test_a_caller_cannot_choose_a_file_outside_the_workspace(name: str, path: str) -> None:
+    shown = rendered(name, {}, Around({"path": path}, "text", workspace="/desk"))
+    assert shown is not None
+    assert "path" not in shown.config
+    assert shown.refused == {"path": "it must be a path inside the workspace, without .."}
+
+
+@pytest.mark.behaviour("overrides.rendered_path_stays_inside")
+@pytest.mark.parametrize("path", ["a.py", "src/a b.py", "/desk/src/a.py"])
+def test_a_file_of_the_workspace_is_shown_by_its_path(path: str) -> None:
+    shown = rendered("editor", {}, Around({"path": path}, workspace="/desk/"))
+    assert shown == Rendered("editor", {"path": path, "editable": False})
+
+
+@pytest.mark.behaviour("overrides.rendered_missing")
+def test_what_usually_stands_there_is_told_where_the_call_lacks_it_and_nothing_else_stands_for_it() -> None:
+    assert rendered("frame", {}, Around({})) == Rendered("frame", {}, missing=("$return.url",))
+    assert rendered("frame", {"port": 80}, Around({})) == Rendered("frame", {"port": 80})
+    assert rendered("image", {}, Around({})) == Rendered(
+        "image", {}, missing=("$return[0].data", "$return[0].mimeType")
+    )
+    assert rendered("image", {"url": "https://h/p"}, Around({})) == Rendered("image", {"url": "https://h/p"})
 
 
 @pytest.mark.parametrize(

@@ -291,6 +291,7 @@ async def test_a_call_is_rendered_by_what_its_override_says() -> None:
             "config": {"file": "a.py in c1", "content": "print()", "editable": False},
             "standalone": False,
             "missing": ["$args.nope"],
+            "refused": {},
             "cut": False,
         }
         failed = await desk.ask("POST", "/render", json={**call, "result": {"isError": True, "content": []}})

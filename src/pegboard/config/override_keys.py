@@ -9,12 +9,21 @@ from pegboard.core.tool import JsonObject
 from .section import Key, Section
 from .shape import AnyMap, Choice, Form, MapOf, Text, Truth, Value
 
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_BLANK: Final = Form(r"\s*", "it must not be blank")
+_TURNING: Final = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Signs that nobody sees and that let a text be read in another order than it is written."""
+_UNSEEN: Final = "control characters, and those that turn the direction of a text, are not allowed"
+_TITLE: Final = Form(
+    rf"[^\u0000-\u001f\u007f-\u009f\u2028\u2029{_TURNING}]*", f"it is one line; {_UNSEEN}", taken=_BLANK, longest=256
+)
+_WORDS: Final = Form(
+    rf"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f{_TURNING}]*", _UNSEEN, taken=_BLANK, longest=16_384
+)
 _PARAMETER: Final = Form(r"[\s\S]{1,256}", "an argument's name has 1 to 256 characters")
 
 RENDERER: Final = Key(
     "renderer",
-    Choice({name: each.name for each in CATALOGUE for name in (each.name, *each.aliases)}),
+    Choice({name: each.name for each in CATALOGUE for name in (each.name, *each.aliases)}, names_all=True),
     "How a person is shown the tool's calls.",
 )
 RENDERER_CONFIG: Final = Key(
@@ -24,10 +33,14 @@ RENDERER_CONFIG: Final = Key(
     "$workspace, $toolset.",
 )
 NAME_OVERRIDE: Final = Key(
-    "name_override", Text(_FILLED), "The name people see. Models keep the tool's own name; the id never changes."
+    "name_override",
+    Text(_TITLE),
+    "The name people see, in up to 256 characters. Models keep the tool's own name; the id never changes.",
 )
 DESCRIPTION_OVERRIDE: Final = Key(
-    "description_override", Text(_FILLED), "The description that models and people see in place of the tool's own."
+    "description_override",
+    Text(_WORDS),
+    "The description that models and people see in place of the tool's own, in up to 16384 characters.",
 )
 REQUIRES_CONFIRMATION: Final = Key(
     "requires_confirmation", Truth(), "Whether a person must say yes to each call of the tool."
@@ -49,7 +62,9 @@ DEFAULT: Final = Key(
     "The value that the server gets when the caller sends none. Callers see it, and need not send it.",
 )
 DESCRIPTION: Final = Key(
-    "description", Text(_FILLED), "What callers read of the argument in place of the tool's words."
+    "description",
+    Text(_WORDS),
+    "What callers read of the argument in place of the tool's words, in up to 16384 characters.",
 )
 
 

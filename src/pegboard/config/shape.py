@@ -90,8 +90,12 @@ class Form:
     reserved: tuple[str, ...] = ()
     taken: "Form | None" = None
     """What fits and is refused all the same, and why."""
+    longest: int | None = None
+    """Characters."""
 
     def misfit(self, text: str) -> str | None:
+        if self.longest is not None and len(text) > self.longest:
+            return f"it has {len(text)} characters, and {self.longest} are the most"
         if re.fullmatch(self.regex, text) is None:
             return self.rule
         if text in self.reserved:
@@ -102,6 +106,8 @@ class Form:
 
     def schema(self) -> JsonObject:
         rule: JsonObject = {"pattern": f"^(?:{self.regex})$"}
+        if self.longest is not None:
+            rule["maxLength"] = self.longest
         if self.taken is not None:
             rule["not"] = self.taken.schema()
         return {**rule, "not": {"enum": [*self.reserved]}} if self.reserved else rule
@@ -231,13 +237,16 @@ class Choice(Generic[T]):
     """One of some words. The words after the first for a value are other names people write for it."""
 
     words: Mapping[str, T]
+    names_all: bool = False
+    """Whether who writes another word is told of those names too."""
 
     def read(self, node: Node, at: str, tell: Telling) -> T | Wrong:
         if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text in self.words:
             return self.words[node.text]
         written = _short(node.text) if isinstance(node, Scalar) and node.kind is Kind.TEXT else shown(node)
         values = [*self.words.values()]
-        known = ", ".join(word for place, word in enumerate(self.words) if values.index(self.words[word]) == place)
+        words = enumerate(self.words)
+        known = ", ".join(word for place, word in words if self.names_all or values.index(self.words[word]) == place)
         return tell.wrong(node.line, at, f"this must be one of {known}; it is {written}.")
 
     def schema(self) -> JsonObject:

@@ -15,7 +15,12 @@ class Kind(Enum):
     PORT = "a port from 1 to 65535"
     ADDRESS = "a URL that begins with http:// or https://"
     FILE = "a path inside the toolset, without .."
+    PATH = "a path inside the workspace, without .."
     TEXTS = "a list of texts"
+    NUMBER = "a number"
+    ROWS = "a list of objects or of lists"
+    OBJECTS = "a list of objects"
+    PAIRS = "an object, or a list of pairs"
     ANY = "any value"
 
 
@@ -26,11 +31,13 @@ class Key:
     what: str
     usual: Json = None
     """What stands there if the configuration does not say. A reference to what the call lacks is left out."""
+    replaces: tuple[str, ...] = ()
+    """The keys that nobody misses where this one stands."""
 
     def schema(self) -> JsonObject:
         reference: JsonObject = {"type": "string", "pattern": r"^\$"}
         match self.kind:
-            case Kind.TEXT | Kind.FILE:
+            case Kind.TEXT | Kind.FILE | Kind.PATH:
                 rule: JsonObject = {"type": "string"}
             case Kind.ADDRESS:
                 rule = {"type": "string", "pattern": r"^(?:https?://|\$)"}
@@ -40,6 +47,17 @@ class Key:
                 rule = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 65535}, reference]}
             case Kind.TEXTS:
                 rule = {"anyOf": [{"type": "array", "items": {"type": "string"}}, reference]}
+            case Kind.NUMBER:
+                rule = {"anyOf": [{"type": "integer"}, reference]}
+            case Kind.ROWS:
+                row: JsonObject = {"anyOf": [{"type": ["object", "array"]}, reference]}
+                rule = {"anyOf": [{"type": "array", "items": row}, reference]}
+            case Kind.OBJECTS:
+                item: JsonObject = {"anyOf": [{"type": "object"}, reference]}
+                rule = {"anyOf": [{"type": "array", "items": item}, reference]}
+            case Kind.PAIRS:
+                pair: JsonObject = {"anyOf": [{"type": "array", "minItems": 2, "maxItems": 2}, reference]}
+                rule = {"anyOf": [{"type": "object"}, {"type": "array", "items": pair}, reference]}
             case Kind.ANY:
                 rule = {}
         told: JsonObject = {"description": self.what, **rule}
@@ -74,7 +92,7 @@ def _content(what: str) -> Key:
 
 
 def _path(what: str) -> Key:
-    return Key("path", Kind.TEXT, what, "$args.path")
+    return Key("path", Kind.PATH, what, "$args.path")
 
 
 CATALOGUE: Final = (
@@ -90,7 +108,12 @@ CATALOGUE: Final = (
         "A page of its own, in a frame that reaches nothing else.",
         (
             _content("The page."),
-            Key("artifact", Kind.FILE, "A file of the toolset with the page, in place of content."),
+            Key(
+                "artifact",
+                Kind.FILE,
+                "A file of the toolset with the page, in place of content.",
+                replaces=("content",),
+            ),
             Key("data", Kind.ANY, "What the page is handed.", "$return"),
         ),
     ),
@@ -99,7 +122,7 @@ CATALOGUE: Final = (
         "A page that something else serves.",
         (
             Key("url", Kind.ADDRESS, "Where the page is.", "$return.url"),
-            Key("port", Kind.PORT, "The port of a page on this machine, in place of url."),
+            Key("port", Kind.PORT, "The port of a page on this machine, in place of url.", replaces=("url",)),
         ),
     ),
     Renderer("editor", "A file of the workspace, open to be edited.", (_path("The file."), _EDITABLE)),
@@ -110,7 +133,7 @@ CATALOGUE: Final = (
             Key("command", Kind.TEXT, "The command.", "$args.command"),
             Key("output", Kind.TEXT, "What it wrote.", "$return"),
             Key("cwd", Kind.TEXT, "The folder it ran in.", "$args.cwd"),
-            Key("exit_code", Kind.ANY, "The number it ended with.", "$return.exit_code"),
+            Key("exit_code", Kind.NUMBER, "The number it ended with.", "$return.exit_code"),
         ),
     ),
     Renderer(
@@ -133,13 +156,13 @@ CATALOGUE: Final = (
         "What was searched for, and the pages that were found.",
         (
             Key("query", Kind.TEXT, "What was searched for.", "$args.query"),
-            Key("results", Kind.ANY, "The pages: a list of objects with title, url and snippet.", "$return"),
+            Key("results", Kind.OBJECTS, "The pages: a list of objects with title, url and snippet.", "$return"),
         ),
     ),
     Renderer(
         "todo-list",
         "Things to do, and how far each is.",
-        (Key("items", Kind.ANY, "A list of objects with content and status.", "$args.todos"),),
+        (Key("items", Kind.OBJECTS, "A list of objects with content and status.", "$args.todos"),),
         standalone=True,
     ),
     Renderer(
@@ -156,13 +179,13 @@ CATALOGUE: Final = (
     Renderer(
         "key-value",
         "Names and their values, one below the other.",
-        (Key("values", Kind.ANY, "An object, or a list of pairs.", "$return"),),
+        (Key("values", Kind.PAIRS, "An object, or a list of pairs.", "$return"),),
     ),
     Renderer(
         "table",
         "Rows and columns.",
         (
-            Key("rows", Kind.ANY, "A list of objects, or of lists.", "$return"),
+            Key("rows", Kind.ROWS, "A list of objects, or of lists.", "$return"),
             Key("columns", Kind.TEXTS, "Which members to show, in this order; without it, all."),
         ),
     ),
@@ -172,7 +195,7 @@ CATALOGUE: Final = (
         (
             Key("data", Kind.TEXT, "The picture in base64.", "$return[0].data"),
             Key("mime_type", Kind.TEXT, "Its kind, such as image/png.", "$return[0].mimeType"),
-            Key("url", Kind.ADDRESS, "Where the picture is, in place of data."),
+            Key("url", Kind.ADDRESS, "Where the picture is, in place of data.", replaces=("data", "mime_type")),
             Key("alt", Kind.TEXT, "The picture in words."),
         ),
     ),

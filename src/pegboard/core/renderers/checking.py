@@ -6,7 +6,7 @@ from pegboard.core.reference import closest
 from pegboard.core.tool import Json
 
 from .catalogue import CATALOGUE, NAMES, Key, Kind, renderer
-from .interpolation import DEEPEST, ROOTS, roots_in
+from .interpolation import DEEPEST, ROOTS, broken_off, roots_in
 
 
 def renderer_problem(name: str) -> str | None:
@@ -15,7 +15,7 @@ def renderer_problem(name: str) -> str | None:
     known = [*NAMES, *(alias for each in CATALOGUE for alias in each.aliases)]
     near = closest(name, known)
     hint = f"Did you mean {' or '.join(repr(one) for one in near)}? " if near else ""
-    return f"there is no renderer {name[:64]!r}. {hint}There are: {', '.join(NAMES)}."
+    return f"there is no renderer {name[:64]!r}. {hint}There are: {', '.join(known)}."
 
 
 def config_problems(name: str, config: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
@@ -36,9 +36,13 @@ def _problems(name: str, keys: Mapping[str, Key], key: str, value: Json) -> Iter
     if _depth(value) > DEEPEST:
         yield f"this is nested more than {DEEPEST} levels deep."
         return
-    reference = isinstance(value, str) and value.startswith("$")
-    if value is not None and not reference and not is_fitting(keys[key].kind, value):
+    if value is not None and not _refers(value) and not is_fitting(keys[key].kind, value):
         yield f"this must be {keys[key].kind.value}, or a reference such as $args.{key} or $return."
+    for place in dict.fromkeys(broken_off(value)):
+        yield (
+            f'{place[:64]} breaks off. A path goes on with .name, [0] or ["a name"]; for the sign itself leave a '
+            f"blank before it."
+        )
     for root in dict.fromkeys(roots_in(value)):
         if root not in ROOTS and (near := closest(root, ROOTS)):
             yield (
@@ -59,16 +63,36 @@ def is_fitting(kind: Kind, value: Json) -> bool:
             return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 65535
         case Kind.ADDRESS:
             return isinstance(value, str) and value.startswith(("http://", "https://"))
-        case Kind.FILE:
-            return isinstance(value, str) and _is_inside(value)
+        case Kind.FILE | Kind.PATH:
+            return isinstance(value, str) and is_inside(value)
         case Kind.TEXTS:
             return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        case Kind.NUMBER:
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Kind.ROWS:
+            return isinstance(value, list) and all(isinstance(one, dict | list) or _refers(one) for one in value)
+        case Kind.OBJECTS:
+            return isinstance(value, list) and all(isinstance(one, dict) or _refers(one) for one in value)
+        case Kind.PAIRS:
+            if isinstance(value, dict):
+                return True
+            return isinstance(value, list) and all(
+                (isinstance(one, list) and len(one) == 2) or _refers(one) for one in value
+            )
 
 
-def _is_inside(path: str) -> bool:
-    """Whether a path stays in the folder it is taken from, on every system."""
-    parts = path.replace("\\", "/").split("/")
-    return bool(path) and ".." not in parts and parts[0] != "" and ":" not in path and "\0" not in path
+def _refers(value: Json) -> bool:
+    return isinstance(value, str) and value.startswith("$")
+
+
+def is_inside(path: str, folder: str | None = None) -> bool:
+    """Whether a path stays in the folder it is taken from, on every system. Where the folder is known, its own name may
+    stand before it."""
+    plain = path.replace("\\", "/")
+    if folder and plain.startswith(whole := folder.replace("\\", "/").rstrip("/") + "/"):
+        plain = plain[len(whole) :]
+    parts = plain.split("/")
+    return bool(plain) and ".." not in parts and parts[0][:1] not in ("", "~") and not {":", "\0"} & {*plain}
 
 
 def _depth(value: Json) -> int:

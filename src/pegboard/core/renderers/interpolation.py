@@ -70,6 +70,21 @@ def roots_in(value: Json) -> Iterator[str]:
                 waiting += items
 
 
+def broken_off(value: Json) -> Iterator[str]:
+    """References whose path goes on with a bracket that opens and is no step."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                for place in _PLACE.finditer(text):
+                    if not place[1] and text[place.end() : place.end() + 1] == "[":
+                        yield text[place.start() : place.end() + 16]
+            case dict() as members:
+                waiting += members.values()
+            case list() as items:
+                waiting += items
+
+
 def _or_nothing(value: Json | Missing) -> Json:
     return None if isinstance(value, Missing) else value
 

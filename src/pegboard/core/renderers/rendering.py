@@ -1,13 +1,13 @@
 """One call as a person is to be shown it: the renderer, and its configuration filled with what the call was about."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
 
 from .catalogue import Kind, renderer
-from .checking import is_fitting
+from .checking import is_fitting, is_inside
 from .interpolation import Missing, Telling, interpolated, value_of, written
 
 
@@ -30,9 +30,11 @@ class Rendered:
     config: Mapping[str, Json]
     standalone: bool = False
     missing: tuple[str, ...] = ()
-    """The references of the configuration that this call has nothing for. Their keys are left out."""
+    """The references, configured or usual, that this call has nothing for. Their keys are left out."""
     is_cut: bool = False
     """Whether texts were too long to be shown whole."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By key, why what the call has there is not shown."""
 
 
 def rendered(name: str, config: Mapping[str, Json], around: Around) -> Rendered | None:
@@ -47,23 +49,34 @@ def rendered(name: str, config: Mapping[str, Json], around: Around) -> Rendered 
         "workspace": around.workspace,
         "toolset": around.toolset,
     }
-    told, unsaid = Telling(), Telling()
+    told = Telling()
     filled: JsonObject = {}
+    unsaid: dict[str, str] = {}
+    refused: dict[str, str] = {}
     for key in known.keys:
         said = key.name in config
-        value = interpolated(config[key.name] if said else key.usual, roots, told if said else unsaid)
-        fitting = value if isinstance(value, Missing) else _fitting(key.kind, value)
+        telling = told if said else replace(told, missing=[])
+        value = interpolated(config[key.name] if said else key.usual, roots, telling)
+        told.room, told.references, told.cut = telling.room, telling.references, telling.cut
+        fitting = value if isinstance(value, Missing) else _fitting(key.kind, value, around.workspace)
         if not isinstance(fitting, Missing):
             filled[key.name] = fitting
+        elif not isinstance(value, Missing) and key.kind in (Kind.FILE, Kind.PATH) and value:
+            refused[key.name] = f"it must be {key.kind.value}"
         elif said and not isinstance(value, Missing):
             told.missing.append(str(config[key.name]))
-    return Rendered(known.name, filled, known.standalone, tuple(told.missing), told.cut or unsaid.cut)
+        elif not said and isinstance(key.usual, str):
+            unsaid[key.name] = key.usual
+    spared = {name for key in known.keys if key.name in filled for name in key.replaces}
+    missing = (*told.missing, *(place for name, place in unsaid.items() if name not in spared))
+    return Rendered(known.name, filled, known.standalone, missing, told.cut, refused)
 
 
-def _fitting(kind: Kind, value: Json) -> Json | Missing:
+def _fitting(kind: Kind, value: Json, workspace: str | None) -> Json | Missing:
     """What a call brought, as the key takes it: where a page or a file is must not be for a server to choose freely."""
     match kind:
-        case Kind.ANY:
+        case Kind.ANY | Kind.NUMBER | Kind.ROWS | Kind.OBJECTS | Kind.PAIRS:
+            # Of these a person is shown what there is, even where it is not of the kind that was hoped for.
             read = value_of(value) if isinstance(value, str) else value
             return value if isinstance(read, Missing) else read
         case Kind.TEXT:
@@ -71,6 +84,8 @@ def _fitting(kind: Kind, value: Json) -> Json | Missing:
         case Kind.PORT:
             number = int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 6 else value
             return number if is_fitting(kind, number) else _NOTHING
+        case Kind.PATH:
+            return value if isinstance(value, str) and is_inside(value, workspace) else _NOTHING
         case _:
             return value if is_fitting(kind, value) else _NOTHING
 

@@ -69,6 +69,7 @@ def rendered_shape(rendered: Rendered | None) -> Shape | None:
         "config": dict(rendered.config),
         "standalone": rendered.standalone,
         "missing": list(rendered.missing),
+        "refused": dict(rendered.refused),
         "cut": rendered.is_cut,
     }
 
