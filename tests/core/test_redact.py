@@ -21,6 +21,7 @@ USUAL = Redaction()
         "client_secret", "secretKey", "privateKey", "credentials", "cookie", "sessionId", "ssh_key", "passphrase",
         "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44",
         "Passwort", "пароль", "密码", "AWS_SECRET_ACCESS_KEY", "jwt", "otp",
+        "db_pass", "smtpPass", "pin", "PIN", "card-pin", "pinCode", "pin_number",
     ],
 )  # fmt: skip
 def test_what_has_the_name_of_a_secret_is_hidden(key: str) -> None:
@@ -28,7 +29,25 @@ def test_what_has_the_name_of_a_secret_is_hidden(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["path", "key", "query", "author", "monkey", "keyboard", "max_results", "pass", "compass", "tokenizer", "id"]
+    "key",
+    [
+        "path",
+        "key",
+        "query",
+        "author",
+        "monkey",
+        "keyboard",
+        "max_results",
+        "pass",
+        "compass",
+        "tokenizer",
+        "id",
+        "spin",
+        "pass_count",
+        "passed",
+        "pin_to_top",
+        "pinned",
+    ],
 )
 def test_an_ordinary_name_hides_nothing(key: str) -> None:
     assert not is_secret(key)
@@ -75,6 +94,21 @@ def test_secrets_are_found_at_any_depth_and_as_pairs_of_name_and_value() -> None
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest", "[hidden: 65 characters]\nrest"),
         ("an ordinary sentence about tokens: none", "an ordinary sentence about tokens: [hidden: 4 characters]"),
         ("nothing here", "nothing here"),
+        ("mysql -u root -pS3cret db", "mysql -u root -p[hidden: 6 characters] db"),
+        ("mysqldump -p'S3cret' db; ls -p /tmp", "mysqldump -p'[hidden: 6 characters]' db; ls -p /tmp"),
+        ("mysql -u root -p db", "mysql -u root -p db"),
+        ("sshpass -p S3cret ssh h", "sshpass -p [hidden: 6 characters] ssh h"),
+        ("redis-cli -h x -a S3cret ping", "redis-cli -h x -a [hidden: 6 characters] ping"),
+        ("curl -s -u ann:S3cret https://h", "curl -s -u ann:[hidden: 6 characters] https://h"),
+        ("docker run -u 1000:1000 x", "docker run -u 1000:1000 x"),
+        ("DB_PASS=S3cret MYSQL_PWD=x run", "DB_PASS=[hidden: 6 characters] MYSQL_PWD=[hidden: 1 character] run"),
+        (
+            '{"db_pass": "S3cret", "pin": "1234"}',
+            '{"db_pass": "[hidden: 6 characters]", "pin": "[hidden: 4 characters]"}',
+        ),
+        ("psql --password S3cret -h x", "psql --password [hidden: 6 characters] -h x"),
+        ("psql --password -h x", "psql --password -h x"),
+        ("all tests pass: 12", "all tests pass: 12"),
     ],
 )
 def test_what_has_the_form_of_a_secret_is_hidden_in_any_text(text: str, shown: str) -> None:

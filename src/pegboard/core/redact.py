@@ -26,11 +26,13 @@ _PAIRS: Final = frozenset(
     {
         *(f"{first} key" for first in ("access", "account", "api", "auth", "encryption", "license", "master")),
         *(f"{first} key" for first in ("private", "secret", "session", "sign", "signing", "ssh")),
-        "connection string",
+        *("connection string", "pin code", "pin number"),
         "security code",
         "session id",
     }
 )
+_LAST: Final = frozenset({"pass", "pin"})
+"""Words that mean a secret at the end of a name: a `db_pass` and a `card_pin`, not a `pass_count` or a `pin_to_top`."""
 _WITHIN: Final = re.compile(
     "password|passwd|passphrase|secret|credential|authorization|apikey|privatekey|accesskey|accesstoken|authtoken|"
     "refreshtoken|bearertoken|idtoken|sessiontoken|kennwort|passwort|motdepasse|contrasena|senha|пароль|密码|パスワード"
@@ -45,6 +47,9 @@ _VALUES: Final = frozenset({"value", "values", "content"})
 
 _LIKELY: Final = r"(?:[^\s;&|`()<>{}\"',$]|\$(?![A-Za-z_({'\"]))"
 """What a secret is written with, and no shell makes a command of: a payload is not hidden behind `PASSWORD=`."""
+_VALUE: Final = rf"(?!\[hidden\b){_LIKELY}{{1,400}}"
+_ARGUMENTS: Final = r"(?:[^\n;|&]{0,400}?\s)?"
+"""Of one command, what may stand before the option."""
 _BREAK: Final = r"(?:\s|\\[nr])"
 _KEY_BLOCK: Final = (
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----"
@@ -54,8 +59,8 @@ _KEY_BLOCK: Final = (
     rf"(?:{_BREAK}{{0,8}}-----END [A-Z ]{{0,60}}-----)?"
 )
 
-# Each matches a run of characters without a choice of how to, so the time stays in proportion to the text. What the
-# group `told` holds is shown.
+# Each matches a run of characters without a choice of how to, or within a bound, so the time stays in proportion to the
+# text. What the group `told` holds is shown.
 _FORMS: Final = tuple(
     re.compile(form)
     for form in (
@@ -67,6 +72,13 @@ _FORMS: Final = tuple(
         rf"(?P<told>://[^\s/:@]{{0,200}}:)(?:(?![/@]){_LIKELY}){{1,400}}(?=@)",
         r"(?i)(?P<told>(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|token|authorization)\w{0,20}"
         rf"[\"']?\s{{0,8}}[=:]\s{{0,8}}[\"']?)(?!\[hidden\b|bearer\b|basic\b){_LIKELY}{{1,400}}",
+        rf"(?i)(?P<told>(?:\b|_)(?:pass|pwd|pin)(?:[\"']\s{{0,8}}:|[\"']?\s{{0,8}}=)\s{{0,8}}[\"']?)"
+        rf"{_VALUE}",
+        rf"(?i)(?P<told>\s--(?:password|passwd|pass|passphrase|secret|token|api-key)\s{{1,4}}[\"']?)"
+        rf"(?!-|\[hidden\b){_LIKELY}{{1,400}}",
+        rf"(?P<told>\b(?:mysql|mariadb)[a-z-]{{0,12}}\s{_ARGUMENTS}-p[\"']?){_VALUE}",
+        rf"(?P<told>\b(?:sshpass\s{{1,4}}-p|redis-cli\s{_ARGUMENTS}-a)\s{{0,4}}[\"']?){_VALUE}",
+        rf"(?P<told>\bcurl\s{_ARGUMENTS}(?:-u|--user)[ =]{{0,4}}[\"']?[^\s:;|&\"']{{1,100}}:){_VALUE}",
     )
 )
 _UNSAFE: Final = re.compile(
@@ -125,6 +137,8 @@ def is_secret(key: str) -> bool:
     """Whether what has this name is likely a secret, however the name is written."""
     words = [word.casefold() for word in _WORD.findall(normalize("NFKC", key[:200]))]
     if not _ALONE.isdisjoint(words) or _WITHIN.search("".join(words)) is not None:
+        return True
+    if words and words[-1] in _LAST and (len(words) > 1 or words[-1] != "pass"):
         return True
     return any(f"{first} {second}" in _PAIRS for first, second in pairwise(words))
 

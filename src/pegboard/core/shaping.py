@@ -13,6 +13,7 @@ from .inplace import forbids, is_entangled, mentions, takes_by_pattern, without
 from .schema_refs import anchors_in, local, pruned, refs_outside
 from .server import DeclaredAt
 from .tool import Json, JsonObject, Tool
+from .unsaid import unsaid
 
 _OLD: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 """Dialects in which what stands beside a `$ref` says nothing."""
@@ -168,7 +169,10 @@ def _shown(
     for key in ("minProperties", "maxProperties"):
         if pinned and isinstance(bound := shown.get(key), int):
             shown[key] = max(0, bound - pinned)
-    return pruned(shown, schema) if gone else shown
+    if not gone:
+        return shown
+    values = [argument.pin.value for argument in applied.values() if argument.pin is not None]
+    return unsaid(gone, values).out_of(pruned(shown, schema))
 
 
 def _worded(subschema: Json, argument: Argument, schema: JsonObject) -> Json:
