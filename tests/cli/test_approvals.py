@@ -37,7 +37,10 @@ def test_a_person_reads_approves_and_blocks_what_waits(at_gateway: Pegboard) -> 
     assert f"{FIRST}\n  new; locked: pending_approval. " in text.out
     assert "\ndescription\n" in text.out
     assert "! soft  The name is also the name of another server's tool.  name" in text.out
-    assert "the scanner found nothing; that is no proof" in at_gateway("approvals", "show", SECOND).out
+    assert (
+        "  · The scanner recognised no attack that it knows. It cannot tell that a tool is safe: read it."
+        in at_gateway("approvals", "show", SECOND).out
+    )
     assert f"pegboard approvals approve {shlex.quote(FIRST)} --fingerprint {fingerprint}" in text.out
 
     unread = at_gateway("approvals", "approve", FIRST)
@@ -122,6 +125,8 @@ def test_a_server_in_quarantine_is_looked_at_and_let_out(at_gateway: Pegboard) -
     looked = at_gateway("servers", "review", "guest", "--start")
     assert looked.code == 0
     assert "\ntool_00001\n" in looked.out
+    assert "\n  takes" in looked.out
+    assert "  ! It does not say whether it only reads; take it that it may change or delete things.\n" in looked.out
     assert "It lists 2 tools, and was stopped again." in looked.out
     assert at_gateway("tools", "show", "mcp:guest~guest:tool_00001").code == 4
 

@@ -49,12 +49,13 @@ def test_a_schema_is_told_by_path_with_the_old_and_the_new_value() -> None:
     (section,) = sections(NOTE, with_schema(properties=properties, required=[]))
     assert section.name == "inputSchema"
     assert [(change.path, change.how, change.before, change.after) for change in section.changes] == [
-        ("inputSchema.properties.path", Alteration.CHANGED, "true", "false"),
+        ("inputSchema.properties.path", Alteration.CHANGED, None, None),
         ("inputSchema.properties.context", Alteration.ADDED, None, '{"type":"string"}'),
         ("inputSchema.properties.deep", Alteration.REMOVED, '{"$ref":"#/$defs/Deep"}', None),
         ("inputSchema.properties.path.description", Alteration.CHANGED, '"Where."', '"Where it is."'),
         ("inputSchema.properties.path.type", Alteration.CHANGED, '"string"', '"integer"'),
     ]
+    assert section.changes[0].sentence == "Parameter 'path' is no longer required."
     assert section.changes[3].words == (Piece(How.KEPT, "Where"), Piece(How.ADDED, " it is"), Piece(How.KEPT, "."))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from .cautions import cautions
 from .ids import ServerKey, Source, ToolId
 from .policy import Approval, Policy, Switch
 from .resolve import Locked, Resolution
@@ -75,6 +76,8 @@ class Review:
     findings: tuple[Finding, ...]
     difference: tuple[Section, ...]
     """To what was approved; empty where nothing was."""
+    cautions: tuple[str, ...] = ()
+    """What it says that it may do, and what callers will send otherwise than before."""
 
 
 def pending(resolution: Resolution) -> tuple[Locked, ...]:
@@ -117,6 +120,7 @@ def review(tool: Tool, policy: Policy, everything: Iterable[Tool]) -> Review:
         switch if switch is not None and switch.blocks else None,
         scan(tool.spec, strangers(tool.id.source, everything)),
         sections(approval.spec, tool.spec) if approval is not None and changed else (),
+        cautions(None if approval is None else approval.spec, tool.spec),
     )
 
 

@@ -40,7 +40,7 @@ class Alteration(Enum):
 @dataclass(frozen=True)
 class Altered:
     """One place that differs. `before` and `after` are JSON text; of two texts, `words` tells how one became the
-    other."""
+    other. Without any of them, the sentence is all there is to tell."""
 
     path: str
     how: Alteration
@@ -102,8 +102,9 @@ def _altered(change: Change) -> Altered:
             return Altered(path, Alteration.ADDED, told, after=_json(schema))
         case ParameterRemoved(schema=schema):
             return Altered(path, Alteration.REMOVED, told, before=_json(schema))
-        case RequiredChanged(required=required):
-            return Altered(path, Alteration.CHANGED, told, _json(not required), _json(required))
+        case RequiredChanged():
+            # That a name is among the required ones is no value of the parameter: it is told in words alone.
+            return Altered(path, Alteration.CHANGED, told)
         case TextChanged(_, before, after):
             return _values(path, told, Missing() if before is None else before, Missing() if after is None else after)
         case SchemaChanged(_, _, _, before, after) | AnnotationChanged(_, before, after):

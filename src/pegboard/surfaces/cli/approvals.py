@@ -173,4 +173,4 @@ async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
 
 def _risk(risk: dict[str, Any]) -> str:
     told = [f"{risk[severity]} {severity}" for severity in ("hard", "soft") if risk[severity]]
-    return ", ".join(told) or "nothing found"
+    return ", ".join(told) or "no note"

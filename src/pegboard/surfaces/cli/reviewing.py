@@ -90,12 +90,23 @@ def _again(body: dict[str, Any]) -> str:
     return f"pegboard servers review {shlex.quote(body['id'])} --start"
 
 
+def _parameters(found: list[dict[str, Any]]) -> list[str]:
+    lines = ["takes"] if found else ["takes nothing that it names"]
+    for each in found:
+        needed = ", required" if each["required"] else ""
+        told = f": {each['description']}" if each["description"] else ""
+        lines.append(f"  {each['name']}{needed}  {each['schema']}{told}")
+    return lines
+
+
 def _brings(body: dict[str, Any]) -> str:
     lines: list[str] = []
     for tool in body["tools"]:
         lines.append(f"\n{tool['name']}")
         lines += [f"  {tool['description']}"] if tool["description"] else []
-        lines += [f"  {line}" for line in risk_lines(tool["notes"])]
+        lines += [f"  {line}" for line in _parameters(tool["parameters"])]
+        lines += [f"  says of itself  {tool['annotations']}"] if tool["annotations"] else []
+        lines += [f"  {line}" for line in risk_lines(tool["notes"], tool["cautions"])]
     for flaw in body["flaws"]:
         lines.append(f"\n{flaw['name']!r} could not hang on the board: {flaw['why']}")
     key = body["id"]

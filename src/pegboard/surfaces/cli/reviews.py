@@ -31,7 +31,7 @@ def _lines(body: dict[str, Any]) -> Iterator[str]:
     else:
         yield from _whole(body)
     yield ""
-    yield from risk_lines(body["notes"])
+    yield from risk_lines(body["notes"], body["cautions"])
     yield f"\nfingerprint  {body['fingerprint']}"
 
 
@@ -44,11 +44,12 @@ def next_steps(body: dict[str, Any]) -> str:
     )
 
 
-def risk_lines(notes: list[dict[str, Any]]) -> Iterator[str]:
-    if not notes:
-        yield "risk  the scanner found nothing; that is no proof"
-        return
+def risk_lines(notes: list[dict[str, Any]], cautions: list[str]) -> Iterator[str]:
     yield "risk"
+    for caution in cautions:
+        yield f"  ! {one_line(caution)}"
+    if not notes:
+        yield "  · The scanner recognised no attack that it knows. It cannot tell that a tool is safe: read it."
     for note in notes:
         quoted = f"  ⟨{note['excerpt']}⟩" if note["excerpt"] else ""
         yield f"  {RISKS[note['severity']]} {note['severity']}  {one_line(note['sentence'])}  {note['path']}{quoted}"
@@ -68,6 +69,8 @@ def _section(section: dict[str, Any]) -> Iterator[str]:
 
 
 def _became(change: dict[str, Any]) -> str:
+    if change["before"] is None and change["after"] is None:
+        return one_line(change["sentence"])
     match change["how"]:
         case "added":
             return str(change["after"])

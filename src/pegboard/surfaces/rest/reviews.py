@@ -1,8 +1,10 @@
 """What a person reads before they decide, as JSON bodies. It repeats what is withheld from agents: operators only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from pegboard.core.catalogue import Up
+from pegboard.core.cautions import cautions
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.policy import Switch
 from pegboard.core.review import Review, Waiting, batch, by_server, together
@@ -10,12 +12,15 @@ from pegboard.core.rewording import Piece, harmless
 from pegboard.core.scan import Finding
 from pegboard.core.sections import Altered, Section, path_text
 from pegboard.core.status import SwitchedOff, sentence
+from pegboard.core.tool import ToolSpec, canonical
 from pegboard.gateway.trial import Trial
 
 from .shapes import Shape, health_shape, moment
 
 _DESCRIBED = 500
 """Characters of a description in a list. All of it is shown where one tool is."""
+_PARAMETER = 200
+_PARAMETERS = 50
 
 
 def waiting_shape(each: Waiting) -> Shape:
@@ -57,6 +62,7 @@ def review_shape(review: Review) -> Shape:
         "block": None if review.block is None else block_shape(review.tool.id, review.block),
         "difference": [section_shape(section) for section in review.difference],
         "notes": [finding_shape(finding) for finding in review.findings],
+        "cautions": list(review.cautions),
     }
 
 
@@ -101,7 +107,31 @@ def block_shape(tool: ToolId, switch: Switch) -> Shape:
 
 def _words(each: Waiting) -> Shape:
     spec = each.tool.spec
-    return {"title": spec.title and harmless(spec.title, 200), "description": harmless(spec.description, _DESCRIBED)}
+    said = spec.annotations
+    return {
+        "title": spec.title and harmless(spec.title, 200),
+        "description": harmless(spec.description, _DESCRIBED),
+        "parameters": [*islice(_parameters(spec), _PARAMETERS)],
+        "annotations": None if said is None else harmless(canonical(said).decode("utf-8", "replace"), _DESCRIBED),
+        "cautions": list(cautions(None, spec)),
+    }
+
+
+def _parameters(spec: ToolSpec) -> Iterator[Shape]:
+    """Each in short. What a server puts in the place of a schema is shown as what it is."""
+    properties, required = spec.input_schema.get("properties"), spec.input_schema.get("required")
+    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    for name, schema in (properties if isinstance(properties, dict) else {}).items():
+        rest, words = schema, None
+        if isinstance(schema, dict):
+            words = schema.get("description")
+            rest = {key: value for key, value in schema.items() if key != "description" or not isinstance(value, str)}
+        yield {
+            "name": harmless(name, 100),
+            "required": name in needed,
+            "schema": harmless(canonical(rest).decode("utf-8", "replace"), _PARAMETER),
+            "description": harmless(words, _PARAMETER) if isinstance(words, str) else "",
+        }
 
 
 def _risk_shape(each: Waiting) -> Shape:
