@@ -293,7 +293,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
     from pegboard.gateway.memory import settle_in
-    from pegboard.surfaces.cli.progress import tell_as_they_settle
+    from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
     from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.paths import McpPaths
     from pegboard.surfaces.root import Later, Root
@@ -322,7 +322,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             for remark in house.gateway.board.standing_remarks():
                 tell(f"! {remark}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
-            await listening.ended()
+            await tell_while(house.gateway, tell, listening.ended)
         finally:
             places.forget_address(house.data_dir, os.getpid())
 

@@ -67,7 +67,16 @@ def test_each_option_narrows_and_what_is_wrong_with_one_is_told(at_gateway: Pegb
     assert records(at_gateway, "--principal", "nobody") == []
     assert records(at_gateway, "--since", "1h", "--client", "operator") != []
     assert records(at_gateway, "--until", "2020-01-01") == []
-    assert at_gateway("activity", "list", "--outcome", "nothing").out == "Nothing is recorded that fits.\n"
+    assert at_gateway("activity", "list", "--outcome", "demanded").out == "Nothing is recorded that fits.\n"
+    typo = at_gateway("activity", "list", "--kind", "refusals")
+    assert (
+        typo.code,
+        "There is no kind 'refusals'. Did you mean 'refusal'? There are: call, refusal," in typo.err,
+    ) == (
+        2,
+        True,
+    )
+    assert at_gateway("activity", "list", "--outcome", "nothing").code == 2
     wrong = at_gateway("activity", "list", "--since", "yesterday")
     assert (wrong.code, "'yesterday' is not a time. Write 15m, 2h or 7d ago" in wrong.err) == (2, True)
     assert at_gateway("activity", "list", "--since", "999999w").code == 2

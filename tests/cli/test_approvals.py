@@ -126,7 +126,8 @@ def test_a_server_in_quarantine_is_looked_at_and_let_out(at_gateway: Pegboard) -
     assert looked.code == 0
     assert "\ntool_00001\n" in looked.out
     assert "\n  takes" in looked.out
-    assert "  ! It does not say whether it only reads; take it that it may change or delete things.\n" in looked.out
+    assert '\n  says of itself  {"readOnlyHint":true}\n' in looked.out
+    assert "\n  risk\n    ! soft" in looked.out
     assert "It lists 2 tools, and was stopped again." in looked.out
     assert at_gateway("tools", "show", "mcp:guest~guest:tool_00001").code == 4
 

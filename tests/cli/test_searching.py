@@ -53,6 +53,7 @@ def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
     ("words", "code"),
     [
         (["", "--json"], 2),
+        (["   "], 2),
         (["x" * 2_001], 2),
         (["x", "--limit", "0"], 2),
         (["x", "--limit", "101"], 2),

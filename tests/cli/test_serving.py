@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, ended, peer, serving, started
+from tests.servers.peers import command
 
 from pegboard.config import places
 from pegboard.surfaces.cli.run import serve
@@ -179,3 +180,16 @@ def test_whoever_asks_whether_a_gateway_runs_does_not_keep_one_from_starting(tmp
     assert not places.is_held(tmp_path)
     with places.only_one(tmp_path) as anew:
         assert anew
+
+
+@pytest.mark.behaviour("cli.serve_tells_of_servers")
+def test_a_server_that_comes_or_falls_while_it_runs_is_told_in_a_line(home: Path, pegboard: Pegboard) -> None:
+    file = board(home / "pegboard.yaml", {"one": peer("many", "1")})
+    with started(home, "serve", "--port", "0", "--data-dir", home / "data") as process:
+        told_until(process, "  ● one~one: 1 tool")
+        at = ("--data-dir", home / "data", "--config", file)
+        assert pegboard("servers", "add", "two", *at, "--", *command("many", "2")).code == 0
+        assert told_until(process, "  ● two~two: 2 tools")[-1] == "  ● two~two: 2 tools"
+        assert pegboard("servers", "add", "bad", *at, "--", *command("crash_on_start")).code == 0
+        assert told_until(process, "  ○ bad~bad is down: exited with code 3")[-1].endswith("exited with code 3")
+        ended(process, signal.SIGINT)

@@ -111,6 +111,13 @@ def test_a_ticket_that_is_not_shown_whole_says_how_to_see_all_of_it(asking: Pegb
     assert "The others are not kept, or not any more: they are removed once" in gone
 
 
+@pytest.mark.parametrize("id", ["", "../../x", "a b", "x" * 65])
+@pytest.mark.parametrize("words", [("show",), ("allow",), ("deny",)])
+def test_what_cannot_be_a_ticket_is_told_so(asking: Pegboard, words: tuple[str, ...], id: str) -> None:
+    refused = asking("tickets", *words, "--", id)
+    assert (refused.code, f"There is no ticket {id[:64]!r}. See: pegboard tickets list" in refused.err) == (4, True)
+
+
 @pytest.mark.behaviour("confirmation.operators")
 def test_doctor_tells_of_a_call_that_waits(asking: Pegboard) -> None:
     id = asking(*CALL, "--json").json["ticket"]

@@ -136,7 +136,7 @@ async def test_a_denial_is_told_and_stands_for_a_while(tmp_path: Path) -> None:
             "They say: 'not on a Friday'. Do not try it again or in another way, unless the user asks you to."
         )
         assert ended == NotConfirmed(DELETE, Unconfirmed.DENIED, text, ticket)
-        assert text_of(await waits(house, ticket)) == text
+        assert text_of(await waits(house, ticket)) == f"confirmation_denied: {text}"
         house.clock.passes(301)
         assert ticket_of(await deletes(house)) != ticket
         assert ran(house) == 0
@@ -151,8 +151,12 @@ async def test_after_the_deadline_a_ticket_can_neither_be_allowed_nor_used(tmp_p
         assert await house.gateway.tickets.allow(late, Scope.ONCE, ME) == Rejected(
             f"Ticket {late} has expired: nobody decided in time. Its caller gets a new one by calling again."
         )
-        assert text_of(await waits(house, late)).startswith(f"Nobody decided about ticket {late} in time")
-        assert text_of(await waits(house, unused)).startswith(f"Ticket {unused} was allowed and not used in time")
+        assert text_of(await waits(house, late)).startswith(
+            f"confirmation_unanswered: Nobody decided about ticket {late} in time"
+        )
+        assert text_of(await waits(house, unused)).startswith(
+            f"confirmation_unanswered: Ticket {unused} was allowed and not used in time"
+        )
         assert ticket_of(await deletes(house)) not in (late, unused)
         assert ran(house) == 0
 
@@ -175,7 +179,7 @@ async def test_who_waits_for_a_ticket_gets_the_result_of_the_call(tmp_path: Path
         (admitted,) = house.provider(GITHUB).calls
         assert (admitted.call.arguments, admitted.tool.id, admitted.call.parent) == (ARGUMENTS, DELETE, "waiting")
         assert text_of(await waits(house, ticket)) == (
-            f"Ticket {ticket} was used: this call of 'delete' has run its course (it returned). "
+            f"confirmation_used: Ticket {ticket} was used: this call of 'delete' has run its course (it returned). "
             "One decision is for one call; call it anew to ask again."
         )
         assert ran(house) == 1
@@ -320,7 +324,8 @@ async def test_a_gateway_that_died_while_the_call_ran_leaves_a_ticket_that_says_
         await house.gateway.caller.confirmation.tickets.begin(allowed, CallId("died"), house.clock())
     async with asking(tmp_path, store) as house:
         assert text_of(await waits(house, ticket)) == (
-            f"Ticket {ticket} was used at 03:04:05 UTC, and no end of this call of 'delete' is known: it still runs, "
+            f"confirmation_used: Ticket {ticket} was used at 03:04:05 UTC, "
+            "and no end of this call of 'delete' is known: it still runs, "
             "or the gateway that ran it ended midway. It may have run: check what it did before you call it again."
         )
         assert ticket_of(await deletes(house)) != ticket
@@ -371,7 +376,9 @@ async def test_a_waited_for_call_whose_tool_asks_back_goes_on_by_the_ticket(tmp_
         said = {"requestState": b'"s1"', "inputResponses": b"{}"}
         assert await house.gateway.caller.call(bringing(call, said), View()) == OK
         assert dict(house.provider(GITHUB).calls[-1].call.beside) == said
-        assert text_of(await house.gateway.caller.call(bringing(call, said), View())).startswith(f"Ticket {ticket} was")
+        assert text_of(await house.gateway.caller.call(bringing(call, said), View())).startswith(
+            f"confirmation_used: Ticket {ticket} was"
+        )
 
 
 async def test_without_a_place_for_tickets_the_call_is_refused_with_a_remedy() -> None:

@@ -90,7 +90,9 @@ async def test_flaws_and_tools_that_are_not_selected_are_counted() -> None:
         await desk.house.until(lambda: bool(desk.house.board.catalogue.listings[GITHUB].flaws))
         told = await desk.get("/servers/github")
     assert (told["tools"], told["absentTools"]) == ({"callable": 0}, 2)
-    assert told["flaws"] == [{"name": "odd", "why": "has no name"}]
+    assert told["flaws"] == [
+        {"name": "odd", "why": "has no name", "sentence": "lists 'odd', which cannot hang on the board: has no name."}
+    ]
 
 
 # Adding
@@ -194,11 +196,14 @@ async def test_no_secret_of_a_server_is_in_any_answer() -> None:
             "'No Name' cannot be a name here: use 1 to 64 characters of a-z, 0-9, '_' and '-', "
             "the first a letter or digit.",
         ),
-        ({"id": "x", "command": "x", "trust": "blind"}, "trust: Input should be 'open', 'baseline' or 'strict'"),
-        ({"id": "x", "command": "x", "comand": "y"}, "comand: Extra inputs are not permitted"),
-        ({"id": "x", "command": 7}, "command: Input should be a valid string"),
+        ({"id": "x", "command": "x", "trust": "blind"}, "trust: this must be 'open', 'baseline' or 'strict'."),
+        (
+            {"id": "x", "command": "x", "comand": "y"},
+            "comand: this is unknown here. Leave it out, or correct its name.",
+        ),
+        ({"id": "x", "command": 7}, "command: this must be a text."),
         ({"id": "x", "command": "a\0b"}, "command: this text holds a NUL character or half a character. Remove it."),
-        ({"command": "x"}, "id: Field required"),
+        ({"command": "x"}, "id: this is missing. Give it."),
     ],
 )
 async def test_a_server_that_cannot_be_is_refused_in_the_words_of_the_file(body: Any, said: str) -> None:

@@ -89,7 +89,7 @@ async def test_a_name_in_vain_is_refused_with_what_there_is() -> None:
     async with at_desk(board()) as desk:
         answer = await desk.ask("GET", "/tools", params={"toolsets": "dve", "enabled_tools": "raed"})
         told = ["Unknown toolset 'dve'. Did you mean 'dev'?", "Unknown enabled tool 'raed'. Did you mean 'read'?"]
-        assert problem(answer) == (400, " ".join(told))
+        assert problem(answer) == (400, " ".join((*told, "Toolsets to choose from: dev, docs.")))
         assert answer.json()["errors"] == told
         assert answer.json()["offered"] == [READ, "mcp:dev~github:write", "mcp:docs~notes:jot"]
         assert problem(await desk.ask("GET", "/tools", params={"tolsets": "x"}))[0] == 422

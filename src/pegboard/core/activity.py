@@ -1,7 +1,8 @@
 """What people, files and first sights decided, as the audit tells it: who, when, about what, in words without secrets.
 
 Calls leave a `CallRecord`; everything else that happens to the board leaves a `Decision`. The kinds are open: a command
-that is not named here is told by the name of its class, and whatever is no command chooses a word of its own.
+that is not named here is told by the name of its class, and whatever is no command chooses a word of its own. Whoever
+asks for a kind or an outcome asks for one of `KINDS` and `OUTCOMES`.
 """
 
 import re
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from .call import Unconfirmed
 from .commands import (
     AddServer,
     Approve,
@@ -30,6 +32,7 @@ from .ids import PrincipalId
 from .override import Override
 from .rules import awaited_review
 from .server import Http, Server, Stdio
+from .status import Status
 
 CALL: Final = "call"
 """The kind of a call that reached its tool's provider."""
@@ -41,6 +44,20 @@ REJECTED: Final = "rejected"
 STALE: Final = "stale"
 """Somebody else decided first, and the command named the version that was looked at."""
 NOT_SAVED: Final = "not_saved"
+
+CHANGE: Final = "change"
+"""A server changed or added tools, and they are locked for it."""
+
+KINDS: Final = (
+    *(CALL, REFUSAL, "decision", CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
+    *("override", "grant", "sign_in", "sign_out", "config"),
+)
+"""All there are; `decision` stands for every one but the first two."""
+OUTCOMES: Final = (
+    *("returned", "tool_failed", "needs_input", "demanded", "provider_failed", "cancelled"),
+    *("unknown_tool", "bad_arguments", *(status.value for status in Status), *(how.value for how in Unconfirmed)),
+    *(DONE, REJECTED, STALE, NOT_SAVED, "waits", "broken"),
+)
 
 FILE: Final = PrincipalId("file")
 """Who did it, when it was the operator by editing pegboard.yaml."""

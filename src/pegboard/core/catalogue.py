@@ -59,10 +59,18 @@ Health: TypeAlias = Up | Starting | Down | NeedsSignIn | Asleep | Off
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A tool, prompt or resource that was listed but cannot hang on the board, and why."""
+    """What was listed but cannot hang on the board, and why; or what is wrong with a list."""
 
     name: str
     why: str
+
+    @property
+    def sentence(self) -> str:
+        """It reads on from the server's name."""
+        why = f"{self.why.rstrip('.')}."
+        if self.name.startswith("the list"):
+            return f"gives a list that {why}" if self.name == "the list" else f"gives a {self.name[4:]} that {why}"
+        return f"lists {self.name!r}, which cannot hang on the board: {why}"
 
 
 @dataclass(frozen=True)

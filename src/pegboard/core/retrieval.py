@@ -18,6 +18,7 @@ FEW: Final = 10
 
 MOST: Final = 100
 MOST_LOCKED: Final = 10
+BLANK: Final = "this is blank; say in a few words what you want to do"
 LONGEST_QUERY: Final = 2_000
 
 _DEEPEST: Final = 100

@@ -199,13 +199,31 @@ def standing(tickets: Iterable[Ticket], now: datetime) -> Ticket | None:
     return min(found, key=lambda ticket: _ORDER.index(ticket.state), default=None)
 
 
-def refused(ticket: Ticket, now: datetime) -> NotConfirmed:
+def refused(ticket: Ticket, now: datetime, through: str = "") -> NotConfirmed:
     how = Unconfirmed.DENIED if ticket.at(now) is State.DENIED else Unconfirmed.WAITING
-    return NotConfirmed(ticket.tool, how, told(ticket, now), ticket.id)
+    return NotConfirmed(ticket.tool, how, told(ticket, now, through), ticket.id)
 
 
-def told(ticket: Ticket, now: datetime) -> str:
-    """To whoever made the call: what became of it, what to tell the user, and how to go on."""
+USED: Final = "confirmation_used"
+
+
+def answer(ticket: Ticket, now: datetime, through: str = "") -> str:
+    """Of the ticket tool, while it has no result: the word that every answer about a confirmation begins with."""
+    match ticket.at(now):
+        case State.WAITING | State.GRANTED:
+            word = Unconfirmed.WAITING.value
+        case State.DENIED:
+            word = Unconfirmed.DENIED.value
+        case State.LAPSED:
+            word = Unconfirmed.UNANSWERED.value
+        case State.BEGUN | State.ENDED:
+            word = USED
+    return f"{word}: {told(ticket, now, through)}"
+
+
+def told(ticket: Ticket, now: datetime, through: str = "") -> str:
+    """To whoever made the call: what became of it, what to tell the user, and how to go on. `through` is the tool by
+    which others are called, where they are not listed themselves."""
     what = f"this call of {_short(ticket.name)}"
     state = ticket.at(now)
     match state:
@@ -215,8 +233,8 @@ def told(ticket: Ticket, now: datetime) -> str:
                 f"until {_time(ticket.deadline)}.\n"
                 f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
                 f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-                f"Then repeat the call exactly as it was; or call {TICKET_TOOL} with "
-                f'{{"ticket": "{ticket.id}"}}, which waits for the decision and answers with the result. '
+                f"Then repeat the call exactly as it was; or {_waiting_call(ticket.id, through)}, "
+                "which waits for the decision and answers with the result. "
                 "Do not look for another way to do the same."
             )
         case State.GRANTED:
@@ -246,6 +264,12 @@ def told(ticket: Ticket, now: datetime) -> str:
             )
         case _:
             assert_never(state)
+
+
+def _waiting_call(id: str, through: str) -> str:
+    if not through:
+        return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
+    return f'call {through} with {{"name": "{TICKET_TOOL}", "arguments": {{"ticket": "{id}"}}}}'
 
 
 def undecidable(ticket: Ticket, now: datetime) -> str:

@@ -107,7 +107,7 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
         for flaw in listing.flaws:
             yield Finding(
                 str(source),
-                f"Server {source} lists {flaw.name!r}, which cannot hang on the board: {flaw.why.rstrip('.')}.",
+                f"Server {source} {flaw.sentence}",
                 "Tell the server's author; its other tools work.",
                 grave=False,
             )

@@ -15,6 +15,7 @@ from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, Ticke
 from .bell import Listener
 from .board import Board
 from .caller import Caller
+from .changes import Changes
 from .confirmation import Confirmation
 from .filling import Filling, as_written
 from .finder import Finder
@@ -97,6 +98,7 @@ async def open_gateway(
         tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
         tasks.start_soon(_follow_policy, policy, board, roster, heard, name="policy")
         tasks.start_soon(keep_small, board, name="memory")
+        tasks.start_soon(Changes(board, operator).run, name="changes")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
         try:

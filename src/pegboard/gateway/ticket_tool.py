@@ -21,12 +21,12 @@ from pegboard.core.call import (
     ToolFailed,
 )
 from pegboard.core.ids import CallId
-from pegboard.core.ticket import LONGEST_WAIT, TICKET_ID, USUAL_WAIT, Begun, State, Ticket, told, unknown_text
+from pegboard.core.ticket import LONGEST_WAIT, TICKET_ID, USUAL_WAIT, Begun, State, Ticket, answer, unknown_text
 from pegboard.core.view import View
 from pegboard.ports import Audit, Clock, Peer, Progress, TicketsAway
 
 from .board import Board
-from .confirmation import CONTINUING, STORE_SECONDS, Confirmation, fresh_id
+from .confirmation import CONTINUING, STORE_SECONDS, Confirmation, fresh_id, through
 
 POLL: Final = 1.0
 """Seconds after which the store is asked again: another process may have decided."""
@@ -55,7 +55,9 @@ class TicketTool:
         try:
             ended = await self._answer(call, view, carry, progress, peer)
         except (TicketsAway, TimeoutError):
-            ended = _failed("Tickets cannot be read now: the store does not answer. Try again in a moment.")
+            ended = _failed(
+                "confirmation_unavailable: Tickets cannot be read: the store does not answer. Try again in a moment."
+            )
         finally:
             took = timedelta(seconds=anyio.current_time() - started)
             self.audit.record(CallRecord(call, TICKET_ID, ended, took, self.board.policy.version))
@@ -74,7 +76,7 @@ class TicketTool:
             # Its tool asked back, and this brings the answers: the same call goes on.
             return await self._run(begun, fresh_call(), call, view, carry, progress, peer)
         if ticket.at(now) is not State.GRANTED:
-            return _failed(told(ticket, now))
+            return _failed(answer(ticket, now, through(call)))
         if self.board.resolution(view).names.get(ticket.tool) is None:
             return _failed(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
         # A call of its own, so that each has one record.
@@ -82,7 +84,8 @@ class TicketTool:
         with anyio.fail_after(STORE_SECONDS):
             begun = await self.confirmation.tickets.begin(ticket, id, now)
             if begun is None:
-                return _failed(told(await self.confirmation.tickets.find(ticket.id) or ticket, now))
+                found = await self.confirmation.tickets.find(ticket.id) or ticket
+                return _failed(answer(found, now, through(call)))
         return await self._run(begun, id, call, view, carry, progress, peer)
 
     async def _run(

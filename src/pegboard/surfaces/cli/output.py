@@ -53,10 +53,12 @@ def say(text: str = "") -> None:
     _print(clean(text))
 
 
-def document(body: object, *, indent: int | None = 2) -> None:
-    """Characters that the output's encoding lacks are escaped, so that it is JSON on every terminal."""
+def document(body: object, *, indent: int | None = 2, compact: bool = False) -> None:
+    """Characters that the output's encoding lacks are escaped, so that it is JSON on every terminal. `compact` is how
+    answers are written to clients."""
     narrow = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
-    _print(clean_json(json.dumps(body, ensure_ascii=narrow, indent=indent)))
+    separators, indent = ((",", ":"), None) if compact else (None, indent)
+    _print(clean_json(json.dumps(body, ensure_ascii=narrow, indent=indent, separators=separators)))
 
 
 def tell(text: str) -> None:

@@ -36,6 +36,7 @@ def json_object(context: click.Context, argument: click.Parameter, text: str | N
     def no(why: str) -> NoReturn:
         raise click.BadParameter(why, context, argument)
 
+    is_call = isinstance(argument, click.Argument)
     if text is None:
         return {}
     if text == "-":
@@ -46,11 +47,13 @@ def json_object(context: click.Context, argument: click.Parameter, text: str | N
     try:
         given = json.loads(text, parse_constant=_no_constant)
     except ValueError as error:
-        no(f"this is not JSON: {error}. Write an object, like '{{\"name\": 1}}', or use --arg name=1")
+        other = ", or use --arg name=1" if is_call else ""
+        no(f"this is not JSON: {error}. Write an object, like '{{\"name\": 1}}'{other}")
     except RecursionError:
         no("this is nested too deeply")
     if not isinstance(given, dict):
-        no("the arguments must be a JSON object, like '{\"name\": 1}'")
+        what = "the arguments" if is_call else "this"
+        no(f"{what} must be a JSON object, like '{{\"name\": 1}}'")
     return given
 
 

@@ -1,5 +1,6 @@
 """Telling of servers as they answer: what a person sees while a gateway starts."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
@@ -28,6 +29,46 @@ async def tell_as_they_settle(gateway: Gateway, told: Tell, *, later: str) -> No
                 await bell.wait()
         return
     told(f"  … {later}")
+
+
+async def tell_while(gateway: Gateway, told: Tell, ended: Callable[[], Awaitable[None]]) -> None:
+    """From then on until the end: a line for each server that comes, falls, or is up again."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_tell_on, gateway, told, name="lines about servers")
+        await ended()
+        tasks.cancel_scope.cancel()
+
+
+async def _tell_on(gateway: Gateway, told: Tell) -> None:
+    known = {source: _state(listing.health) for source, listing in gateway.board.catalogue.listings.items()}
+    with gateway.board.changed.listen() as bell:
+        while True:
+            await bell.wait()
+            listings = gateway.board.catalogue.listings
+            for source in [source for source in known if source not in listings]:
+                del known[source]
+            for source, listing in listings.items():
+                state = _state(listing.health)
+                if state is None or known.get(source) == state:
+                    continue
+                known[source] = state
+                if line := _line(str(source), listing.health, len(listing.tools)):
+                    told(f"  {line}")
+
+
+def _state(health: Health) -> str | None:
+    """Of what a line is worth; `None` on the way to one. That a server sleeps until it is needed is no news."""
+    match health:
+        case Up() | Asleep():
+            return "up"
+        case Down():
+            return "down"
+        case NeedsSignIn():
+            return "signed out"
+        case Off():
+            return "off"
+        case Starting():
+            return None
 
 
 def _told(gateway: Gateway, heard: set[Source], told: Tell) -> list[str]:

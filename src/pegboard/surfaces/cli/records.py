@@ -31,7 +31,7 @@ def in_full(record: Mapping[str, Any]) -> str:
     lines = [f"{record['id']}  {record['kind']}  {record['outcome']}"]
     for label, key, shown in _PARTS:
         if record[key] not in (None, ""):
-            lines.append(f"  {label + ':':<15}{shown(record[key])}")
+            lines.append(f"  {label + ':':<16}{shown(record[key])}")
     texts = [f"\n{label}, redacted:\n{record[label]}" for label in ("arguments", "result") if record[label] is not None]
     return "\n".join([*lines, *texts])
 

@@ -12,6 +12,7 @@ from .options import asked, asks, path_of, the_server
 from .output import Exit, document, fail, say
 from .reviews import risk_lines
 from .starting import settled, state_now
+from .text import one_line
 
 
 @click.command("review")
@@ -108,7 +109,7 @@ def _brings(body: dict[str, Any]) -> str:
         lines += [f"  says of itself  {tool['annotations']}"] if tool["annotations"] else []
         lines += [f"  {line}" for line in risk_lines(tool["notes"], tool["cautions"])]
     for flaw in body["flaws"]:
-        lines.append(f"\n{flaw['name']!r} could not hang on the board: {flaw['why']}")
+        lines.append(f"\nIt {one_line(flaw['sentence'])}")
     key = body["id"]
     if body["answered"]:
         lines.append(f"\nIt lists {len(body['tools'])} tools, and was stopped again.")

@@ -39,14 +39,15 @@ async def search(
     **flags: bool,
 ) -> None:
     """Find tools by what they do: the answer that an agent gets from retrieve_tools."""
-    if not 0 < len(query) <= LONGEST_QUERY:
-        fail(Exit.USAGE, f"the query has {len(query)} characters; give it 1 to {LONGEST_QUERY}.")
+    if not query.strip() or len(query) > LONGEST_QUERY:
+        told = f"has {len(query)} characters" if query.strip() else "is blank"
+        fail(Exit.USAGE, f"the query {told}; say in 1 to {LONGEST_QUERY} characters what you want to do.")
     view = view_params(toolsets, enabled_tools, disabled_tools, principal)
     said = [(name, str(flags[name]).lower()) for name in FLAGS]
     params = [("query", query), ("limit", str(limit)), *said, *view]
     body = await asked(api, "GET", "/tools/search", params=params)
     if as_json:
-        document(body)
+        document(body, compact=True)
         return
     say("\n\n".join(_sections(body)))
 

@@ -15,7 +15,7 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import Arguments, BadArguments, Returned, UnknownTool, refusal_text
 from pegboard.core.ids import BuiltinKey, ToolId, WireName
-from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Retrieval
+from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Retrieval
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.upstream import upstream_servers
@@ -149,6 +149,8 @@ class Search:
             return _refused(UnknownTool(asked.name, tuple(TOOLS)), None)
         if problems := self._validators.problems(tool, arguments):
             return _refused(BadArguments(tool.id, problems), tool.id)
+        if asked.name == RETRIEVE and not str(arguments["query"]).strip():
+            return _refused(BadArguments(tool.id, (f"query: {BLANK}",)), tool.id)
         if asked.name == CALL:
             return CallToolRequestParams(name=arguments["name"], arguments=arguments.get("arguments", {}))
         finds = asked.name == RETRIEVE

@@ -1,5 +1,6 @@
 """Routes for what happened: calls, refusals and decisions, the newest first, one by one, or as they come."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
@@ -7,8 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from pegboard.core.activity import CALL, REFUSAL
+from pegboard.core.activity import CALL, KINDS, OUTCOMES, REFUSAL
 from pegboard.core.ids import ServerKey, server_key
+from pegboard.core.reference import closest
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery, AuditRow
 
@@ -86,6 +88,8 @@ def _query(gateway: Gateway, asked: Narrowing, before: int | None) -> AuditQuery
     since, until = asked.since, asked.until
     if since is not None and until is not None and since >= until:
         raise Problem(HTTPStatus.BAD_REQUEST, f"Nothing is since {_told(since)} and before {_told(until)}.")
+    _known("kind", asked.kind, KINDS)
+    _known("outcome", asked.outcome, OUTCOMES)
     by_id = asked.tool is not None and ":" in asked.tool
     return AuditQuery(
         tool=asked.tool if by_id else None,
@@ -100,6 +104,15 @@ def _query(gateway: Gateway, asked: Narrowing, before: int | None) -> AuditQuery
         before=before,
         limit=asked.limit,
     )
+
+
+def _known(what: str, said: str | None, known: Sequence[str]) -> None:
+    """A word that no record has would be answered with nothing, which reads as if nothing had happened."""
+    if said is not None and said not in known:
+        near = closest(said, known)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        told = f"There is no {what} {said[:64]!r}.{meant} There are: {', '.join(known)}."
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, told)
 
 
 def _server(gateway: Gateway, name: str) -> str:

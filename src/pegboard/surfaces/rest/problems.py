@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pegboard.ports import StoreAway
 
+from .misfits import misfit_text
+
 MEDIA_TYPE = "application/problem+json"
 
 log = logging.getLogger(__name__)
@@ -57,7 +59,7 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def misfit(_: Request, error: RequestValidationError) -> JSONResponse:
-        wrong = [_wrong(item["loc"], item["msg"]) for item in error.errors()]
+        wrong = [misfit_text(item) for item in error.errors()]
         return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
 
     @app.exception_handler(Exception)
@@ -78,10 +80,3 @@ class LastResort:
             await self._app(scope, receive, send)
         except Exception:  # a request is supervised here: it was answered, and the gateway goes on
             log.exception("%s %s failed in an unforeseen way", scope["method"], scope["path"])
-
-
-def _wrong(place: tuple[int | str, ...], what: str) -> str:
-    """Without the words that only the library needs: where in the request it was, and that a value was wrong."""
-    where = ".".join(str(part) for part in place[1:])
-    what = what.removeprefix("Value error, ")
-    return f"{where}: {what}" if where else what

@@ -71,7 +71,7 @@ def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
         "health": health_shape(trial.listing.health),
         "answered": isinstance(trial.listing.health, Up),
         "tools": [{**waiting_shape(each), **_words(each)} for each in waiting],
-        "flaws": [{"name": flaw.name, "why": flaw.why} for flaw in trial.listing.flaws],
+        "flaws": [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in trial.listing.flaws],
         "lines": list(trial.lines),
     }
 

@@ -3,9 +3,9 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Retrieval
+from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Retrieval
 from pegboard.gateway.gateway import Gateway
 
 from .bodies import ViewQuery
@@ -13,8 +13,14 @@ from .shapes import Shape
 from .tools import resolution_of
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError(BLANK)
+    return text
+
+
 class SearchQuery(ViewQuery):
-    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(_not_blank)]
     limit: Annotated[int, Field(ge=1, le=MOST)] = FEW
     include_disabled: bool = False
     read_only_only: bool = False

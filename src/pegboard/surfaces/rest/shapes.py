@@ -102,7 +102,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "health": health_shape(listing.health),
         "tools": counts(resolution).get(server.key, {"callable": 0}),
         "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
-        "flaws": [{"name": flaw.name, "why": flaw.why} for flaw in listing.flaws],
+        "flaws": [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in listing.flaws],
     }
 
 

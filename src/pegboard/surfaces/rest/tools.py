@@ -141,13 +141,18 @@ async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
+_NAMED = 50
+
+
 def resolution_of(gateway: Gateway, view: View) -> Resolution:
     resolution = gateway.board.resolution(view)
     if resolution.refused:
         told = [str(unknown) for unknown in resolution.refused]
+        sets = sorted({id.toolset for id in resolution.offered})
+        offered = f"Toolsets to choose from: {', '.join(sets[:_NAMED]) or 'none'}{' …' if len(sets) > _NAMED else ''}."
         raise Problem(
             HTTPStatus.BAD_REQUEST,
-            " ".join(told),
+            " ".join((*told, offered)),
             {"errors": told, "offered": sorted(str(id) for id in resolution.offered)[:200]},
         )
     return resolution

@@ -1,0 +1,73 @@
+"""What is wrong with a request, in our words: where, what was wanted, and what to do.
+
+Never the library's own text, which names its types and patterns.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_FINGERPRINT: Final = "^[0-9a-f]{64}$"
+_WORDS: Final[Mapping[str, str]] = {
+    "missing": "this is missing. Give it.",
+    "extra_forbidden": "this is unknown here. Leave it out, or correct its name.",
+    "string_type": "this must be a text.",
+    "dict_type": "this must be an object.",
+    "model_type": "this must be an object.",
+    "model_attributes_type": "this must be an object.",
+    "list_type": "this must be a list.",
+    "bool_type": "this must be true or false.",
+    "bool_parsing": "this must be true or false.",
+    "int_type": "this must be a whole number.",
+    "int_parsing": "this must be a whole number.",
+    "int_from_float": "this must be a whole number.",
+    "float_type": "this must be a number.",
+    "float_parsing": "this must be a number.",
+    "finite_number": "this must be a number.",
+    "datetime_type": "this must be a time with its zone, like 2026-07-28T14:30:00Z.",
+    "datetime_parsing": "this must be a time with its zone, like 2026-07-28T14:30:00Z.",
+    "datetime_from_date_parsing": "this must be a time with its zone, like 2026-07-28T14:30:00Z.",
+    "timezone_aware": "this must be a time with its zone, like 2026-07-28T14:30:00Z.",
+    "json_invalid": "the body is not JSON. Correct it.",
+}
+_BOUNDS: Final[Mapping[str, str]] = {
+    "greater_than_equal": "this must be at least {ge}.",
+    "less_than_equal": "this must be at most {le}.",
+    "greater_than": "this must be more than {gt}.",
+    "less_than": "this must be less than {lt}.",
+    "string_too_long": "this has more than {max_length} characters. Shorten it.",
+    "string_too_short": "this must have at least {min_length} characters.",
+    "too_long": "this has more than {max_length} members. Leave some out.",
+    "literal_error": "this must be {expected}.",
+    "enum": "this must be {expected}.",
+}
+_FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
+
+
+def misfit_text(found: Mapping[str, Any]) -> str:
+    """Of one finding of the library's: by its type, never by its message, but for sentences of our own."""
+    # Of what is no JSON the library tells how many characters were read, in the place of a place.
+    where = "" if found["type"] == "json_invalid" else _place(found["loc"])
+    what = _what(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))
+    return f"{where}: {what}" if where else what
+
+
+def _what(kind: str, bounds: Mapping[str, Any], said: str) -> str:
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind in _BOUNDS:
+        return _BOUNDS[kind].format_map(bounds)
+    if kind == "value_error":
+        return said.removeprefix("Value error, ")
+    if kind == "string_pattern_mismatch" and bounds.get("pattern") == _FINGERPRINT:
+        return (
+            "this is no fingerprint: one has 64 digits and letters from a to f. Copy it from: pegboard approvals show"
+        )
+    return _FORM
+
+
+def _place(path: tuple[int | str, ...]) -> str:
+    """Without the first step, which tells the body from the query."""
+    text = ""
+    for step in path[1:]:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text

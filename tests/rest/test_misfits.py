@@ -1,0 +1,57 @@
+"""What is wrong with a request, in our words, wherever it stands in it."""
+
+from typing import Any
+
+import pytest
+from tests.rest.desk import at_desk, problem
+
+pytestmark = pytest.mark.anyio
+
+FINGERPRINT = "this is no fingerprint: one has 64 digits and letters from a to f. Copy it from: pegboard approvals show"
+
+
+@pytest.mark.behaviour("rest.own_words")
+@pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("/approvals/approve", {"tools": [{"tool": "x", "fingerprint": "1"}]}, f"tools[0].fingerprint: {FINGERPRINT}"),
+        ("/approvals/approve", {"tools": {}}, "tools: this must be a list."),
+        ("/approvals/approve", [], "this must be an object."),
+        (
+            "/approvals/approve",
+            {},
+            "name the tools, each with its fingerprint, or one server with the fingerprint of its list",
+        ),
+        ("/overrides", {"target": "x" * 600}, "target: this has more than 512 characters. Shorten it."),
+        ("/overrides", {"target": "x", "set": [1]}, "set: this must be an object."),
+        ("/tools/switch", {"tool": "x", "on": "maybe"}, "on: this must be true or false."),
+        ("/tickets/x/allow", {"scope": "ever"}, "scope: this must be 'once', 'client' or 'always'."),
+    ],
+)
+async def test_a_body_that_does_not_fit_is_told_by_place_and_want(path: str, body: Any, told: str) -> None:
+    async with at_desk() as desk:
+        assert problem(await desk.ask("POST", path, json=body)) == (422, told)
+
+
+@pytest.mark.behaviour("rest.own_words")
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"limit": "0"}, "limit: this must be at least 1."),
+        ({"limit": "9999"}, "limit: this must be at most 1000."),
+        ({"limit": "x"}, "limit: this must be a whole number."),
+        ({"since": "yesterday"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
+        ({"since": "2026-07-28T14:30:00"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
+        ({"knd": "call"}, "knd: this is unknown here. Leave it out, or correct its name."),
+    ],
+)
+async def test_a_query_that_does_not_fit_is_told_so_too(params: dict[str, str], told: str) -> None:
+    async with at_desk() as desk:
+        assert problem(await desk.ask("GET", "/activity", params=params)) == (422, told)
+
+
+async def test_a_body_that_is_no_json_is_told_so() -> None:
+    async with at_desk() as desk:
+        headers = {"content-type": "application/json"}
+        answer = await desk.ask("POST", "/tools/switch", content=b"{", headers=headers)
+        assert problem(answer) == (422, "the body is not JSON. Correct it.")
