@@ -151,12 +151,9 @@ async def test_after_the_deadline_a_ticket_can_neither_be_allowed_nor_used(tmp_p
         assert await house.gateway.tickets.allow(late, Scope.ONCE, ME) == Rejected(
             f"Ticket {late} has expired: nobody decided in time. Its caller gets a new one by calling again."
         )
-        assert text_of(await waits(house, late)).startswith(
-            f"confirmation_unanswered: Nobody decided about ticket {late} in time"
-        )
-        assert text_of(await waits(house, unused)).startswith(
-            f"confirmation_unanswered: Ticket {unused} was allowed and not used in time"
-        )
+        told, idle = text_of(await waits(house, late)), text_of(await waits(house, unused))
+        assert told.startswith(f"confirmation_unanswered: Nobody decided about ticket {late} in time")
+        assert idle.startswith(f"confirmation_unanswered: Ticket {unused} was allowed and not used in time")
         assert ticket_of(await deletes(house)) not in (late, unused)
         assert ran(house) == 0
 
