@@ -3,6 +3,7 @@
 import logging
 
 import anyio
+import anyio.lowlevel
 import pytest
 from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
@@ -39,7 +40,8 @@ async def test_a_tool_that_is_locked_by_a_change_of_its_server_is_logged_and_rec
             await house.until(lambda: house.statuses() == {str(READ.id): "open"})
             assert changes(house) == []
             house.provider(GITHUB).lists(CHANGED, EVIL)
-            await house.until(lambda: bool(changes(house)))
+            while not changes(house):
+                await anyio.lowlevel.checkpoint()
             version = house.board.policy.version
             assert changes(house) == [
                 Decision(
@@ -67,6 +69,8 @@ async def test_a_server_that_changes_all_the_time_fills_no_log() -> None:
                 latest = Tool(READ.id, ToolSpec("read", description=f"Number {number}."))
                 house.provider(GITHUB).lists(latest)
                 await house.until(lambda latest=latest: house.board.catalogue.tools[READ.id].spec == latest.spec)  # type: ignore[misc]  # bound now
+            while not changes(house):
+                await anyio.lowlevel.checkpoint()
             assert len(changes(house)) == 1
             # Whoever looks after the pause is told what is true then.
             later = Changes(house.board, house.gateway.operator, pause=0.0)
