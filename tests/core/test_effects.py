@@ -67,6 +67,13 @@ def test_what_a_person_says_of_an_argument_that_the_file_pins_has_no_effect(
     assert vain(made(file, row), row) == [Idle(READ, f"arguments.path.{aspect}", why)]
 
 
+def test_what_does_not_fit_is_told_as_that_and_not_once_more() -> None:
+    row = Override(DEV, READ, arguments={"nope": Argument(default=held(1))})
+    of = made(row)
+    assert not effects(of.tools[READ], of.policy)["arguments.nope.default"].holds
+    assert vain(of, row) == []
+
+
 @pytest.mark.behaviour("overrides.without_effect_is_told")
 def test_a_pattern_is_told_of_the_tools_whose_own_override_says_otherwise() -> None:
     row, own = Override(DEV, EVERY, renderer="json", name_override="All"), Override(DEV, READ, renderer="code")

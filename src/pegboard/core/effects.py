@@ -20,6 +20,8 @@ class Effect:
     what: str
     holds: bool = True
     """Whether it is in force."""
+    misfit: bool = False
+    """Whether it is told as a misfit already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def idle(row: Override, said: Override, catalogue: Catalogue, policy: Policy) ->
         for place in _places(said):
             holder = look.origin.get(place)
             if holder is row:
-                if (effect := told.get(place)) is not None and not effect.holds:
+                if (effect := told.get(place)) is not None and not effect.holds and not effect.misfit:
                     yield Idle(tool.id, place, effect.what)
             else:
                 yield Idle(tool.id, place, _stronger(holder, look, place))
@@ -103,7 +105,7 @@ def _of_arguments(tool: Tool, policy: Policy) -> Mapping[str, Effect]:
         told[f"arguments.{name}.hide"] = HIDDEN
     for unfit in shape.unfit:
         closes = ", which closes the tool" if unfit.grave else ""
-        effect = Effect(f"it cannot be applied{closes}: {unfit.why}", holds=False)
+        effect = Effect(f"it cannot be applied{closes}: {unfit.why}", holds=False, misfit=True)
         told |= {f"arguments.{unfit.parameter}.{aspect}": effect for aspect in ASPECTS}
     return told
 
