@@ -14,7 +14,8 @@ from .principal import Principal
 from .redact import Redaction
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
-from .tool import Fingerprint, ToolSpec
+from .shaping import Shaped
+from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset
 from .values import Faults, Value
 
@@ -129,6 +130,11 @@ class Policy:
     @cached_property
     def overrides(self) -> OverrideIndex:
         return OverrideIndex((*self.declared.overrides, *self.decided.overrides))
+
+    @cached_property
+    def shapes(self) -> dict[ToolId, tuple[Tool, Shaped | None]]:
+        """What was worked out of tools and these overrides, to be found again: several ask, and it takes its time."""
+        return {}
 
     @cached_property
     def consents(self) -> Mapping[ToolId, tuple[Consent, ...]]:

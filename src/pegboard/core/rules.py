@@ -1,9 +1,10 @@
 """The rules. A rule can lock a tool, or say nothing; no rule can unlock what another one locked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias, assert_never
 
+from .argument import Argument
 from .catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
 from .ids import ServerKey, Source, ToolId, ToolsetKey
 from .pattern import Pattern, fits, pattern
@@ -171,7 +172,16 @@ def under_review(policy: Policy) -> tuple[Quarantined, ...]:
 def shape_of(tool: Tool, policy: Policy) -> Shaped | None:
     """What overrides make of the tool's parameters. Nothing is looked at where nobody has said anything of any."""
     said = policy.overrides.arguments_of(tool.id)
-    shape = None if said is None else shaped(tool, *said)
+    if said is None:
+        return None
+    known = policy.shapes.get(tool.id)
+    if known is None or known[0] is not tool:
+        known = policy.shapes[tool.id] = tool, _shape(tool, policy, *said)
+    return known[1]
+
+
+def _shape(tool: Tool, policy: Policy, said: Mapping[str, Argument], named: frozenset[str]) -> Shaped | None:
+    shape = shaped(tool, said, named)
     if shape is None:
         return None
     if policy.faults and (wrong := faulty(tool, shape, policy.faults)):

@@ -56,6 +56,8 @@ def anchors_in(value: Json) -> bool:
 
 def pruned(shown: JsonObject, whole: JsonObject) -> JsonObject:
     """Without the definitions that only what was taken away had used. Whatever is not plainly so stays."""
+    if not any(key in shown for key in _DEFINITIONS):
+        return shown
     if any(not ref.startswith(("#/$defs/", "#/definitions/")) for ref in refs_in(whole)):
         return shown
     before, now = _used(whole), _used(shown)

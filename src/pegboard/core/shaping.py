@@ -10,7 +10,7 @@ from typing import Final
 
 from .argument import Argument, Held, alike
 from .inplace import forbids, is_entangled, mentions, takes_by_pattern, without
-from .schema_refs import anchors_in, local, pruned, refs_outside
+from .schema_refs import anchors_in, local, pruned, refs_in, refs_outside
 from .server import DeclaredAt
 from .tool import Json, JsonObject, Tool
 from .unsaid import unsaid
@@ -131,6 +131,7 @@ def _unfit(
 ) -> Iterator[Unfit]:
     required, most = schema.get("required"), schema.get("maxProperties")
     pinned = sum(argument.pin is not None and name not in unsent for name, argument in applied.items())
+    referring = next(refs_in(schema), None) is not None
     for name, argument in applied.items():
         needed = isinstance(required, list) and name in required
         if name in unsent and not needed:
@@ -147,7 +148,7 @@ def _unfit(
             yield Unfit(name, "the tool's schema makes other arguments depend on it (anyOf, oneOf, if …)", grave=True)
         elif anchors_in(own.get(name)) or any(
             ref == f"#/properties/{local(name)}" or ref.startswith(f"#/properties/{local(name)}/")
-            for ref in refs_outside(schema, name)
+            for ref in (refs_outside(schema, name) if referring else ())
         ):
             yield Unfit(name, "other parts of the tool's schema refer to it", grave=True)
 

@@ -103,4 +103,5 @@ def _alone(tool: Tool, name: str) -> Tool:
         alone["properties"] = {name: properties[name]}
     else:
         alone |= {key: schema[key] for key in _OF_OTHERS if key in schema}
-    return Tool(tool.id, ToolSpec(tool.spec.name, input_schema=alone))
+    # By one name for all, so that what many tools take alike is compiled once.
+    return Tool(tool.id, ToolSpec("alone", input_schema=alone))
