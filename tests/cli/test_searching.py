@@ -1,5 +1,7 @@
 """`pegboard tools search` beside a running gateway: what an agent would find, in words and as JSON."""
 
+import json
+
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
@@ -36,7 +38,9 @@ def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> No
         "No tool that can be called fits this query.\n\n1 matching tool exists but is locked. "
         "Search again with --include-disabled to see which, why, and what unlocks them.\n",
     )
-    assert [*at_gateway("tools", "search", "00002", "--json").json] == ["tools", "notice"]
+    letters = at_gateway("tools", "search", "00002", "--json")
+    assert [*letters.json] == ["tools", "notice"]
+    assert letters.out == json.dumps(letters.json, ensure_ascii=False, separators=(",", ":")) + "\n"
     assert at_gateway("tools", "search", "nothing like it").out == "No tool that can be called fits this query.\n"
 
 

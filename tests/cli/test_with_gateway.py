@@ -243,7 +243,10 @@ def test_why_answers_for_a_narrowed_request_and_another_caller(at_gateway: Pegbo
         assert at_gateway("why", "tool_00000", "--json", *words).json["verdict"] == "open"
     refused = at_gateway("why", "echo", "--toolsets", "talkers", "--json")
     assert refused.code == 4
-    assert refused.json["error"] == "Unknown toolset 'talkers'. Did you mean 'talker'?"
+    assert (
+        refused.json["error"]
+        == "Unknown toolset 'talkers'. Did you mean 'talker'? Toolsets to choose from: talker, three."
+    )
 
 
 def test_a_server_that_does_not_exist_is_told_with_the_nearest(at_gateway: Pegboard, home: Path) -> None:

@@ -11,6 +11,7 @@ from .echo import Echo, told_apart
 from .ids import CallId, PrincipalId, ToolId, WireName
 from .reference import closest
 from .resolve import Absent, Locked, Open, Resolution
+from .said import plainly
 from .shaping import Shaped, barred, put_in
 from .status import OverrideUnfit, Reason, remedy, sentence, status
 from .tool import Fingerprint, Json, Tool
@@ -284,7 +285,7 @@ def refusal_text(refusal: Refusal) -> str:
             return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
         case BadArguments(tool, problems):
             listed = "\n".join(f"- {problem}" for problem in problems)
-            return f"The arguments do not fit {tool}:\n{listed}\nCorrect them and call again."
+            return f"The arguments do not fit {plainly(tool)}:\n{listed}\nCorrect them and call again."
         case NotConfirmed(_, how, text):
             return f"{how.value}: {text}"
         case _:
