@@ -17,6 +17,8 @@ from .environment import inherited
 from .trouble import Trouble
 
 _POLL: Final = 0.02
+_LAST_OF_ALL: Final = 2
+"""Input, output and errors: the descriptors that every process has."""
 
 
 async def start(program: Stdio) -> Process:
@@ -31,6 +33,7 @@ async def start(program: Stdio) -> Process:
     if sys.platform == "win32":
         # CreateProcess finds only .exe by itself, and npx is npx.cmd there.
         command = which(command, path=environment.get("PATH")) or command
+    _keep_descriptors()
     try:
         # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
         with anyio.CancelScope(shield=True):
@@ -46,6 +49,17 @@ async def start(program: Stdio) -> Process:
     except OSError as error:
         raise Trouble(f"command {program.command!r} cannot be executed: {error.strerror or error}") from None
     return process
+
+
+def _keep_descriptors() -> None:
+    """What this process was started with is not for its servers: uvloop passes on all that may be inherited."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with suppress(OSError):
+            for name in os.listdir(folder):
+                if int(name) > _LAST_OF_ALL:
+                    with suppress(OSError):  # the one that the folder was read by is gone already
+                        os.set_inheritable(int(name), False)
+            return
 
 
 def _not_found(program: Stdio, environment: dict[str, str]) -> str:
