@@ -61,7 +61,7 @@ async def test_each_call_leaves_one_record_as_what_it_was(mode: str) -> None:
     assert [told(record) for record in records] == [
         ("retrieve_tools", "retrieve_tools", "Returned", *shown),
         ("echo", "mcp:bench~bench:echo", "Returned", *shown),
-        ("add", "mcp:bench~bench:add", "Returned", *shown),
+        ("mcp:bench~bench:add", "mcp:bench~bench:add", "Returned", *shown),
         ("open_vault", "mcp:vault~vault:open_vault", "ToolIsLocked", *shown),
         ("nobody", "None", "UnknownTool", *shown),
         ("call_tool", "call_tool", "BadArguments", *shown),
