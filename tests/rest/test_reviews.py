@@ -202,7 +202,8 @@ async def test_a_look_starts_it_once_aside_from_the_board_and_stops_it_again() -
         ]
         provider = desk.house.provider(EXTRA)
         assert (provider.runs, provider.running) == (1, False)
-        assert desk.house.board.catalogue.listings[EXTRA].tools == ()
+        seen = desk.house.statuses()
+        assert (seen["mcp:extra~extra:help"], seen["mcp:extra~extra:read"]) == ("server_quarantined",) * 2
         assert [save.what for save in desk.house.store.saves] == ["AddServer"]
 
 

@@ -144,7 +144,7 @@ async def test_a_tool_is_named_by_a_name_it_had_before_and_the_trail_says_so() -
             "dev__read",
             [
                 "Clients see it as dev__read: read is also the name of mcp:ops~files:read.",
-                "A call of read still reaches it: it had that name before.",
+                "A call of read still reaches it: a name stays the tool's that had it.",
             ],
         )
         answer = await desk.ask("POST", "/call", json={"tool": "read"})

@@ -83,10 +83,22 @@ class Listing:
     flaws: tuple[Flaw, ...] = ()
     offers: Offers = NOTHING
     """What it has beside tools, as it last said."""
+    remembered: bool = False
+    """Nobody who runs has listed these tools: they are known from approvals, or from a look before a review."""
+
+    @property
+    def reach(self) -> Health:
+        """What its tools are judged by. What is only remembered cannot be called, whatever is said of the source."""
+        return Off() if self.remembered and isinstance(self.health, Up | Asleep) else self.health
 
     @cached_property
     def by_id(self) -> Mapping[ToolId, Tool]:
         return {tool.id: tool for tool in self.tools}
+
+
+def is_known(listing: Listing) -> bool:
+    """Whether it is known what a source has: it listed it, or it is up and has nothing."""
+    return bool(listing.tools) or isinstance(listing.health, Up)
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,7 @@ class Catalogue:
 
     def health(self, source: Source) -> Health | None:
         listing = self.listings.get(source)
-        return None if listing is None else listing.health
+        return None if listing is None else listing.reach
 
 
 def catalogue(listings: Iterable[Listing]) -> Catalogue:

@@ -86,10 +86,13 @@ def _naming(resolution: Resolution, id: ToolId) -> tuple[str, ...]:
     name = resolution.names.get(id)
     if name is None:
         return ()
-    former = sorted(other for other, owner in resolution.held.items() if owner == id and other != name)
+    had = {other for other, owner in resolution.held.items() if owner == id}
+    if resolution.vouched.names.get(WireName(id.name)) == id:
+        had.add(WireName(id.name))
+    former = sorted(had - {name})
     told = [] if name == id.name else [f"Clients see it as {name}: {_why_not_own(resolution, id)}."]
     if former:
-        told.append(f"A call of {' or '.join(former)} still reaches it: it had that name before.")
+        told.append(f"A call of {' or '.join(former)} still reaches it: a name stays the tool's that had it.")
     return tuple(told)
 
 
@@ -97,8 +100,8 @@ def _why_not_own(resolution: Resolution, id: ToolId) -> str:
     own = id.name
     if not is_legal(own):
         return "its own name has characters that not every client takes, or too many of them"
-    owner = resolution.held.get(WireName(own), id)
-    if owner != id:
+    owner = resolution.owner(own)
+    if owner not in (None, id):
         return f"{own} is the name of {owner}, and does not pass to another tool"
     others = sorted(other for other in resolution.names if other.name == own and other != id)
     if others:

@@ -4,10 +4,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import count
+from functools import partial
+from itertools import chain, count
 from typing import Final
 
 from .ids import ServerKey, ToolId, WireName
+from .vouched import NOBODY, Vouched
 
 MAX_LENGTH: Final = 64
 _LEGAL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -68,14 +70,15 @@ def wire_names(
     legal: Callable[[str], bool] = is_legal,
     *,
     locked: Collection[ToolId] = frozenset(),
+    vouched: Vouched = NOBODY,
 ) -> Mapping[ToolId, WireName]:
     """The shortest form that is legal and meant by one tool only. Independent of the order of the tools.
 
     Those among them that are `locked` are named after all others, from what is left: what nobody has admitted renames
-    nothing. `held` are the names that tools had before: none is given to another tool.
+    nothing. `held` are the names that tools had before: none is given to another tool, and no name of a `vouched` one.
     """
     order = tuple(tools)
-    naming = _Naming(held, legal)
+    naming = _Naming(held, vouched, legal)
     naming.give([id for id in order if id not in locked] if locked else order)
     if locked:
         naming.give([id for id in order if id in locked], order)
@@ -85,51 +88,65 @@ def wire_names(
 class _Naming:
     """Names given so far, and those that nobody can have any more."""
 
-    def __init__(self, held: Mapping[WireName, ToolId], legal: Callable[[str], bool]) -> None:
+    def __init__(self, held: Mapping[WireName, ToolId], vouched: Vouched, legal: Callable[[str], bool]) -> None:
         self.given: dict[ToolId, WireName] = {}
         self._held = held
+        self._vouched = vouched
         self._legal = legal
         self._taken: set[str] = set()
 
     def give(self, tools: Sequence[ToolId], among: Sequence[ToolId] | None = None) -> None:
-        """One of its longer forms is a tool's own before it is another's own name, for every tool that is `among`."""
-        waiting = tools
-        given, taken, held, legal = self.given, self._taken, self._held, self._legal
-        foreign = _foreign(tools, tools if among is None else among)
+        """For every tool that is `among`, its longer forms are its own before they are the own name of another."""
+        waiting: Sequence[ToolId] = tools
+        given, taken, held, own = self.given, self._taken, self._held, self._vouched.names
+        legal = self._legal
+        foreign = _foreign(tools, tools if among is None else among, self._vouched)
         for form in _LEVELS:
-            wanted = [(id, form(id)) for id in waiting]
-            counts = Counter(name for id, name in wanted if id in foreign.get(name, (id,)))
             rest: list[ToolId] = []
+            wanted = [(id, WireName(form(id))) for id in waiting]
+            if own or foreign:
+                every, wanted = wanted, []
+                for id, name in every:
+                    owner = own.get(name)
+                    # What belongs to another is not wanted: its owner gives way to nobody.
+                    mine = owner is None or owner is id or owner == id
+                    if mine and (not foreign or id in foreign.get(name, (id,))):
+                        wanted.append((id, name))
+                    else:
+                        rest.append(id)
+            counts = Counter([name for _, name in wanted])
             for id, name in wanted:
-                owner = held.get(WireName(name), id)
-                mine = id in foreign.get(name, (id,))
+                owner = held.get(name)
                 if (
-                    mine
-                    and counts[name] == 1
+                    counts[name] == 1
                     and name not in taken
-                    and owner == id
+                    and (owner is None or owner is id or owner == id)
                     and legal(name)
                     and name not in RESERVED
                 ):
-                    given[id] = WireName(name)
+                    given[id] = name
                 else:
                     rest.append(id)
             # A name that several wanted stays nobody's, so that adding one tool never hands its name to another.
             taken.update(counts)
             waiting = rest
         for id in sorted(waiting):
-            forms = (_hashed(id, attempt) for attempt in count())
-            name = next(n for n in forms if n not in taken and held.get(WireName(n), id) == id)
-            taken.add(name)
-            given[id] = WireName(name)
+            free = (WireName(name) for name in map(partial(_hashed, id), count()) if name not in taken)
+            given[id] = next(name for name in free if _may_have(held.get(name), id) and _may_have(own.get(name), id))
+            taken.add(given[id])
 
 
-def _foreign(tools: Sequence[ToolId], among: Sequence[ToolId]) -> Mapping[str, set[ToolId]]:
+def _may_have(owner: ToolId | None, id: ToolId) -> bool:
+    """Whether a name that belongs to this owner, or to nobody, may be given to this tool."""
+    return owner is None or owner is id or owner == id
+
+
+def _foreign(tools: Sequence[ToolId], among: Sequence[ToolId], vouched: Vouched) -> Mapping[str, set[ToolId]]:
     """Whose longer form each own name is that looks like one: no server may take a name out of another's namespace."""
     looks_long = {id.name for id in tools if "__" in id.name}
     looks_hashed = {id.name for id in tools if is_hashed(id.name)}
     owners: dict[str, set[ToolId]] = {}
-    for id in among if looks_long or looks_hashed else ():
+    for id in chain(among, vouched.ids) if looks_long or looks_hashed else ():
         forms = [*long_names(id), *([hashed_name(id)] if looks_hashed else [])]
         for name in forms:
             if name in looks_long or name in looks_hashed:

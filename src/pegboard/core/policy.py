@@ -18,6 +18,7 @@ from .shaping import Shaped
 from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset
 from .values import Faults, Value
+from .vouched import Vouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,13 @@ class Policy:
         for consent in self.decided.consents.values():
             found[consent.tool] = (*found.get(consent.tool, ()), consent)
         return found
+
+    @cached_property
+    def vouched(self) -> Vouched:
+        """What was approved of servers that are asked about. Of one that is trusted openly nothing is stored, and what
+        was stored of it before says nothing of what it has now."""
+        asked = {key for key, server in self.servers.items() if self.trust(server) is not Trust.OPEN}
+        return Vouched(tuple([id for id in self.decided.approvals if id.source in asked]))
 
     def trust(self, server: Server) -> Trust:
         return self.decided.trust.get(server.key, server.trust)

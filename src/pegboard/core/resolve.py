@@ -17,6 +17,7 @@ from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
 from .view import View
+from .vouched import NOBODY, Vouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,16 @@ class Resolution:
     """Of everything this caller may know of, open or locked. A locked tool changes the name of no open one."""
     held: Mapping[WireName, ToolId] = field(default_factory=dict[WireName, ToolId])
     """Names that tools had before. Each still means its tool, and no other."""
+    vouched: Vouched = NOBODY
+    """What people approved of what this caller may know of. Their names are held from the start."""
     unknown: tuple[Unknown, ...] = ()
     """What the board's own selection names in vain."""
     refused: tuple[Unknown, ...] = ()
     """What the caller's narrowing names in vain. With any of these, the request is an error."""
     offered: frozenset[ToolId] = field(default_factory=frozenset[ToolId])
     """What a narrowing may choose from."""
+    offered_toolsets: frozenset[ToolsetId] = field(default_factory=frozenset[ToolsetId])
+    """The same by toolset, known before their tools are."""
 
     @cached_property
     def by_name(self) -> Mapping[WireName, ToolId]:
@@ -118,12 +123,16 @@ class Resolution:
 
         More than one, and it means none of them.
         """
-        owner = self.held.get(WireName(name))
+        owner = self.owner(name)
         if owner is not None:
             return (owner,) if owner in self.names else ()
         if ":" in name:
             return self._with_id(name)
         return self._known.by_longer_name(name) if "__" in name or is_hashed(name) else ()
+
+    def owner(self, name: str) -> ToolId | None:
+        """Whose a name is even while nobody is shown it."""
+        return self.held.get(WireName(name)) or self.vouched.names.get(WireName(name))
 
     @cached_property
     def _known(self) -> Directory:
@@ -152,10 +161,11 @@ def judge(listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
     if not listing.tools:
         return {}
     source, sample = listing.tools[0].id.source, listing.tools[0]
-    silent = {rule for rule in SOURCE_RULES if rule(sample, listing.health, policy) is None}
+    health = listing.reach
+    silent = {rule for rule in SOURCE_RULES if rule(sample, health, policy) is None}
     rules = tuple(rule for rule in RULES if rule not in silent)
     return {
-        tool.id: verdict_on(tool, listing.health, policy, rules if tool.id.source == source else RULES)
+        tool.id: verdict_on(tool, health, policy, rules if tool.id.source == source else RULES)
         for tool in listing.tools
     }
 
@@ -202,16 +212,28 @@ def resolve(
             verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
     locked = {id for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
+    known = policy.vouched if untouched else _known(policy.vouched, verdicts)
     return Resolution(
         policy_version=policy.version,
         view=view,
         verdicts=verdicts,
-        names=wire_names(present, held, locked=locked),
+        names=wire_names(present, held, locked=locked, vouched=known),
         held=held,
+        vouched=known,
         unknown=chosen.unknown,
         refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
         offered=offered.known,
+        offered_toolsets=offered.toolsets,
     )
+
+
+def _known(vouched: Vouched, verdicts: Mapping[ToolId, Verdict]) -> Vouched:
+    """Those that this view has, and those that are gone from a source of which it has something."""
+    if not vouched.ids:
+        return vouched
+    absent = {id for id, verdict in verdicts.items() if isinstance(verdict, Absent)}
+    sources = {id.source for id in verdicts if id not in absent}
+    return Vouched(tuple([id for id in vouched.ids if id.source in sources and id not in absent]))
 
 
 def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[ToolsetId]) -> Directory:

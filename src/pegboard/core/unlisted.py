@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
-from .catalogue import Catalogue, Down, NeedsSignIn, Starting
+from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting
 from .ids import ServerKey, ToolId, tool_id
 from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
 from .policy import Policy
 from .reference import Directory
 from .resolve import directory
+from .rules import under_review
 from .selection import select
 from .status import Unlisted
 from .view import View
+
+_NAMED: Final = 5
 
 
 def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ServerKey, ToolId]:
@@ -23,8 +27,33 @@ def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Map
     silent = [
         source
         for source, word in catalogue.listings.items()
-        if isinstance(source, ServerKey) and not word.tools and isinstance(word.health, Starting | Down | NeedsSignIn)
+        if isinstance(source, ServerKey)
+        and (word.remembered or not word.tools)
+        and isinstance(word.health, Starting | Down | NeedsSignIn)
     ]
+    return _possible(name, silent, catalogue, policy, view)
+
+
+def kept_off(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str:
+    """The same of servers that do not run because a person has not let them, and of which nothing is known: a sentence
+    that names them, or nothing."""
+    off = [
+        source
+        for source, word in catalogue.listings.items()
+        if isinstance(source, ServerKey) and not word.tools and isinstance(word.health, Off)
+    ]
+    keys = [*_possible(name, off, catalogue, policy, view)]
+    if not keys:
+        return ""
+    unreviewed = {reason.server for reason in under_review(policy)}
+    states = {"in quarantine" if key in unreviewed else "off": None for key in keys}
+    named = ", ".join(map(str, keys[:_NAMED])) + (" or another server" if len(keys) > _NAMED else "")
+    return f"It may be a tool of {named}, which {'is' if len(keys) == 1 else 'are'} {' or '.join(states)}."
+
+
+def _possible(
+    name: str, silent: list[ServerKey], catalogue: Catalogue, policy: Policy, view: View
+) -> Mapping[ServerKey, ToolId]:
     if not silent:
         return {}
     everyone = directory(catalogue, policy)

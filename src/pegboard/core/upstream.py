@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from .catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
+from .catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up, is_known
 from .counts import locked_counts
 from .ids import ServerKey
 from .offers import Beyond, openings
@@ -12,13 +12,16 @@ from .tool import JsonObject
 
 
 def upstream_servers(catalogue: Catalogue, policy: Policy, resolution: Resolution) -> JsonObject:
-    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists."""
+    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists.
+
+    Of one that has not listed anything it is told that nothing is callable: that nothing is said means that all is.
+    """
     seen = {id.source for id in resolution.names}
     opened = openings(catalogue, policy, resolution.view)
     counted = locked_counts(resolution)
     servers = [
-        _entry(key, catalogue.listings[key].health, dict(counted.get(key, {})))
-        for key in catalogue.listings
+        _entry(key, word.health, dict(counted.get(key, {} if is_known(word) else {"callable": 0})))
+        for key, word in catalogue.listings.items()
         if isinstance(key, ServerKey) and (key in seen or not isinstance(opened[key], Beyond))
     ]
     return {"servers": [*servers]}

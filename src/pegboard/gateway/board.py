@@ -19,6 +19,7 @@ from pegboard.core.view import View
 from .bell import Bell
 from .fitting import unchanged
 from .held import held_names
+from .remembered import Memory
 from .shelf import Shelf
 
 REMEMBERED_VIEWS: Final = 1024
@@ -72,6 +73,7 @@ class Board:
         self._judged: dict[Source, _Judged] = {}
         self._stamp = object()
         self._shelf = Shelf()
+        self._memory = Memory()
 
     @property
     def stamp(self) -> object:
@@ -80,6 +82,7 @@ class Board:
 
     def hang(self, listing: Listing) -> None:
         """Take a provider's latest word in place of its former one."""
+        listing = self._memory.completed(listing, self.policy)
         former = self.catalogue.listings.get(listing.source)
         if former is not None and _same(former, listing):
             return
@@ -90,11 +93,18 @@ class Board:
         if source in self.catalogue.listings:
             rest = (known for key, known in self.catalogue.listings.items() if key != source)
             self._judged.pop(source, None)
+            self._memory.forget(source)
             self._swap(catalogue(rest), self.policy)
 
     def decide(self, policy: Policy) -> None:
         if not same_policy(policy, self.policy):
-            self._swap(self.catalogue, policy)
+            self._swap(self._memory.revised(self.catalogue, policy), policy)
+
+    def hang_aside(self, listing: Listing) -> None:
+        """What somebody saw of a source that does not run yet: it hangs there, locked, until it lists by itself."""
+        self._memory.look(listing)
+        if (known := self.catalogue.listings.get(listing.source)) is not None:
+            self.hang(known)
 
     def look_again(self) -> bool:
         """Whether more, or less, is known now of the values in the policy: what they refer to changes by itself."""
@@ -170,7 +180,7 @@ def same_policy(one: Policy, other: Policy) -> bool:
 def _same(former: Listing, latest: Listing) -> bool:
     """By what a model would see: to Python 1, 1.0 and True are equal, in a schema they are three things."""
     return (
-        (former.health, former.flaws) == (latest.health, latest.flaws)
+        (former.health, former.flaws, former.remembered) == (latest.health, latest.flaws, latest.remembered)
         and len(former.tools) == len(latest.tools)
         and (former.tools is latest.tools or all(map(_same_tool, former.tools, latest.tools)))
         and same_offers(former.offers, latest.offers)

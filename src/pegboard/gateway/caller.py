@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from time import perf_counter
@@ -31,6 +31,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.shaping import put_in
 from pegboard.core.status import OverrideUnfit
 from pegboard.core.ticket import TICKET_TOOL
+from pegboard.core.unlisted import kept_off
 from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
 
@@ -40,7 +41,7 @@ from .confirmation import Confirmation
 from .discretion import discreetly
 from .roster import Roster
 from .ticket_tool import TicketTool
-from .unlisted import listed
+from .unlisted import is_there, listed, may_come
 from .validation import Validators
 
 log = logging.getLogger(__name__)
@@ -85,11 +86,13 @@ class Caller:
                 return await self.call(call, view, progress, peer, confirmed)
             if call.name == TICKET_TOOL:
                 return await self.ticket_tool.call(call, view, self.call, progress, peer)
-            if isinstance(verdict, UnknownTool):
+            if may_come(self.board, verdict):
                 why = await self._listed(call, view)
-                if self.board.resolution(view).called(call.name) is not None:
+                if is_there(self.board, call.name, view):
                     return await self.call(call, view, progress, peer, confirmed)
                 verdict = why or verdict
+                if isinstance(verdict, UnknownTool) and not verdict.why:
+                    verdict = replace(verdict, why=kept_off(call.name, self.board.catalogue, self.board.policy, view))
             self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
             return verdict
         if verdict.confirm and verdict.lacks(confirmed):

@@ -206,7 +206,7 @@ class Roster:
 
     def _keeping_tools(self, word: Listing) -> Listing:
         former = self._board.catalogue.listings.get(word.source)
-        if former is None or word.tools or isinstance(word.health, Up | Asleep):
+        if former is None or former.remembered or word.tools or isinstance(word.health, Up | Asleep):
             return word
         return Listing(word.source, word.health, former.tools, former.flaws, former.offers)
 

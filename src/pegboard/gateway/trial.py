@@ -1,6 +1,7 @@
 """One look at a server that waits for its review: started aside because a person asked, listed, and stopped again.
 
-Nothing of it hangs on the board, no agent hears of it, and nothing is recorded as seen.
+Nothing is recorded as seen. The names of its tools may hang on the board after that, locked; no agent hears what they
+say of themselves.
 """
 
 import logging

@@ -4,10 +4,13 @@ from typing import Final
 
 import anyio
 
-from pegboard.core.call import ToolIsLocked
+from pegboard.core.call import Refusal, ToolIsLocked, UnknownTool
+from pegboard.core.catalogue import Starting
 from pegboard.core.ids import ServerKey
 from pegboard.core.policy import Policy
 from pegboard.core.reference import closest
+from pegboard.core.resolve import Locked
+from pegboard.core.status import Unavailable
 from pegboard.core.unlisted import may_have, starting, why_unlisted
 from pegboard.core.view import View
 
@@ -27,18 +30,36 @@ async def listed(board: Board, name: str, view: View) -> ToolIsLocked | None:
         return None
     patience = max((_patience(key, board.policy) for key in starting(owners, board.catalogue)), default=0.0)
     with anyio.move_on_after(patience), board.changed.listen() as bell:
-        while owners and starting(owners, board.catalogue) and not _is_there(board, name, view):
+        while owners and starting(owners, board.catalogue) and not is_there(board, name, view):
             await bell.wait()
             owners = may_have(name, board.catalogue, board.policy, view)
-    if _is_there(board, name, view):
+    if is_there(board, name, view):
         return None
-    near = bool(closest(name, board.resolution(view).by_name))
+    resolution = board.resolution(view)
+    remembered = resolution.called(name)
+    if remembered is not None and isinstance(verdict := resolution.verdicts[remembered], Locked):
+        return ToolIsLocked(remembered, verdict.reason)
+    near = bool(closest(name, resolution.by_name))
     reason = why_unlisted(owners, board.catalogue, near=near)
     return None if reason is None else ToolIsLocked(next(owners[key] for key in reason.servers), reason)
 
 
-def _is_there(board: Board, name: str, view: View) -> bool:
-    return board.resolution(view).called(name) is not None
+def is_there(board: Board, name: str, view: View) -> bool:
+    """Whether who has a tool of this name has listed it. What is only remembered may not be there any more."""
+    id = board.resolution(view).called(name)
+    return id is not None and not board.catalogue.listings[id.source].remembered
+
+
+def may_come(board: Board, refusal: Refusal) -> bool:
+    """Whether a call may be refused only because its server has not listed its tools yet."""
+    match refusal:
+        case UnknownTool():
+            return True
+        case ToolIsLocked(_, Unavailable(source, Starting(attempt))) if attempt <= 1:
+            listing = board.catalogue.listings.get(source)
+            return listing is not None and listing.remembered
+        case _:
+            return False
 
 
 def _patience(key: ServerKey, policy: Policy) -> float:

@@ -1,5 +1,6 @@
 """Names on the wire: nothing that is locked changes one, and one that changed still reaches its tool by every road."""
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -9,12 +10,26 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from tests.surfaces.mcp.bench import returned, tool
 from tests.surfaces.mcp.places import DEADLINE, served
 from tests.surfaces.mcp.raw import ask, handshake
-from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, SHELVES, Workshop, key, open_workshop, plain, server
+from tests.surfaces.mcp.workshop import (
+    BENCH,
+    DECLARED,
+    HERE,
+    SECRET,
+    SHELVES,
+    Workshop,
+    key,
+    open_workshop,
+    plain,
+    server,
+)
 
+from pegboard.core.call import Call
+from pegboard.core.catalogue import Listing, Up
 from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL, PrincipalId, ServerKey, ToolId, ToolsetId
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName
 from pegboard.core.policy import Approval, Decided, Declared, Policy, Switch
 from pegboard.core.server import OnlyTools, Server, Trust
 from pegboard.core.tool import ToolSpec
@@ -36,6 +51,7 @@ RIVALS: Mapping[str, Server] = {
     "disabled_by_user": server("aaa-switched", Trust.STRICT),
     "server_unavailable": server("aaa-down", Trust.STRICT),
     "server_disabled": server("aaa-off", Trust.STRICT),
+    "server_quarantined": replace(server("aaa-unread", Trust.STRICT), quarantined=True),
 }
 
 
@@ -76,7 +92,7 @@ async def until_locked(workshop: Workshop, rival: ServerKey) -> None:
             await bell.wait()
 
 
-async def said(workshop: Workshop) -> Sequence[bytes]:
+async def said_by(workshop: Workshop) -> Sequence[bytes]:
     """What a client of either presentation is told by default."""
     asked = {"query": "create echo file say it again", "limit": 20}
     async with served(workshop, app=McpPaths(workshop.gateway)) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
@@ -91,14 +107,14 @@ async def test_locked_tools_that_are_called_like_open_ones_change_no_byte_of_def
     shelves = {**SHELVES, **{rival.key: plain(rival.key.server, *STOLEN) for rival in RIVALS.values()}}
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
-            without = await said(workshop)
+            without = await said_by(workshop)
         async with open_workshop(with_servers(*RIVALS.values()), shelves=shelves, decided=decided()) as workshop:
             down, off = RIVALS["server_unavailable"].key, RIVALS["server_disabled"].key
             workshop.benches[down].fall()
             assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(off, False), LOCAL), Policy)
             await until_locked(workshop, down)
             await until_locked(workshop, off)
-            with_locks = await said(workshop)
+            with_locks = await said_by(workshop)
             resolution = workshop.gateway.board.resolution(View())
     locked = {(verdict.tool.id.source, verdict.status.value) for verdict in resolution.locked()}
     assert locked == {
@@ -214,3 +230,140 @@ async def test_an_id_without_its_toolset_that_fits_two_servers_names_both() -> N
             )
             assert {road: text[: len(words)] for road, text in told.items()} == by_all(words)
             assert await every.call("mcp:workbench~bench:echo", text="hello") == by_all("hello")
+
+
+# Servers that have listed nothing since the gateway started
+
+FOUR = key("four")
+
+
+def known_of_four(**switches: bool) -> Decided:
+    """As the store has it after a time in which the server was up and its tools were approved."""
+    names = ("four_read", "four_write")
+    return Decided(
+        version=4,
+        approvals={ToolId(FOUR, name): approved(FOUR, ToolSpec(name, None, f"Would {name}.")) for name in names},
+        baselined={FOUR: THEN},
+        switches={FOUR: Switch(False, PrincipalId("me"), THEN)} if switches.get("off") else {},
+    )
+
+
+async def searched(workshop: Workshop, name: str, **arguments: Any) -> Any:
+    async with served(workshop, app=McpPaths(workshop.gateway)) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
+        answer = await ask(http, f"{url}/search", "tools/call", name=name, arguments=arguments)
+        return json.loads(_text(answer.json()))
+
+
+@pytest.mark.behaviour("locked.known_from_approvals", "naming.approved_names_are_held")
+async def test_after_a_restart_a_server_that_is_off_is_told_as_before_and_its_names_are_nobody_elses() -> None:
+    servers = with_servers(server("four", Trust.BASELINE), server("five"))
+    shelves = {**SHELVES, FOUR: plain("four", "four_read"), key("five"): plain("five", "four_read")}
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(servers, shelves=shelves, decided=known_of_four(off=True)) as workshop,
+            callers(workshop) as every,
+        ):
+            told = await every.call("four_read")
+            words = "server_disabled: Server four~four is off: switched off by me on 2026-01-01. Ask the user to enable"
+            assert {road: text[: len(words)] for road, text in told.items()} == by_all(words)
+            assert await every.call("five__four_read") == by_all("done")
+            found = await searched(workshop, "retrieve_tools", query="four_read", include_disabled=True)
+            assert [entry["name"] for entry in found["tools"]][:1] == ["five__four_read"]
+            assert found["disabled"] == [
+                {
+                    "name": "four_read",
+                    "server": "four~four",
+                    "description": "Would four_read.",
+                    "status": "server_disabled",
+                },
+                {
+                    "name": "four_write",
+                    "server": "four~four",
+                    "description": "Would four_write.",
+                    "status": "server_disabled",
+                },
+            ]
+            counted = (await searched(workshop, "upstream_servers"))["servers"]
+            [four] = [each for each in counted if each["id"] == "four~four"]
+            assert (four["health"], four["tools"]) == ("off", {"callable": 0, "server_disabled": 2})
+            operator = workshop.gateway.operator
+            assert isinstance(await operator.do(ThrowSwitch(FOUR, True), LOCAL), Policy)
+            await until_open(workshop, FOUR)
+            resolution = workshop.gateway.board.resolution(View())
+            assert [id.name for id in resolution.names if id.source == FOUR] == ["four_read"], "all it lists now"
+            assert await every.call("four_read") == by_all("done")
+
+
+async def until_open(workshop: Workshop, source: ServerKey) -> None:
+    board = workshop.gateway.board
+    with board.changed.listen() as bell:
+        while not any(tool.id.source == source for tool in board.resolution(View()).open()):
+            await bell.wait()
+
+
+@pytest.mark.behaviour("locked.known_from_approvals", "calls.wait_for_a_start")
+async def test_a_call_of_a_remembered_tool_waits_for_its_server_to_start() -> None:
+    shelves = {**SHELVES, FOUR: plain("four", "four_read")}
+    servers = with_servers(server("four", Trust.BASELINE))
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(servers, shelves=shelves, decided=known_of_four(), held=frozenset({FOUR})) as workshop,
+            anyio.create_task_group() as tasks,
+        ):
+            ended: list[object] = []
+
+            async def call() -> None:
+                asked = Call(CallId("c1"), WireName("four_read"), {}, LOCAL, THEN)
+                ended.append(await workshop.gateway.caller.call(asked, View()))
+
+            tasks.start_soon(call)
+            await anyio.wait_all_tasks_blocked()
+            assert ended == []
+            workshop.benches[FOUR].release()
+    assert ended == [returned("done")]
+
+
+@pytest.mark.behaviour("locked.known_from_approvals")
+async def test_of_an_open_server_that_is_off_nothing_is_known_and_refusals_and_counts_say_so() -> None:
+    off = replace(server("four"), enabled=False)
+    unread = replace(server("guest"), quarantined=True)
+    shelves = {**SHELVES, FOUR: {}, key("guest"): {}}
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop(with_servers(off, unread), shelves=shelves) as workshop, callers(workshop) as every:
+            for name, which in (
+                ("four_read", "four~four, guest~guest, which are off or in quarantine"),
+                ("four__read", "four~four, which is off"),
+                ("mcp:guest~guest:read", "guest~guest, which is in quarantine"),
+            ):
+                words = f"There is no tool {name!r} here. It may be a tool of {which}."
+                told = await every.call(name)
+                assert {road: text[: len(words)] for road, text in told.items()} == by_all(words)
+            counted = (await searched(workshop, "upstream_servers"))["servers"]
+            silent = {each["id"]: each.get("tools") for each in counted if each["health"] != "up"}
+            assert silent == {"four~four": {"callable": 0}, "guest~guest": {"callable": 0}}
+            async with served(workshop) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
+                refused = await ask(http, url, "tools/list", {"X-Mcp-Toolsets": "fuor"})
+            sets = "bench, files, folders, four, guest, vault"
+            assert f"Toolsets to choose from: {sets}." in refused.json()["error"]["message"]
+
+
+@pytest.mark.behaviour("locked.known_from_approvals", "law.withheld_stays_withheld")
+async def test_what_was_seen_of_a_server_in_quarantine_is_told_by_name_alone() -> None:
+    guest = key("guest")
+    unread = replace(server("guest"), quarantined=True)
+    seen = tool(guest, ToolSpec("help_me", SECRET, SECRET, {"type": "object", "properties": {SECRET: {}}}))
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop(with_servers(unread), shelves={**SHELVES, guest: {}}) as workshop,
+            callers(workshop) as every,
+        ):
+            workshop.gateway.board.hang_aside(Listing(guest, Up(THEN), (seen,)))
+            told = await every.call("help_me")
+            assert {text.partition(":")[0] for text in told.values()} == {"server_quarantined"}
+            found = await searched(workshop, "retrieve_tools", query="help me", include_disabled=True)
+            assert {"name": "help_me", "server": "guest~guest", "description": "", "status": "server_quarantined"} in (
+                found["disabled"]
+            )
+            by_words = await searched(workshop, "retrieve_tools", query=SECRET, include_disabled=True)
+            said = [*(await said_by(workshop)), json.dumps([found, by_words]).encode(), *map(str.encode, told.values())]
+    assert SECRET.encode() not in b"".join(said)

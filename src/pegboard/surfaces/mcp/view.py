@@ -79,7 +79,7 @@ def refusal(resolution: Resolution) -> str | None:
     """What the request names in vain, what is near it, and what there is; `None` when every name means something."""
     if not resolution.refused:
         return None
-    sets = sorted({id.toolset for id in resolution.offered})
+    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered)})
     tools = sorted(str(id) for id in resolution.offered)
     return "\n".join(
         (

@@ -48,6 +48,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.CONFLICT, told)
         trial = await tried(board.policy.servers[key], gateway.provider_for, gateway.clock)
         everything = tuple(board.catalogue.tools.values())
+        board.hang_aside(trial.listing)
 
         def brings() -> Shape:
             """Not for the event loop: the scanner reads all of it."""

@@ -22,7 +22,7 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.catalogue import Starting, Up
+from pegboard.core.catalogue import Starting, is_known
 from pegboard.core.explain import explain
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, find, reference
@@ -129,7 +129,7 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
 def _unheard(gateway: Gateway) -> str:
     """A tool that is looked for in vain may belong to a server that has not listed any yet."""
     listings = gateway.board.catalogue.listings
-    silent = [str(source) for source, word in listings.items() if not word.tools and not isinstance(word.health, Up)]
+    silent = [str(source) for source, word in listings.items() if not is_known(word)]
     told = ", ".join(silent[:5]) + (" and others" if len(silent) > 5 else "")
     return f" Not up, so its tools are not known: {told}." if silent else ""
 
