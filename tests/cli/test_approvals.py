@@ -129,7 +129,7 @@ def test_a_server_in_quarantine_is_looked_at_and_let_out(at_gateway: Pegboard) -
     assert '\n  says of itself  {"readOnlyHint":true}\n' in looked.out
     assert "\n  risk\n    ! soft" in looked.out
     assert "It lists 2 tools, and was stopped again." in looked.out
-    assert at_gateway("tools", "show", "mcp:guest~guest:tool_00001").code == 4
+    assert at_gateway("tools", "show", "mcp:guest~guest:tool_00001", "--json").json["status"] == "server_quarantined"
 
     released = at_gateway("servers", "release", "guest")
     assert released.code == 0

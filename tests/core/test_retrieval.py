@@ -247,7 +247,27 @@ def test_filters_look_at_locked_tools_too_and_a_withheld_one_claims_nothing() ->
     hung = locked(hung, issue_a="switched_off", issue_b="never_approved", issue_c="switched_off")
     answer = ask(hung, "issue", include_disabled=True, read_only_only=True)
     assert names(answer, "disabled") == ["issue_a"]
-    assert ask(hung, "issue", read_only_only=True)["notice"].startswith("1 matching tool exists")
+    assert answer["filter_diagnostics"] == {
+        "matched_before_filters": 0,
+        "omitted_total": 0,
+        "omitted_by_filter": {},
+        "locked": {
+            "matched_before_filters": 3,
+            "omitted_total": 2,
+            "omitted_by_filter": {"read_only_only": {"withheld": 1, "missing_annotation": 1, "explicit": 0}},
+        },
+    }
+    plain = ask(hung, "issue", read_only_only=True)
+    assert plain["notice"].startswith("1 matching tool exists")
+    assert "filter_diagnostics" not in plain, "a default answer counts nothing that is locked"
+    nothing = ask(locked(board([made("issue_c")]), issue_c="never_approved"), "issue", include_disabled=True)
+    assert "filter_diagnostics" not in nothing
+    hidden = ask(
+        locked(board([made("issue_c")]), issue_c="never_approved"), "issue", include_disabled=True, read_only_only=True
+    )
+    assert hidden["filter_diagnostics"]["locked"]["omitted_by_filter"] == {
+        "read_only_only": {"withheld": 1, "missing_annotation": 0, "explicit": 0}
+    }
 
 
 def test_a_schema_that_no_client_could_read_is_shown_as_any_object() -> None:

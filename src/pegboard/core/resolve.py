@@ -12,7 +12,7 @@ from .naming import is_hashed, wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
 from .rules import RULES, SOURCE_RULES, Rule, shape_of
-from .selection import Selected, Selection, select
+from .selection import Everything, Selected, Selection, select
 from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
@@ -212,7 +212,7 @@ def resolve(
             verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
     locked = {id for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
-    known = policy.vouched if untouched else _known(policy.vouched, verdicts)
+    known = _known(policy, view, verdicts, everyone)
     return Resolution(
         policy_version=policy.version,
         view=view,
@@ -227,13 +227,19 @@ def resolve(
     )
 
 
-def _known(vouched: Vouched, verdicts: Mapping[ToolId, Verdict]) -> Vouched:
-    """Those that this view has, and those that are gone from a source of which it has something."""
-    if not vouched.ids:
+def _known(policy: Policy, view: View, verdicts: Mapping[ToolId, Verdict], everyone: Directory) -> Vouched:
+    """Those that this view has; of those that are gone, the ones that it would have."""
+    vouched, selection, granted = policy.vouched, policy.declared.selection, policy.granted(view.principal)
+    whole = isinstance(selection.toolsets, Everything) and not selection.disabled
+    if not vouched.ids or (whole and granted is None and not view.narrowings):
         return vouched
-    absent = {id for id, verdict in verdicts.items() if isinstance(verdict, Absent)}
-    sources = {id.source for id in verdicts if id not in absent}
-    return Vouched(tuple([id for id in vouched.ids if id.source in sources and id not in absent]))
+    seen = {id for id in vouched.ids if id in verdicts and not isinstance(verdicts[id], Absent)}
+    gone = [id for id in vouched.ids if id not in verdicts and (granted is None or id.toolset in granted)]
+    if gone:
+        within = Directory(tuple(gone), everyone.toolsets, everyone.servers)
+        kept = [select(each, within).tools for each in (selection, *view.narrowings)]
+        seen.update(frozenset.intersection(*kept))
+    return Vouched(tuple([id for id in vouched.ids if id in seen]))
 
 
 def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[ToolsetId]) -> Directory:

@@ -49,7 +49,13 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
         answer["filter_diagnostics"] = _diagnostics(asked, found, len(found) - len(kept))
     if kept and not asked.include_disabled:
         return answer
-    locked = _locked(asked, resolution, policy, rank)
+    matching = _locked(asked, resolution, policy, rank)
+    # Of what is withheld nothing is claimed: the protocol's defaults hold for it.
+    locked = [verdict for verdict, spec in matching if not _hiding(asked, spec or _UNANNOTATED)]
+    if asked.include_disabled and len(locked) < len(matching):
+        known = _diagnostics(asked, found, len(found) - len(kept))
+        hidden = _locked_diagnostics(asked, [spec for _, spec in matching], len(matching) - len(locked))
+        answer["filter_diagnostics"] = {**known, "locked": hidden}
     if not locked:
         return answer
     if not asked.include_disabled:
@@ -62,11 +68,13 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     }
 
 
-def _locked(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Sequence[Locked]:
+def _locked(
+    asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank
+) -> Sequence[tuple[Locked, ToolSpec | None]]:
+    """Each with what may be told of it."""
     ranked = rank(asked.query, [verdict.tool.id for verdict in resolution.locked()])
     verdicts = [verdict for id in ranked if isinstance(verdict := resolution.verdicts[id], Locked)]
-    # Of what is withheld nothing is claimed: the protocol's defaults hold for it.
-    return [verdict for verdict in verdicts if not _hiding(asked, told(verdict.tool, policy) or _UNANNOTATED)]
+    return [(verdict, told(verdict.tool, policy)) for verdict in verdicts]
 
 
 def _entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
@@ -117,6 +125,11 @@ _HINTS: Final = {
 }
 """The annotation that each filter looks at."""
 
+_SUGGESTION: Final = (
+    "A tool without the annotation that a filter looks at is left out, whatever it does. "
+    "Search without the filter to see it."
+)
+
 
 def _hiding(asked: Retrieval, spec: ToolSpec) -> Sequence[str]:
     """The filters that leave this tool out. Annotations are claims; where one is missing, the protocol's default is."""
@@ -136,18 +149,26 @@ def _diagnostics(asked: Retrieval, found: Sequence[Tool], omitted: int) -> JsonO
         for name in _hiding(asked, tool.spec):
             tally = tallies.setdefault(name, {"missing_annotation": 0, "explicit": 0})
             tally["explicit" if _claims(tool.spec.annotations, _HINTS[name]) else "missing_annotation"] += 1
-    by_filter: JsonObject = {name: dict(tallies[name]) for name in _HINTS if name in tallies}
-    diagnostics: JsonObject = {
-        "matched_before_filters": len(found),
-        "omitted_total": omitted,
-        "omitted_by_filter": by_filter,
-    }
+    diagnostics = _counted(len(found), omitted, tallies)
     if any(tally["missing_annotation"] for tally in tallies.values()):
-        diagnostics["suggestion"] = (
-            "A tool without the annotation that a filter looks at is left out, whatever it does. "
-            "Search without the filter to see it."
-        )
+        diagnostics["suggestion"] = _SUGGESTION
     return diagnostics
+
+
+def _locked_diagnostics(asked: Retrieval, matching: Sequence[ToolSpec | None], omitted: int) -> JsonObject:
+    """The same of locked matches. What nobody has approved is withheld, its annotations too, and so claims nothing."""
+    tallies: dict[str, dict[str, int]] = {}
+    for spec in matching:
+        for name in _hiding(asked, spec or _UNANNOTATED):
+            tally = tallies.setdefault(name, {"withheld": 0, "missing_annotation": 0, "explicit": 0})
+            claims = spec is not None and _claims(spec.annotations, _HINTS[name])
+            tally["withheld" if spec is None else "explicit" if claims else "missing_annotation"] += 1
+    return _counted(len(matching), omitted, tallies)
+
+
+def _counted(matched: int, omitted: int, tallies: Mapping[str, Mapping[str, int]]) -> JsonObject:
+    by_filter: JsonObject = {name: {**tallies[name]} for name in _HINTS if name in tallies}
+    return {"matched_before_filters": matched, "omitted_total": omitted, "omitted_by_filter": by_filter}
 
 
 def _claims(annotations: Mapping[str, Json] | None, hint: str) -> bool:

@@ -59,10 +59,8 @@ def _sections(body: dict[str, Any]) -> list[str]:
     else:
         sections.append("No tool that can be called fits this query.")
     if (left_out := body.get("filter_diagnostics")) is not None:
-        by = ", ".join(f"{name} {sum(tally.values())}" for name, tally in left_out["omitted_by_filter"].items())
-        total, matched = left_out["omitted_total"], left_out["matched_before_filters"]
-        told = [f"The filters left out {total} of {matched}: {by}.", left_out.get("suggestion", "")]
-        sections.append(" ".join(filter(None, told)))
+        told = [_left_out("", left_out), _left_out(" locked ones", left_out.get("locked", {}))]
+        sections.append(" ".join(filter(None, [*told, left_out.get("suggestion", "")])))
     if "disabled" in body:
         locked = [(_row("locked", tool), tool["status"]) for tool in body["disabled"]]
         rows = [(name, server, status, description) for (name, server, description), status in locked]
@@ -71,6 +69,13 @@ def _sections(body: dict[str, Any]) -> list[str]:
     if "notice" in body:
         sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
     return sections
+
+
+def _left_out(what: str, counted: dict[str, Any]) -> str:
+    if not counted.get("omitted_total"):
+        return ""
+    by = ", ".join(f"{name} {sum(tally.values())}" for name, tally in counted["omitted_by_filter"].items())
+    return f"The filters left out {counted['omitted_total']} of {counted['matched_before_filters']}{what}: {by}."
 
 
 def _row(verdict: str, tool: dict[str, Any]) -> tuple[str, str, str]:
