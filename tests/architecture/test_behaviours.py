@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 LEDGER = "tests/behaviours.yaml"
 
-OPEN_ISSUES = frozenset(range(3, 12))
+OPEN_ISSUES = frozenset(range(5, 12))
 """What is still to be delivered. Take a number out when its issue is done: the gaps that name it then fail."""
 
 FIELDS = frozenset({"id", "promise", "source", "gap"})
@@ -191,7 +191,7 @@ def test_every_cited_id_is_a_promise_and_no_gap() -> None:
     ("entry", "complaint"),
     [
         ("id: a.b, promise: P, source: S", None),
-        ("id: a.b, promise: P, source: S, gap: 'issue 4: not built'", None),
+        ("id: a.b, promise: P, source: S, gap: 'issue 11: not built'", None),
         ("id: a.b, promise: P", "field 'source' is missing"),
         ("id: a.b, promise: P, source: S, note: N", "unknown field 'note'"),
         ("id: a.b, promise: 7, source: S", "expected a mapping of non-empty strings"),

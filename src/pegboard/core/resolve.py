@@ -239,7 +239,7 @@ def _known(policy: Policy, view: View, verdicts: Mapping[ToolId, Verdict], every
         within = Directory(tuple(gone), everyone.toolsets, everyone.servers)
         kept = [select(each, within).tools for each in (selection, *view.narrowings)]
         seen.update(frozenset.intersection(*kept))
-    return Vouched(tuple([id for id in vouched.ids if id in seen]))
+    return vouched if len(seen) == len(vouched.ids) else Vouched(tuple([id for id in vouched.ids if id in seen]))
 
 
 def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[ToolsetId]) -> Directory:
