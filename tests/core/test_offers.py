@@ -28,7 +28,7 @@ from pegboard.core.ask import Ask, Directed, Method, NotOffered, directed, sourc
 from pegboard.core.catalogue import Catalogue, Down
 from pegboard.core.ids import ToolsetId, WireName
 from pegboard.core.offer import Offers, Prompt, Resource, Template, same_offers
-from pegboard.core.offers import Beyond, Double, Given, Offered, Unreviewed, Withheld, offered, openings, why_not
+from pegboard.core.offers import Beyond, Given, Offered, Unreviewed, Withheld, offered, openings, why_not
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Denial
 from pegboard.core.resolve import NarrowedAway
@@ -169,7 +169,7 @@ def test_prompts_of_one_name_are_told_apart_and_a_lock_renames_none() -> None:
         "docs__summary",
     ]
     assert found.prompts[WireName("of dev~github")] == (GITHUB, Prompt("of dev~github"))
-    assert found.doubles == (Double("shared://one", (DEV_FILES, GITHUB, DOCS_FILES)),)
+    assert found.doubles == {"shared://one": (DEV_FILES, GITHUB, DOCS_FILES)}
     off = made.deciding(switches={DEV_FILES: OFF})
     assert list(of(off).prompts) == [name for name, (source, _) in found.prompts.items() if source != DEV_FILES]
     assert of(off).resources["shared://one"][0] == GITHUB

@@ -5,7 +5,7 @@ import pytest
 from tests.providers.running import KEY, PATIENCE, server
 from tests.providers.test_per_caller import OWN, Callers, owners, running, said, token
 
-from pegboard.core.ask import Answer, Directed, Failed, Method, Told
+from pegboard.core.ask import Answer, Directed, Method, Told, Unasked
 from pegboard.core.catalogue import Asleep, Up
 from pegboard.core.server import Http, Transport
 from pegboard.core.tool import JsonObject
@@ -69,7 +69,7 @@ async def test_each_caller_reads_fills_in_and_completes_with_its_own_rights(
 
 @pytest.mark.behaviour("per_caller.missing_header_is_told")
 async def test_without_the_header_nothing_is_asked_in_anybody_s_name() -> None:
-    told = Failed(f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request.")
+    told = Unasked(f"{KEY} was not asked: it needs a header of your own: send X-Owner-Token with your request.")
     async with owners("--open") as url, running(server(Http(url, headers=OWN))) as callers:
         await callers.until(Up)
         for question in QUESTIONS:

@@ -3,7 +3,7 @@
 What a view is not given does not exist for it: both are told by the same value.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias, assert_never
@@ -79,32 +79,43 @@ class Failed:
     why: str
 
 
+@dataclass(frozen=True)
+class Unasked(Failed):
+    """The source needs of its caller what this one did not send. It was asked nothing, so another may be."""
+
+
 Answer: TypeAlias = Told | Declined | Failed
 
 
-def directed(ask: Ask, offered: Offered, policy: Policy, fits: Fits) -> Directed | NotOffered:
+def directed(
+    ask: Ask, offered: Offered, policy: Policy, fits: Fits, past: Container[Source] = ()
+) -> Directed | NotOffered:
+    """Those who are `past` are not asked again."""
     match ask.method:
         case Method.READ:
             uri = _text(ask.params, "uri")
-            source = source_of(uri, offered, policy, fits)
+            source = source_of(uri, offered, policy, fits, past)
             return NotOffered(uri) if source is None else Directed(source, ask.method, ask.params, ask.headers)
         case Method.GET:
             name = _text(ask.params, "name")
             found = offered.prompts.get(WireName(name))
-            if found is None:
+            if found is None or found[0] in past:
                 return NotOffered(name)
             return Directed(found[0], ask.method, {**ask.params, "name": found[1].name}, ask.headers)
         case Method.COMPLETE:
-            return _completion(ask, offered, policy, fits)
+            return _completion(ask, offered, policy, fits, past)
         case _:
             assert_never(ask.method)
 
 
-def source_of(uri: str, offered: Offered, policy: Policy, fits: Fits) -> Source | None:
-    """Whoever lists the resource; else the first that has a template of its form."""
-    if (listed := offered.resources.get(uri)) is not None:
-        return listed[0]
-    for pattern, (source, _) in offered.templates.items():
+def source_of(uri: str, offered: Offered, policy: Policy, fits: Fits, past: Container[Source] = ()) -> Source | None:
+    """The first that listed the resource; else the first that had a template of its form."""
+    for source in offered.holders(uri):
+        if source not in past:
+            return source
+    for pattern, source in offered.forms:
+        if source in past:
+            continue
         if fits(pattern, uri) and not any(denied(source, spelling, policy) for spelling in (uri, plain(uri))):
             return source
     return None
@@ -128,19 +139,21 @@ def plain(uri: str) -> str:
     return f"{scheme.lower()}{mark}{host.lower()}{slash}{'/'.join(steps)}" if mark else uri
 
 
-def _completion(ask: Ask, offered: Offered, policy: Policy, fits: Fits) -> Directed | NotOffered:
+def _completion(
+    ask: Ask, offered: Offered, policy: Policy, fits: Fits, past: Container[Source]
+) -> Directed | NotOffered:
     """Of an argument of a prompt, or of a variable of a template, which is named by its text."""
     about = ask.params.get("ref")
     ref: Mapping[str, Json] = about if isinstance(about, dict) else {}
     if ref.get("type") == "ref/prompt":
         name = _text(ref, "name")
         found = offered.prompts.get(WireName(name))
-        if found is None:
+        if found is None or found[0] in past:
             return NotOffered(name)
         return Directed(found[0], ask.method, {**ask.params, "ref": {**ref, "name": found[1].name}}, ask.headers)
     uri = _text(ref, "uri")
-    template = offered.templates.get(uri)
-    source = source_of(uri, offered, policy, fits) if template is None else template[0]
+    having = [source for pattern, source in offered.forms if pattern == uri and source not in past]
+    source = having[0] if having else source_of(uri, offered, policy, fits, past)
     return NotOffered(uri) if source is None else Directed(source, ask.method, ask.params, ask.headers)
 
 

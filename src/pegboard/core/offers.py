@@ -4,7 +4,7 @@ The rules are those of tools, held against the source as a whole: what locks eve
 it offers. Nobody approves prompts and resources one by one, so under the trust `strict` they stay withheld.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
@@ -19,7 +19,7 @@ from .reference import OfServer, OfToolset, reference
 from .resolve import NarrowedAway, NotGranted, NotSelected, Removal
 from .rules import RULES, SOURCE_RULES
 from .selection import Everything, Selection
-from .server import Trust
+from .server import DeclaredAt, InstalledBy, Trust
 from .status import Reason, precedence, remedy, sentence
 from .tool import Tool, ToolSpec
 from .view import View
@@ -54,12 +54,8 @@ class Beyond:
 Opening: TypeAlias = Given | Withheld | Beyond
 
 
-@dataclass(frozen=True)
-class Double:
-    """One URI that several sources offer. The first of them answers."""
-
-    uri: str
-    sources: tuple[Source, ...]
+Since: TypeAlias = Mapping[Source, Mapping[str, int]]
+"""For each source since when it has had each of its URIs and templates: the lower, the earlier."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +65,19 @@ class Offered:
     prompts: Mapping[WireName, tuple[Source, Prompt]]
     resources: Mapping[str, tuple[Source, Resource]]
     templates: Mapping[str, tuple[Source, Template]]
-    doubles: tuple[Double, ...] = ()
+    doubles: Mapping[str, tuple[Source, ...]] = field(default_factory=dict[str, tuple[Source, ...]])
+    """Each URI that several sources offer, who had it first before the others."""
+    forms: tuple[tuple[str, Source], ...] = ()
+    """Each template of each source, who had it first before the others."""
     names: Mapping[ToolId, WireName] = field(default_factory=dict[ToolId, WireName])
     """Of every prompt of every source this view may know of, so that a lock renames nothing."""
+
+    def holders(self, uri: str) -> tuple[Source, ...]:
+        """Who lists this resource, the first of them before the others."""
+        if (several := self.doubles.get(uri)) is not None:
+            return several
+        listed = self.resources.get(uri)
+        return () if listed is None else (listed[0],)
 
 
 ANY: Final = "*"
@@ -100,7 +106,9 @@ def arranged(
     openings: Mapping[Source, Opening],
     *,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
+    since: Since = MappingProxyType({}),
 ) -> Offered:
+    """Whoever had a URI or a template first keeps it; of those who came at once, whoever was declared first."""
     known = [
         ToolId(source, prompt.name)
         for source, opening in openings.items()
@@ -111,25 +119,88 @@ def arranged(
     prompts: dict[WireName, tuple[Source, Prompt]] = {}
     resources: dict[str, tuple[Source, Resource]] = {}
     templates: dict[str, tuple[Source, Template]] = {}
-    doubles: dict[str, list[Source]] = {}
+    rank = _rank(catalogue, policy, since)
+    claims = _Claims()
+    forms = _Claims()
+    given: dict[Source, Offers] = {}
     for source, opening in openings.items():
         if not isinstance(opening, Given):
             continue
-        offers = permitted(catalogue.listings[source], policy)
+        offers = given[source] = permitted(catalogue.listings[source], policy)
         prompts |= {names[ToolId(source, prompt.name)]: (source, prompt) for prompt in offers.prompts}
+        claims.add(source, (resource.uri for resource in offers.resources))
+        forms.add(source, (template.pattern for template in offers.templates))
+    claims.settle(rank)
+    forms.settle(rank)
+    for source, offers in given.items():
         for resource in offers.resources:
-            first, _ = resources.setdefault(resource.uri, (source, resource))
-            if first != source:
-                doubles.setdefault(resource.uri, [first]).append(source)
+            if claims.first[resource.uri] == source:
+                resources.setdefault(resource.uri, (source, resource))
         for template in offers.templates:
-            templates.setdefault(template.pattern, (source, template))
+            if forms.first[template.pattern] == source:
+                templates.setdefault(template.pattern, (source, template))
     return Offered(
         prompts,
         resources,
         templates,
-        tuple(Double(uri, tuple(sources)) for uri, sources in doubles.items()),
+        {key: tuple(sources) for key, sources in claims.several.items()},
+        tuple(sorted(forms.all(), key=lambda form: rank(form[1], form[0]))),
         names,
     )
+
+
+Rank: TypeAlias = Callable[[Source, str], tuple[int, tuple[int, str, float], int]]
+
+
+def _rank(catalogue: Catalogue, policy: Policy, since: Since) -> Rank:
+    """Before others is who had it before them; among equals the files in their order, then what was installed, by its
+    time, so that a restart gives nothing to whoever came later; and last the order of the board."""
+    places = {source: (_standing(source, policy), number) for number, source in enumerate(catalogue.listings)}
+    never: Mapping[str, int] = {}
+
+    def rank(source: Source, key: str) -> tuple[int, tuple[int, str, float], int]:
+        return since.get(source, never).get(key, 0), *places[source]
+
+    return rank
+
+
+def _standing(source: Source, policy: Policy) -> tuple[int, str, float]:
+    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
+    match None if server is None else server.origin:
+        case None:
+            return 0, "", 0.0
+        case DeclaredAt(file, line):
+            return 1, file, float(line)
+        case InstalledBy(_, at):
+            return 2, "", at.timestamp()
+        case origin:
+            assert_never(origin)
+
+
+class _Claims:
+    """Which sources have each key. Most keys have one, so only the others get a list."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, Source] = {}
+        self.several: dict[str, list[Source]] = {}
+
+    def add(self, source: Source, keys: Iterable[str]) -> None:
+        for key in keys:
+            first = self.first.setdefault(key, source)
+            if first == source:
+                continue
+            sources = self.several.setdefault(key, [first])
+            if sources[-1] != source:
+                sources.append(source)
+
+    def settle(self, rank: Rank) -> None:
+        for key, sources in self.several.items():
+            sources.sort(key=lambda source: rank(source, key))
+            self.first[key] = sources[0]
+
+    def all(self) -> Iterator[tuple[str, Source]]:
+        for key, first in self.first.items():
+            yield from ((key, source) for source in self.several.get(key, (first,)))
 
 
 def permitted(listing: Listing, policy: Policy) -> Offers:

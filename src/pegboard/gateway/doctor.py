@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import ServerKey, Source
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
+from pegboard.core.overlap import overlaps
 from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
 from pegboard.core.server import DeclaredAt, InstalledBy, Stdio
@@ -17,6 +19,7 @@ from pegboard.core.view import View
 from pegboard.ports import TicketsAway
 
 from .board import Board
+from .templates import fits
 from .tickets import TicketDesk
 
 MOST_DOUBLES: Final = 10
@@ -161,11 +164,20 @@ def _waiting(board: Board) -> Iterator[Finding]:
 
 
 def _offers(board: Board) -> Iterator[Finding]:
-    for double in board.offered(View()).doubles[:MOST_DOUBLES]:
-        sources = " and ".join(map(str, double.sources))
+    offered = board.offered(View())
+    for uri, sources in islice(offered.doubles.items(), MOST_DOUBLES):
+        named = " and ".join(map(str, sources))
         yield Finding(
-            double.uri,
-            f"{sources} offer the resource {double.uri!r}; {double.sources[0]} answers for it.",
+            uri,
+            f"{named} offer the resource {uri!r}; {sources[0]} answers for it.",
+            "Switch one of them off, or narrow a request to the one that is meant.",
+            grave=False,
+        )
+    for overlap in islice(overlaps(offered, fits), MOST_DOUBLES):
+        yield Finding(
+            overlap.pattern,
+            f"The template {overlap.pattern!r} of {overlap.source} also fits what {overlap.other} has, such as "
+            f"{overlap.uri!r}; {overlap.answers} answers for that.",
             "Switch one of them off, or narrow a request to the one that is meant.",
             grave=False,
         )

@@ -1,12 +1,17 @@
-"""Names that a view was given before: none of them moves to another thing unsaid."""
+"""Names and URIs that were given before: none of them moves to another thing unsaid."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
-from pegboard.core.ids import ToolId, WireName
+from pegboard.core.catalogue import Listing
+from pegboard.core.ids import Source, ToolId, WireName
+from pegboard.core.offer import NOTHING, Offers
+from pegboard.core.offers import Since
 
 RETIRED_NAMES: Final = 10_000
-"""How many names of things that are gone one view keeps from being given to others."""
+"""How many names of things that are gone one view keeps from being given to others; and how many URIs, a source."""
+
+RETIRED_SOURCES: Final = 100
 
 
 def held_names(
@@ -27,3 +32,40 @@ def held_names(
     for name in surplus:
         del former[name]
     return {**former, **now}
+
+
+class Arrivals:
+    """Since when each source has had its URIs and templates, counted in the times that somebody was told of new ones.
+
+    What a source no longer lists, or one that is away, keeps its place: whoever takes the URI meanwhile gives it back.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[Source, dict[str, int]] = {}
+        self._seen: dict[Source, Offers] = {}
+        self._turn = 0
+
+    def since(self, listings: Iterable[Listing]) -> Since:
+        there = tuple(listings)
+        fresh = [each for each in there if self._seen.get(each.source, NOTHING) is not each.offers]
+        self._turn += bool(fresh)
+        for listing in fresh:
+            offers = self._seen[listing.source] = listing.offers
+            known = self._since.setdefault(listing.source, {})
+            now = [*(each.uri for each in offers.resources), *(each.pattern for each in offers.templates)]
+            for key in now:
+                known.setdefault(key, self._turn)
+            if len(known) > len(now) + RETIRED_NAMES:
+                listed = set(now)
+                gone = [key for key in known if key not in listed]
+                for key in gone[: len(gone) - RETIRED_NAMES]:
+                    del known[key]
+        if len(self._since) > len(there) + RETIRED_SOURCES:
+            self._forget({each.source for each in there})
+        return self._since
+
+    def _forget(self, there: Container[Source]) -> None:
+        gone = [source for source in self._since if source not in there]
+        for source in gone[: len(gone) - RETIRED_SOURCES]:
+            del self._since[source]
+            self._seen.pop(source, None)

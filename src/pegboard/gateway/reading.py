@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pegboard.core.ask import Answer, Ask, Directed, Failed, Fits, NotOffered, directed, source_of
+from pegboard.core.ask import Answer, Ask, Directed, Failed, Fits, NotOffered, Unasked, directed, source_of
 from pegboard.core.ids import Source
 from pegboard.core.view import View
 from pegboard.ports import Library, Peer, Progress
@@ -25,12 +25,22 @@ class Reading:
     fits: Fits
 
     async def ask(self, ask: Ask, view: View, progress: Progress | None = None, peer: Peer | None = None) -> Read:
-        """Nothing waits between the decision and the source, so what was let through is what is true when it runs."""
+        """Nothing waits between the decision and the source, so what was let through is what is true when it runs.
+
+        A source that needs what the caller did not send hides nothing that others have too.
+        """
         board = self.board
-        verdict = directed(ask, board.offered(view), board.policy, self.fits)
-        if isinstance(verdict, NotOffered):
-            return verdict
-        return await self._carried(verdict, progress, peer)
+        past: set[Source] = set()
+        unasked: Unasked | None = None
+        while True:
+            verdict = directed(ask, board.offered(view), board.policy, self.fits, past)
+            if isinstance(verdict, NotOffered):
+                return verdict if unasked is None else unasked
+            answer = await self._carried(verdict, progress, peer)
+            if not isinstance(answer, Unasked):
+                return answer
+            unasked = unasked or answer
+            past.add(verdict.source)
 
     def source_of(self, uri: str, view: View) -> Source | None:
         """Who answers for this resource in this view, now."""

@@ -12,7 +12,7 @@ from pegboard.core.offers import Offered, Opening, arranged, openings
 from pegboard.core.policy import Denial, Policy
 from pegboard.core.view import View
 
-from .held import held_names
+from .held import Arrivals, held_names
 
 REMEMBERED_VIEWS: Final = 1024
 REMEMBERED_OFFERS: Final = 500_000
@@ -30,13 +30,14 @@ class _Arranged:
 
     @property
     def weight(self) -> int:
-        return len(self.held) + len(self.offered.resources) + len(self.offered.templates)
+        return len(self.held) + len(self.offered.resources) + len(self.offered.templates) + len(self.offered.forms)
 
 
 class Shelf:
     def __init__(self) -> None:
         self._views: OrderedDict[View, _Arranged] = OrderedDict()
         self._weight = 0
+        self._arrivals = Arrivals()
 
     def offered(self, catalogue: Catalogue, policy: Policy, view: View) -> Offered:
         opened = openings(catalogue, policy, view)
@@ -46,7 +47,8 @@ class Shelf:
             self._views.move_to_end(view)
             return known.offered
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
-        fresh = arranged(catalogue, policy, opened, held=held)
+        since = self._arrivals.since(catalogue.listings.values())
+        fresh = arranged(catalogue, policy, opened, held=held, since=since)
         names = {name: id for id, name in fresh.names.items()}
         self._remember(view, _Arranged(ingredients, fresh, held_names(held, names, fresh.names)))
         return fresh

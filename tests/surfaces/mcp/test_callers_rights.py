@@ -20,6 +20,7 @@ from tests.surfaces.mcp.workshop import HERE, Workshop
 
 from pegboard.config.references import expander_for_callers
 from pegboard.core.catalogue import Asleep
+from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.policy import Declared
 from pegboard.core.server import Http, Server, Trust
 from pegboard.core.toolset import Toolset
@@ -34,20 +35,21 @@ def now() -> datetime:
 
 
 @asynccontextmanager
-async def shared(url: str) -> AsyncIterator[Workshop]:
-    """A gateway before that server alone, when it has been told that it lists nothing for nobody."""
+async def shared(url: str, *others: Server) -> AsyncIterator[Workshop]:
+    """A gateway before that server, alone when it has been told that it lists nothing for nobody, or with others."""
     expand_for = expander_for_callers({}, Path())
     declared = Declared(
-        {KEY: Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)},
-        {KEY.toolset: Toolset(KEY.toolset, HERE)},
+        {KEY: Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)} | {each.key: each for each in others},
+        {key.toolset: Toolset(key.toolset, HERE) for key in (KEY, *(each.key for each in others))},
     )
     audit = MemoryAudit()
     async with open_gateway(
         declared, MemoryStore(), audit, lambda server: mcp_provider(server, expand_for, now), now
     ) as gateway:
         with gateway.board.changed.listen() as bell:
-            while not isinstance(gateway.board.catalogue.health(KEY), Asleep):
+            while not others and not isinstance(gateway.board.catalogue.health(KEY), Asleep):
                 await bell.wait()
+        assert await gateway.settled(DEADLINE)
         yield Workshop(gateway, audit)
 
 
@@ -102,6 +104,24 @@ async def test_two_callers_read_one_resource_and_each_gets_its_own(mode: str) ->
             async with http_client(url, mode=mode) as client:
                 with pytest.raises(MCPError, match="send X-Owner-Token with your request"):
                     await client.read_resource("diary://monday")
+
+
+@pytest.mark.behaviour("offers.header_hides_nothing")
+async def test_a_server_that_needs_a_header_hides_no_uri_of_another_from_those_without_it() -> None:
+    other_key = ServerKey(ToolsetId("zz"), ServerId("other"))
+    with anyio.fail_after(DEADLINE):
+        async with owners("--open") as upstream:
+            other = Server(
+                other_key, Http(upstream, headers={"Authorization": "Bearer token-of-bob"}), HERE, trust=Trust.BASELINE
+            )
+            async with shared(upstream, other) as workshop, served(workshop) as url:
+                for headers, whose in (
+                    ({"X-Owner-Token": "token-of-alice"}, "monday of alice"),
+                    ({}, "monday of bob"),
+                ):
+                    async with http_client(url, headers) as client:
+                        read = json.loads((await client.read_resource("diary://monday")).model_dump_json())
+                        assert read["contents"][0]["text"] == whose
 
 
 @pytest.mark.behaviour("per_caller.one_credential")

@@ -10,7 +10,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from pegboard.core.ask import Failed
+from pegboard.core.ask import Failed, Unasked
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Listing, Starting, Up
 from pegboard.core.ids import ServerKey, ToolId
@@ -153,7 +153,7 @@ class PerCaller:
     def _borrowed(self, headers: Mapping[bytes, bytes]) -> _Kept | Failed:
         credentials = self._asked.of(headers, self._expand_for)
         if isinstance(credentials, Unresolved):
-            return Failed(f"{self.source} was not asked: {credentials.why}")
+            return Unasked(f"{self.source} was not asked: {credentials.why}")
         return self._kept_for(credentials)
 
     def _kept_for(self, credentials: Lent) -> _Kept | Failed:

@@ -1,0 +1,43 @@
+"""Templates of one source that have the form of what another has: a read may go elsewhere than people think."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from .ask import Fits
+from .ids import Source
+from .offers import Offered
+
+MOST_FORMS: Final = 100
+MOST_TRIED: Final = 1_000
+"""URIs of others against which each template is held: enough to notice one that fits everything."""
+
+_EXPRESSION: Final = re.compile(r"\{[^{}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    pattern: str
+    source: Source
+    uri: str
+    other: Source
+    answers: Source
+
+
+def overlaps(offered: Offered, fits: Fits) -> Iterator[Overlap]:
+    """Each template that fits something of another source, with the first such thing."""
+    forms = offered.forms[:MOST_FORMS]
+    if len({source for _, source in forms} | {source for source, _ in offered.resources.values()}) < 2:
+        return
+    # A URI of each form, as a client may fill it in, and who answers for it: the first whose form it has.
+    filled = [(_EXPRESSION.sub("1", pattern), source) for pattern, source in forms]
+    listed = [(uri, source) for uri, (source, _) in islice(offered.resources.items(), MOST_TRIED - len(filled))]
+    for place, (pattern, source) in enumerate(forms):
+        for number, (uri, other) in enumerate((*filled, *listed)):
+            if other == source or not fits(pattern, uri):
+                continue
+            first = source if number < len(filled) and place < number else other
+            yield Overlap(pattern, source, uri, other, first)
+            break
