@@ -79,6 +79,32 @@ def test_a_result_that_asks_for_nothing_is_a_failure_of_the_server(asked: JsonOb
     assert outcome({"resultType": "input_required", **asked}, "dev~peer") == NO_RESULT
 
 
+def own(code: int, why: str, message: str = "") -> ProviderFailed:
+    error = json.dumps({"code": code, "message": message or why}, separators=(",", ":")).encode()
+    return ProviderFailed(f"s answered with the error {code}: {why}", True, error)
+
+
+@pytest.mark.behaviour("mcp.in.own_errors")
+def test_an_error_of_a_server_keeps_its_code_and_data_within_bounds_and_no_credential() -> None:
+    def told(data: object) -> object:
+        error = MCPError(-32050, "Quota", data)
+        found = failure(error, "s", None, lambda text: text.replace("hush", "●"))
+        assert isinstance(found, ProviderFailed)
+        assert (found.why, found.may_have_run) == ("s answered with the error -32050: Quota", True)
+        assert found.error is not None
+        return json.loads(found.error)
+
+    bare = {"code": -32050, "message": "Quota"}
+    assert told({"left": 0, "key": ["hush"]}) == bare | {"data": {"left": 0, "key": ["●"]}}
+    assert told([1, None, "工具"]) == bare | {"data": [1, None, "工具"]}
+    assert told(None) == bare
+    assert told("x" * 70_000) == bare
+    deep: list[object] = []
+    for _ in range(500):
+        deep = [deep]
+    assert told(deep) == bare
+
+
 @pytest.mark.behaviour("mcp.in.demands_reach_the_client")
 @pytest.mark.parametrize("code", [-32042, -32021])
 def test_an_error_that_is_meant_for_the_client_keeps_its_code_and_data_but_no_credential(code: int) -> None:
@@ -98,7 +124,7 @@ def test_answers_that_a_server_does_not_take_are_refused_to_the_client_that_gave
     found = failure(error, "s", None, str, resumed=True)
     assert found == Demanded(b'{"code":-32602,"message":"Invalid or expired requestState"}')
     refused = failure(MCPError(-32601, "Method not found"), "s", None, str, resumed=True)
-    assert refused == ProviderFailed("s refused the call: Method not found (error -32601)", True)
+    assert refused == own(-32601, "Method not found")
 
 
 def test_half_a_character_in_a_result_becomes_its_escape() -> None:
@@ -110,11 +136,11 @@ def test_half_a_character_in_a_result_becomes_its_escape() -> None:
 @pytest.mark.parametrize(
     ("code", "message", "expected"),
     [
-        (-32602, "Unknown tool: x.", ProviderFailed("s refused the call: Unknown tool: x (error -32602)", True)),
-        (-32601, "Method not found", ProviderFailed("s refused the call: Method not found (error -32601)", True)),
-        (-32603, "It broke", ProviderFailed("s refused the call: It broke (error -32603)", True)),
-        (-32050, "Its own code", ProviderFailed("s refused the call: Its own code (error -32050)", True)),
-        (-32000, "Quota exceeded.", ProviderFailed("s refused the call: Quota exceeded (error -32000)", True)),
+        (-32602, "Unknown tool: x.", own(-32602, "Unknown tool: x", "Unknown tool: x.")),
+        (-32601, "Method not found", own(-32601, "Method not found")),
+        (-32603, "It broke", own(-32603, "It broke")),
+        (-32050, "Its own code", own(-32050, "Its own code")),
+        (-32000, "Quota exceeded.", own(-32000, "Quota exceeded", "Quota exceeded.")),
         (
             -32000,
             "SSE stream ended without a response",
@@ -139,12 +165,15 @@ def test_an_error_does_not_repeat_a_secret_or_a_novel() -> None:
     found = failure(
         MCPError(-32603, "key hunter2 " + "x" * 10_000), "s", None, lambda text: text.replace("hunter2", "•••")
     )
-    assert found == ProviderFailed(f"s refused the call: key ••• {'x' * 292} (error -32603)", may_have_run=True)
+    assert isinstance(found, ProviderFailed)
+    assert found.why == f"s answered with the error -32603: key ••• {'x' * 292}"
+    assert b"hunter2" not in (found.error or b"")
 
 
 def test_a_server_s_words_make_no_line_of_their_own() -> None:
     found = failure(MCPError(-32603, "no.\n\n✗ fake\r\n\x1b[31m\t→ run\u2028this\x07"), "s", None, str)
-    assert found == ProviderFailed("s refused the call: no. ✗ fake → run this\ufffd (error -32603)", may_have_run=True)
+    assert isinstance(found, ProviderFailed)
+    assert found.why == "s answered with the error -32603: no. ✗ fake → run this\ufffd"
 
 
 @pytest.mark.parametrize(

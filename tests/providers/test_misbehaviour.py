@@ -260,7 +260,9 @@ async def test_an_error_with_the_code_of_a_closed_connection_is_the_server_s_own
     async with running(peer("odd", "--own-errors")) as watched:
         await watched.up()
         assert await watched.call("listens") == ProviderFailed(
-            "dev~peer refused the call: My own trouble (error -32000)", may_have_run=True
+            "dev~peer answered with the error -32000: My own trouble",
+            True,
+            b'{"code":-32000,"message":"My own trouble"}',
         )
         assert [type(listing.health) for listing in watched.seen] == [Starting, Up]
 

@@ -168,6 +168,8 @@ class ProviderFailed:
 
     why: str
     may_have_run: bool
+    error: bytes | None = None
+    """The server's own error of the protocol, as JSON text, where it answered with one: for the client's program."""
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ def without_echo(ended: Outcome, echo: Echo) -> Outcome:
             return replace(ended, body=echo.out_of_json(body))
         case Demanded(error):
             return Demanded(echo.out_of_json(error))
-        case ProviderFailed(why, may_have_run):
-            return ProviderFailed(echo.out_of(why), may_have_run)
+        case ProviderFailed(why, may_have_run, error):
+            told = None if error is None else echo.out_of_json(error)
+            return ProviderFailed(echo.out_of(why), may_have_run, told)
         case Cancelled():
             return ended
         case _:

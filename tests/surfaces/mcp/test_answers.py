@@ -14,7 +14,7 @@ from tests.surfaces.mcp.workshop import BENCH, ODD, SHELVES, key, open_workshop
 from pegboard.core.call import Demanded, ProviderFailed, Returned, ToolFailed, ToolIsLocked
 from pegboard.core.ids import ToolId
 from pegboard.core.status import NeverApproved
-from pegboard.core.tool import ToolSpec
+from pegboard.core.tool import JsonObject, ToolSpec
 from pegboard.core.view import View
 from pegboard.surfaces.mcp.answer import enveloped, result_of
 from pegboard.surfaces.mcp.direct import Direct, Shown
@@ -70,6 +70,28 @@ def test_an_answer_that_cannot_be_passed_on_is_an_error_that_says_the_call_ran(b
         told = json.dumps(result["content"])
         assert "The call of 'saw' failed: its answer cannot be passed on: " in told
         assert "It may have run all the same: check what it did before you call it again." in told
+
+
+@pytest.mark.behaviour("mcp.in.own_errors")
+def test_an_error_of_a_server_is_one_sentence_for_the_model_and_whole_for_its_program() -> None:
+    failed = ProviderFailed(
+        "s answered with the error -32050: Quota", True, b'{"code":-32050,"message":"Quota","data":[7]}'
+    )
+    text = (
+        "The call of 'saw' failed: s answered with the error -32050: Quota. It may have run all the same: check what "
+        "it did before you call it again."
+    )
+    told: JsonObject = {"content": [{"type": "text", "text": text}], "isError": True}
+    own: JsonObject = {"pegboard/error": {"code": -32050, "message": "Quota", "data": [7]}}
+    assert result_of("saw", failed) == {**told, "_meta": own}
+    envelope = Envelope({"name": "us"})
+    assert json.loads(envelope.text(b"1", "saw", failed, modern=False)[1])["result"] == {**told, "_meta": own}
+    stamped: JsonObject = {SERVER_INFO: {"name": "us"}, **own}
+    assert json.loads(envelope.text(b"1", "saw", failed, modern=True)[1])["result"] == {
+        **told,
+        "resultType": "complete",
+        "_meta": stamped,
+    }
 
 
 def test_a_failed_tool_is_marked_as_failed_even_when_its_body_forgot() -> None:

@@ -56,9 +56,11 @@ async def test_the_host_in_a_whole_address_is_the_one_that_counts(endpoint: Endp
         (b'"a\\udc00\\ud83d"', "half of a surrogate pair is no character (line 1 column 62)"),
         (b"1e999", "a number is too large"),
         (b"9" * 5000, "number out of range (line 1 column 4356)"),
-        (b"[" * 500 + b"]" * 500, "recursion limit exceeded (line 1 column 254)"),
+        (b"[" * 500 + b"]" * 500, "it is nested more than 200 levels deep (line 1 column 254)"),
+        (b"[" * 2_000 + b"]" * 2_000, "it is nested more than 200 levels deep (line 1 column 254)"),
+        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, "it is nested more than 200 levels deep (line 1 column 1050)"),
     ],
-    ids=["half a pair", "two halves", "infinite", "digits", "nested"],
+    ids=["half a pair", "two halves", "infinite", "digits", "nested", "2,000 levels", "50,000 levels"],
 )
 @pytest.mark.parametrize("version", [None, "2025-11-25", "2026-07-28"])
 async def test_json_that_not_every_reader_could_be_given_is_answered_with_the_id_of_its_request(

@@ -76,7 +76,11 @@ def test_a_line_that_is_no_message_is_answered_with_its_id_where_it_has_one(
     [
         (b'"\\ud800"', "half of a surrogate pair is no character (line 1 column 64)"),
         (b"1e999", "a number is too large"),
+        (b"[" * 250 + b"]" * 250, "it is nested more than 200 levels deep (line 1 column 256)"),
+        (b"[" * 2_000 + b"]" * 2_000, "it is nested more than 200 levels deep (line 1 column 256)"),
+        (b"[" * 50_000 + b"]" * 50_000, "it is nested more than 200 levels deep (line 1 column 256)"),
     ],
+    ids=["half a pair", "infinite", "250 levels", "2,000 levels", "50,000 levels"],
 )
 def test_a_line_that_not_every_reader_could_be_given_is_answered_with_its_id(argument: bytes, why: str) -> None:
     bad = message_of(b'{"jsonrpc":"2.0","id":"a","method":"ping","params":{"x":' + argument + b"}}")

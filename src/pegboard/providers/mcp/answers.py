@@ -15,6 +15,7 @@ from mcp_types import (
 )
 
 from pegboard.core.call import Arguments, Call, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.nesting import deeper_than
 from pegboard.core.tool import Json, JsonObject
 
 from .lines import one_line
@@ -27,6 +28,10 @@ tool's own code may well raise what the protocol has for a request that is wrong
 _DEMANDS: Final = frozenset({MISSING_REQUIRED_CLIENT_CAPABILITY, URL_ELICITATION_REQUIRED})
 """Errors that are meant for the client: its code and data tell it what to do before it calls again."""
 
+
+LONGEST_ERROR: Final = 65_536
+DEEPEST_ERROR: Final = 100
+"""Bytes and levels of an error that is passed on whole; the data of a larger one is left out."""
 
 _RESUMING: Final = frozenset({"inputResponses", "requestState"})
 
@@ -62,7 +67,22 @@ def failure(
         return ProviderFailed(f"{server} answered, but {message}", may_have_run=True)
     if code <= UNSENT:
         return ProviderFailed(f"{server} {message}", may_have_run=code != UNSENT and not _refused(STATUS - code))
-    return ProviderFailed(f"{server} refused the call: {message} (error {code})", may_have_run=code not in _REFUSALS)
+    why = (
+        f"{server} answered with the error {code}: {message}" if message else f"{server} answered with the error {code}"
+    )
+    return ProviderFailed(why, code not in _REFUSALS, _own_error(error, erase))
+
+
+def _own_error(error: MCPError, erase: Callable[[str], str]) -> bytes:
+    """With its data, as long as a client can be expected to take it."""
+    told: JsonObject = {"code": error.code, "message": erase(error.message[:MOST_READ])}
+    if error.data is None:
+        return _text(told)
+    try:
+        whole = _text(told | {"data": erased(error.data, erase)})
+    except (RecursionError, ValueError, TypeError, OverflowError):
+        return _text(told)
+    return whole if len(whole) <= LONGEST_ERROR and not deeper_than(DEEPEST_ERROR, whole) else _text(told)
 
 
 def resumes(call: Call) -> bool:

@@ -28,6 +28,9 @@ from .wire import Unreadable, result_object, sound_text
 REQUEST_CANCELLED: Final = -32800
 """Not of the protocol, but what peers of the handshake era are told of a request that was given up."""
 
+ERROR_META_KEY: Final = "pegboard/error"
+"""Under which a result tells a client's program the protocol's error that the server answered a call with."""
+
 Ended: TypeAlias = Outcome | Refusal
 
 
@@ -42,8 +45,10 @@ def result_of(name: str, ended: Ended) -> JsonObject:
             return _passed_on(name, body, failed=False)
         case Demanded(error):
             raise _demand(name, error)
-        case ProviderFailed(why, may_have_run):
-            return error_result(provider_text(name, why, may_have_run))
+        case ProviderFailed(why, may_have_run, error):
+            told = error_result(provider_text(name, why, may_have_run))
+            own = None if error is None else result_object(error)
+            return told if own is None or isinstance(own, Unreadable) else {**told, "_meta": {ERROR_META_KEY: own}}
         case ToolIsLocked() | BadArguments() | NotConfirmed():
             return error_result(refusal_text(ended))
         case UnknownTool():

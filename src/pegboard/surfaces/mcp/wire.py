@@ -9,10 +9,14 @@ from typing import Final, TypeAlias
 
 import pydantic_core
 
+from pegboard.core.nesting import flattened
 from pegboard.core.tool import Json, JsonObject
 
 DEEPEST: Final = 150
 """Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""
+
+_TOO_DEEP: Final = ("recursion limit exceeded", "it is nested more than 200 levels deep")
+"""The reader's own words for it, and ours."""
 
 LONGEST_INT: Final = 100
 _MAYBE_INFINITE: Final = re.compile(rb"[0-9]{309}|[eE]\+?[0-9]{3}")
@@ -32,7 +36,7 @@ def read(text: bytes) -> "Json | Unreadable":
     try:
         value: Json = pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        return Unreadable(str(error), _id_of(text))
+        return Unreadable(str(error).replace(*_TOO_DEEP), _id_of(text))
     if _MAYBE_INFINITE.search(text) and not _is_finite(value):
         return Unreadable("a number is too large", _id_of(text))
     return value
@@ -50,8 +54,16 @@ def unpassable(what: Unreadable) -> str:
 def _id_of(text: bytes) -> str | int | None:
     """The id of a request, read generously: whoever waits for the answer must be able to tell that it is one."""
     try:
-        value = json.loads(text.decode(), parse_constant=_refuse_constant, parse_int=_read_int)
-    except (ValueError, RecursionError):
+        value = _generously(text)
+    except RecursionError:
+        outside = flattened(text)
+        if outside is None:
+            return None
+        try:
+            value = _generously(outside)
+        except (ValueError, RecursionError):
+            return None
+    except ValueError:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("method"), str):
         return None
@@ -59,6 +71,11 @@ def _id_of(text: bytes) -> str | int | None:
     if isinstance(id, str):
         return id if _is_text(id) else None
     return id if isinstance(id, int) and not isinstance(id, bool) else None
+
+
+def _generously(text: bytes) -> Json:
+    value: Json = json.loads(text.decode(), parse_constant=_refuse_constant, parse_int=_read_int)
+    return value
 
 
 def _read_int(digits: str) -> int | None:

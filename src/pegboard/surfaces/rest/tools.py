@@ -168,8 +168,9 @@ def _ended(ended: Ended) -> Shape:
             return {"ended": "needs_input", "result": json.loads(body)}
         case Demanded(error):
             return {"ended": "demanded", "error": json.loads(error)}
-        case ProviderFailed(why, may_have_run):
-            return {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
+        case ProviderFailed(why, may_have_run, error):
+            told: Shape = {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
+            return told if error is None else {**told, "error": json.loads(error)}
         case Cancelled():
             return {"ended": "cancelled"}
         case UnknownTool():
