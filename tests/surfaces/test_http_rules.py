@@ -134,9 +134,10 @@ async def test_who_closes_its_sending_side_behind_several_requests_gets_every_an
         await stream.send((POST + b"Content-Length: 2\r\n\r\nhi") * 3 + behind)
         end_sending(stream)
         await app.begun.wait()
-        assert await stream.receive() == b"HTTP/1.1 100 Continue\r\n\r\n"
+        begun = await stream.receive()
+        assert begun == b"HTTP/1.1 "
         app.goes_on.set()
-        assert statuses(await to_the_end(stream)) == [200, 200, 200, *last]
+        assert statuses(begun + await to_the_end(stream)) == [200, 200, 200, *last]
 
 
 @pytest.mark.behaviour("listening.half_closed")
@@ -150,9 +151,10 @@ async def test_the_express_too_answers_who_closes_its_sending_side_behind_someth
             await stream.send(written("echo", text="x") + b"\x00garbage")
             end_sending(stream)
             await waiting.taken.wait()
-            assert await stream.receive() == b"HTTP/1.1 100 Continue\r\n\r\n"
+            begun = await stream.receive()
+            assert begun == b"HTTP/1.1 "
             assert waiting.outlets[0].answer(200, b"content-length: 5\r\n", b"taken")
-            assert statuses(await to_the_end(stream)) == [200, 400]
+            assert statuses(begun + await to_the_end(stream)) == [200, 400]
 
 
 @pytest.mark.behaviour("listening.half_closed")

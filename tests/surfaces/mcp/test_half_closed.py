@@ -52,7 +52,7 @@ async def answered(url: str, mode: str, tool: str, goes_on: anyio.Event) -> byte
         try:
             while True:
                 said += await stream.receive()
-                if b"100 Continue" in said:
+                if said == b"HTTP/1.1 ":
                     goes_on.set()
         except anyio.EndOfStream:
             return said
@@ -66,7 +66,7 @@ async def test_a_call_of_who_sends_no_more_is_answered(mode: str, tool: str) -> 
         async with open_workshop() as workshop, served(workshop) as url:
             for _ in range(2):  # the second time its head is known
                 said = await answered(url, mode, tool, hold_up(workshop))
-                status, _, body = said.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n").partition(b"\r\n\r\n")
+                status, _, body = said.partition(b"\r\n\r\n")
                 assert status.startswith(b"HTTP/1.1 200 OK\r\n"), said
                 assert "content" in json.loads(body)["result"]
             assert (workshop.bench.cancelled, workshop.bench.running) == (0, 0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httptools
 from uvicorn.protocols.http import httptools_impl as uvicorn
 
+from .begun import Begun
 from .cycle import Cycle
 from .target import Target, path_of, target_of
 
@@ -29,7 +30,6 @@ NO_VERSION: Final = (505, "This version of HTTP is not spoken here. Send the req
 NO_PROXY: Final = (501, "CONNECT is not known here: this is no proxy. Send the request to the gateway itself.")
 INVALID: Final = (400, "This is no HTTP request that can be read in one way only.")
 VERSIONS: Final = ("1.1", "1.0")
-GO_ON: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 FIRST_LOOK: Final = 0.05
 LONGEST_LOOK: Final = 5.0
 
@@ -178,26 +178,28 @@ class Strict(uvicorn.HttpToolsProtocol):
     def eof_received(self) -> bool | None:  # type: ignore[override]  # uvicorn always closes
         """The client sends no more. It may have closed its side alone, and wait; or it has gone.
 
-        Nothing tells which, until something is sent: whoever waits takes word that we go on, and whoever has gone sends
-        back a reset. So an answer comes to the one, and the call of the other is given up.
+        Nothing tells which, until something is sent: whoever waits takes it, and whoever has gone sends back a reset.
+        So an answer comes to the one, and the call of the other is given up. What is sent is how every answer begins.
         """
         last = self.cycle
         if last is None or last.response_complete or not self._waits():
             return None
         last.keep_alive = False
-        self.transport.write(GO_ON)
+        self._begin_answer()
         self._look_again(FIRST_LOOK)
         return True
 
     def _waits(self) -> bool:
         """Whether the last request has come whole, and nothing has gone of the answer that is next."""
         following = self._answering
-        return (
-            following is not None
-            and not self.cycle.more_body
-            and not following.response_started
-            and following.scope["http_version"] == "1.1"
-        )
+        return following is not None and not self.cycle.more_body and not following.response_started
+
+    def _begin_answer(self) -> None:
+        begun = cast("asyncio.Transport", Begun(self.transport))
+        for cycle in (self.cycle, self._answering, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.transport = begun
+        self.transport = begun
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._look is not None:
