@@ -107,10 +107,10 @@ class _Naming:
             if own or foreign:
                 every, wanted = wanted, []
                 for id, name in every:
-                    owner = own.get(name)
-                    # What belongs to another is not wanted: its owner gives way to nobody.
-                    mine = owner is None or owner is id or owner == id
-                    if mine and (not foreign or id in foreign.get(name, (id,))):
+                    owner, namespace = own.get(name), foreign.get(name)
+                    # What belongs to another is not wanted: its owner gives way to nobody, but to the namespace that
+                    # the name is out of.
+                    if (owner is None or owner is id or owner == id) if namespace is None else id in namespace:
                         wanted.append((id, name))
                     else:
                         rest.append(id)
