@@ -40,6 +40,7 @@ BREACHES = {
     "core/ids.py imports wall.config.file": "one-way",
     "store/rows.py imports wall.providers.mcp": "one-way",
     "search/rank.py imports wall.prompts.build": "one-way",
+    "tools/function.py imports wall.config.file": "one-way",
     "stray/page.py imports json": "one-way",
     "gateway/board.py imports wall.store.rows": "through-ports",
     "surfaces/cli/page.py imports wall.providers.mcp": "through-ports",
@@ -51,7 +52,8 @@ BREACHES = {
 }
 
 TREE = """
-    __main__.py compose.py ports.py core/ids.py search/rank.py prompts/build.py config/file.py store/rows.py
+    __main__.py compose.py ports.py core/ids.py search/rank.py prompts/build.py tools/function.py config/file.py
+    store/rows.py
     providers/mcp/page.py providers/python/page.py gateway/board.py surfaces/mcp/page.py surfaces/cli/page.py
 """
 

@@ -1,0 +1,83 @@
+"""What a running tool may ask for: where it works, how to tell how far it is, and the secrets it declared."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+class Heard(Protocol):
+    """Whoever hears what a running tool says."""
+
+    def progress(self, done: float, total: float | None, words: str | None) -> None: ...
+
+    def log(self, level: str, message: str) -> None: ...
+
+    @property
+    def cancelled(self) -> bool: ...
+
+
+class Cancelled(Exception):  # noqa: N818 - it is how a tool stops, and nothing went wrong
+    """Nobody waits for the result any more."""
+
+
+class _Nobody:
+    cancelled = False
+
+    def progress(self, done: float, total: float | None, words: str | None) -> None:
+        """Nobody listens."""
+
+    def log(self, level: str, message: str) -> None:
+        """Nobody listens."""
+
+
+class Secrets(Mapping[str, str]):
+    """By name, and never shown: not by printing them, nor in the text of an error."""
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        self._known = dict(known or {})
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return self._known[name]
+        except KeyError:
+            raise KeyError(
+                f"The secret {name!r} is not set. Name it under `secrets` in toolset.yaml, and set it for this toolset."
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __repr__(self) -> str:
+        return f"Secrets({', '.join(sorted(self._known))})"
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """A tool gets it by a parameter of this type, which no model sees."""
+
+    toolset: str = ""
+    workspace: Path | None = None
+    """A folder for the tool's own files; none unless the manifest asks for one."""
+    secrets: Secrets = field(default_factory=Secrets)
+    _heard: Heard = field(default_factory=_Nobody, repr=False)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell whoever waits how far the work has come."""
+        self._heard.progress(done, total, message)
+
+    def log(self, message: str, level: str = "info") -> None:
+        self._heard.log(level, message)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result any more."""
+        return self._heard.cancelled
+
+    def stop_if_cancelled(self) -> None:
+        """For long loops of functions that are not async, which nobody can interrupt from outside."""
+        if self.cancelled:
+            raise Cancelled

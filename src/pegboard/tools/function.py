@@ -1,0 +1,78 @@
+"""One function as a tool: what a model is shown of it, and a call of it from JSON to JSON."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from anyio import to_thread
+
+from pegboard.core.naming import is_legal
+from pegboard.core.tool import Json, ToolSpec
+
+from .context import ToolContext
+from .marks import Marks, marks
+from .parameters import Parameters, parameters
+from .results import Results, results
+from .trouble import NotAToolError
+from .words import words
+
+_HINTS: Final = (
+    ("readOnlyHint", "read_only"),
+    ("destructiveHint", "destructive"),
+    ("idempotentHint", "idempotent"),
+    ("openWorldHint", "open_world"),
+)
+
+
+@dataclass(frozen=True)
+class Function:
+    spec: ToolSpec
+    marks: Marks
+    _function: Callable[..., Any]
+    _parameters: Parameters
+    _results: Results
+    _is_async: bool
+
+    async def call(self, arguments: bytes, context: ToolContext | None = None) -> bytes:
+        """The protocol's result object as JSON. Raises `BadArgumentsError`, `BadResultError`, and what the function
+        raises. What is not async runs in a thread, so that nobody waits for it who need not."""
+        places, names = self._parameters.read(arguments, context or ToolContext())
+        if self._is_async:
+            given = await self._function(*places, **names)
+        else:
+            given = await to_thread.run_sync(partial(self._function, *places, **names), abandon_on_cancel=True)
+        return self._results.told(given)
+
+
+def described(function: Callable[..., Any], *, name: str | None = None, description: str | None = None) -> Function:
+    """`name` and `description` are a manifest's, and win over the function's own. Raises `NotAToolError`."""
+    if not callable(function):
+        raise NotAToolError(function, f"it is of type {type(function).__name__}, and no function.")
+    if isinstance(function, type):
+        raise NotAToolError(function, "it is a class. Name a function, or an instance that can be called.")
+    callee = function if inspect.isroutine(function) else type(function).__call__
+    if inspect.isasyncgenfunction(callee) or inspect.isgeneratorfunction(callee):
+        raise NotAToolError(function, "it yields. Return a list, and tell of the way there by the context's progress.")
+    said = marks(function)
+    called = str(name or said.name or getattr(function, "__name__", type(function).__name__))
+    if not is_legal(called):
+        raise NotAToolError(
+            function, f"{called!r} cannot be a tool's name. Use 1 to 64 characters of A-Z, a-z, 0-9, '_' and '-'."
+        )
+    asked, given = parameters(function), results(function)
+    spec = ToolSpec(
+        called,
+        title=said.title,
+        description=description or said.description or words(function).description,
+        input_schema=asked.schema,
+        output_schema=given.schema,
+        annotations=_hints(said),
+    )
+    return Function(spec, said, function, asked, given, inspect.iscoroutinefunction(inspect.unwrap(callee)))
+
+
+def _hints(said: Marks) -> dict[str, Json] | None:
+    told: dict[str, Json] = {hint: getattr(said, mark) for hint, mark in _HINTS if getattr(said, mark) is not None}
+    return told or None

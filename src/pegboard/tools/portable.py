@@ -1,0 +1,53 @@
+"""Annotations as Pydantic takes them on every Python: until 3.12 it refuses the standard library's own TypedDict."""
+
+import sys
+import types
+import typing
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import typing_extensions
+
+OLD: typing.Final = sys.version_info < (3, 12)
+
+
+def portable(annotation: Any) -> Any:
+    """The same type, with each such TypedDict made anew."""
+    return _made(annotation, {}) if OLD else annotation
+
+
+def _made(annotation: Any, known: dict[Any, Any]) -> Any:
+    if typing.is_typeddict(annotation) and type(annotation).__module__ == "typing":
+        if annotation not in known:
+            # Known before its members are looked at, because one of them may be of the same type.
+            known[annotation] = Any
+            members = {name: _made(kind, known) for name, kind in _members(annotation).items()}
+            known[annotation] = typing_extensions.TypedDict(annotation.__name__, members)  # type: ignore[operator]
+            known[annotation].__doc__ = annotation.__doc__
+        return known[annotation]
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if not inner or origin is typing.Literal:
+        return annotation
+    made = tuple(_made(one, known) for one in inner[: 1 if origin is Annotated else None])
+    if made == inner[: len(made)]:
+        return annotation
+    if origin is Annotated:
+        return Annotated[(made[0], *inner[1:])]
+    if origin in (Union, types.UnionType):
+        return Union[made]  # noqa: UP007 - there is no other way to write one of so many
+    return origin[made]
+
+
+def _members(kind: Any) -> dict[str, Any]:
+    """Each with the word whether it must be there. Where annotations are text, only the word itself tells."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        word, bare = get_origin(hint), hint
+        if word in _REQUIRED or word in _NOT_REQUIRED:
+            bare = get_args(hint)[0]
+        is_required = word in _REQUIRED or (word not in _NOT_REQUIRED and name in kind.__required_keys__)
+        found[name] = (typing_extensions.Required if is_required else typing_extensions.NotRequired)[bare]
+    return found
+
+
+_REQUIRED: typing.Final = (typing.Required, typing_extensions.Required)
+_NOT_REQUIRED: typing.Final = (typing.NotRequired, typing_extensions.NotRequired)

@@ -1,0 +1,41 @@
+"""JSON Schemas of Python types, without what Pydantic adds to them for other readers than models."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema
+
+MAPS: Final = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+"""Keywords that hold schemas by names, among which `title` may be one."""
+VALUES: Final = frozenset({"default", "const", "enum", "examples"})
+"""Keywords whose objects are no schemas."""
+
+
+class Plain(GenerateJsonSchema):
+    """A title that only repeats a name costs a model tokens and tells it nothing."""
+
+    # A default that is no JSON is left out: the parameter is optional all the same.
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as the base class has it
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def without_names(schema: Mapping[str, Any], names: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The schema without titles that are the name of the class they were made from. `names` are those of classes."""
+    known = names | frozenset(schema.get("$defs", ()))
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and value in known:
+            continue
+        if key in MAPS and isinstance(value, Mapping):
+            found[key] = {name: _inside(inner, known) for name, inner in value.items()}
+        else:
+            found[key] = value if key in VALUES else _inside(value, known)
+    return found
+
+
+def _inside(value: Any, names: frozenset[str]) -> Any:
+    if isinstance(value, Mapping):
+        return without_names(value, names)
+    return [_inside(item, names) for item in value] if isinstance(value, list) else value

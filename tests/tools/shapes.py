@@ -1,0 +1,48 @@
+"""Types that people write in the annotations of their tools."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum, IntEnum
+from typing import NotRequired, TypedDict
+
+from pydantic import BaseModel
+
+
+class Unit(Enum):
+    CELSIUS = "celsius"
+    FAHRENHEIT = "fahrenheit"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@dataclass
+class Place:
+    """Somewhere on earth."""
+
+    city: str
+    country: str = "NO"
+
+
+class Forecast(BaseModel):
+    day: date
+    high: float
+    title: str = "Forecast"
+
+
+class Options(TypedDict):
+    verbose: bool
+    depth: NotRequired[int]
+
+
+@dataclass
+class Trip:
+    stops: list[Place]
+    options: dict[str, int] = field(default_factory=dict)
+
+
+class Node(BaseModel):
+    name: str
+    children: list["Node"] = []
