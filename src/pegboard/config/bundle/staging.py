@@ -1,0 +1,200 @@
+"""A bundle laid out in a folder of its own, whole or not at all. What is installed is looked at only after that."""
+
+import os
+import shutil
+import stat
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, TypeAlias
+
+from pegboard.config.problem import Problem
+
+from .archive import MIB, Archive, Limits, opened
+from .names import clashes, trouble_in
+
+MANIFESTS: Final = ("toolset.yaml", "toolset.yml")
+LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".venv", "node_modules", ".DS_Store", ".mypy_cache"})
+"""Folders and files that belong to whoever works on a toolset, and not to the toolset."""
+_CHUNK: Final = 256 * 1024
+_PREFIX: Final = "staging-"
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Files done, of how many."""
+
+
+class BadBundleError(Exception):
+    """Nothing of the bundle was kept."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    folder: Path
+    """Where the manifest lies."""
+    manifest: Path
+    files: tuple[str, ...]
+    """All of them, by their names from there, in order."""
+
+
+def _unheard(done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+@contextmanager
+def staged_archive(
+    file: Path, beside: Path, limits: Limits | None = None, progress: Progress = _unheard
+) -> Iterator[Staged]:
+    """The archive, unpacked in a folder in `beside` that is removed at the end, unless it was moved away by then.
+
+    Raises `BadBundleError`.
+    """
+    archive = opened(file, limits or Limits())
+    if not isinstance(archive, Archive):
+        raise BadBundleError(archive)
+    with _folder(beside) as folder:
+        _unpack(archive, folder, progress)
+        yield _found(file.name, folder)
+
+
+@contextmanager
+def staged_folder(
+    source: Path, beside: Path, limits: Limits | None = None, progress: Progress = _unheard
+) -> Iterator[Staged]:
+    """The same of a folder, such as a checkout on disk."""
+    names, problems = _looked_through(source, limits or Limits())
+    if problems:
+        raise BadBundleError(problems)
+    with _folder(beside) as folder:
+        for done, name in enumerate(names, 1):
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                # Not followed: between the look and the copy somebody may have put a link in its place.
+                shutil.copyfile(source / name, target, follow_symlinks=False)
+            except OSError as error:
+                raise BadBundleError(
+                    (Problem(source.name, 0, name, f"it cannot be read: {error.strerror}."),)
+                ) from None
+            if target.is_symlink():
+                raise BadBundleError((Problem(source.name, 0, name, _LINK),))
+            progress(done, len(names))
+        yield _found(source.name, folder)
+
+
+@contextmanager
+def _folder(beside: Path) -> Iterator[Path]:
+    """On the same disk as what it will replace, so that one rename puts it in its place."""
+    beside.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(beside: Path) -> None:
+    """What is left of imports that were cut off."""
+    for folder in beside.glob(f"{_PREFIX}*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unpack(archive: Archive, folder: Path, progress: Progress) -> None:
+    with zipfile.ZipFile(archive.file) as packed:
+        for done, entry in enumerate(archive.entries, 1):
+            try:
+                _unpack_one(packed, entry, folder)
+            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+                what = f"it is damaged ({' '.join(str(error).split())[:200]}). Pack the bundle again."
+                raise BadBundleError((Problem(archive.file.name, 0, entry.filename, what),)) from None
+            except OSError as error:
+                what = f"it cannot be written: {error.strerror}."
+                raise BadBundleError((Problem(archive.file.name, 0, entry.filename, what),)) from None
+            progress(done, len(archive.entries))
+
+
+def _unpack_one(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> None:
+    target = folder.joinpath(*entry.filename.split("/"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Fails where something is already, and never writes through a link.
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with os.fdopen(handle, "wb") as out, packed.open(entry) as source:
+        _copy(source, out, entry.file_size)
+
+
+def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
+    left = size
+    while chunk := source.read(_CHUNK):
+        left -= len(chunk)
+        if left < 0:
+            raise ValueError("there is more of it than the archive says")
+        out.write(chunk)
+    if left:
+        raise ValueError("there is less of it than the archive says")
+
+
+def _found(name: str, folder: Path) -> Staged:
+    """The manifest at the top, or in the one folder that everything is in."""
+    tops = sorted(folder.iterdir())
+    if len(tops) == 1 and tops[0].is_dir() and not any((folder / name).is_file() for name in MANIFESTS):
+        folder = tops[0]
+    manifests = [folder / each for each in MANIFESTS if (folder / each).is_file()]
+    if len(manifests) != 1:
+        what = (
+            "there is no toolset.yaml at its top, nor in the one folder that holds everything. `pegboard toolset new` "
+            "writes one."
+            if not manifests
+            else "there are both a toolset.yaml and a toolset.yml. Keep one."
+        )
+        raise BadBundleError((Problem(name, 0, "", what),))
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return Staged(folder, manifests[0], tuple(files))
+
+
+def _looked_through(source: Path, limits: Limits) -> tuple[list[str], tuple[Problem, ...]]:
+    names: list[str] = []
+    problems: list[Problem] = []
+    total = 0
+    for name, told in _walked(source):
+        total += told.st_size
+        names.append(name)
+        if len(names) > limits.files:
+            return names, (Problem(source.name, 0, "", f"it holds more than {limits.files:,} files."),)
+        if (why := _trouble(name, told, limits)) is not None:
+            problems.append(Problem(source.name, 0, name, why))
+    problems += [Problem(source.name, 0, name, why) for name, why in clashes(names)]
+    if total > limits.total:
+        what = f"it takes {total:,} bytes, and {limits.total // MIB} MiB are the most."
+        problems.append(Problem(source.name, 0, "", what))
+    return names, tuple(problems)
+
+
+_LINK: Final = "it is a symbolic link. Put a copy of what it means in its place."
+
+
+def _trouble(name: str, told: os.stat_result, limits: Limits) -> str | None:
+    if stat.S_ISLNK(told.st_mode):
+        return _LINK
+    if not stat.S_ISREG(told.st_mode):
+        return "it is no file. Remove it."
+    if told.st_size > limits.one:
+        return f"it takes {told.st_size:,} bytes, and {limits.one // MIB} MiB are the most."
+    return trouble_in(name, limits.depth)
+
+
+def _walked(source: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Every file and link, none of them followed."""
+    for folder, inner, files in os.walk(source):
+        inner[:] = sorted(each for each in inner if each not in LEFT_OUT)
+        links = [each for each in inner if (Path(folder) / each).is_symlink()]
+        for each in sorted([*files, *links]):
+            if each not in LEFT_OUT:
+                path = Path(folder) / each
+                yield path.relative_to(source).as_posix(), path.lstat()

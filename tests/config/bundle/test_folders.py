@@ -1,0 +1,74 @@
+"""A folder on disk, such as a checkout, is brought in by the same rules as an archive."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.config.bundle.packing import MANIFEST
+
+from pegboard.config.bundle import BadBundleError, Limits, staged_folder
+
+
+def laid_out(folder: Path, **files: str) -> Path:
+    for name, content in {"toolset.yaml": MANIFEST, **files}.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content)
+    return folder
+
+
+def refused(folder: Path, beside: Path, limits: Limits | None = None) -> list[str]:
+    with pytest.raises(BadBundleError) as error, staged_folder(folder, beside, limits):
+        pass
+    assert not beside.exists() or list(beside.iterdir()) == []
+    return [str(problem) for problem in error.value.problems]
+
+
+@pytest.mark.behaviour("bundle.staged")
+def test_a_checkout_comes_in_without_what_belongs_to_its_author(tmp_path: Path) -> None:
+    extra = {
+        "lib/x.py": "x",
+        ".git/config": "secret",
+        "lib/__pycache__/x.pyc": "x",
+        ".venv/bin/python": "x",
+        ".env": "k",
+    }
+    source = laid_out(tmp_path / "mine", **extra)
+    with staged_folder(source, tmp_path / "in") as staged:
+        assert staged.files == (".env", "lib/x.py", "toolset.yaml")
+        assert (staged.folder / "lib/x.py").read_text() == "x"
+    assert (source / "lib/x.py").read_text() == "x"
+
+
+@pytest.mark.behaviour("bundle.only_files")
+def test_links_and_pipes_are_refused_by_their_names(tmp_path: Path) -> None:
+    source = laid_out(tmp_path / "mine")
+    (source / "outside").symlink_to("/etc")
+    (source / "passwd").symlink_to("/etc/passwd")
+    os.mkfifo(source / "pipe")
+    link = "it is a symbolic link. Put a copy of what it means in its place."
+    assert refused(source, tmp_path / "in") == [
+        f"mine: outside: {link}",
+        f"mine: passwd: {link}",
+        "mine: pipe: it is no file. Remove it.",
+    ]
+
+
+@pytest.mark.behaviour("bundle.bounded")
+def test_a_folder_has_the_bounds_of_an_archive(tmp_path: Path) -> None:
+    source = laid_out(tmp_path / "mine", a="x" * 3000, b="y" * 3000)
+    assert refused(source, tmp_path / "in", Limits(files=2)) == ["mine: it holds more than 2 files."]
+    assert refused(source, tmp_path / "in", Limits(one=100, total=4000)) == [
+        "mine: a: it takes 3,000 bytes, and 0 MiB are the most.",
+        "mine: b: it takes 3,000 bytes, and 0 MiB are the most.",
+        f"mine: it takes {6000 + len(MANIFEST):,} bytes, and 0 MiB are the most.",
+    ]
+
+
+@pytest.mark.behaviour("bundle.unsafe_names")
+def test_names_that_not_every_system_takes_are_refused_here_too(tmp_path: Path) -> None:
+    source = laid_out(tmp_path / "mine", **{"aux.py": "", "A": "", "a": ""})
+    assert refused(source, tmp_path / "in") == [
+        "mine: aux.py: 'aux.py' is a device on Windows. Rename it.",
+        "mine: a: on some systems it is the same file as 'A'.",
+    ]
