@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core import nesting
-from pegboard.core.nesting import deeper_than, more_values_than
+from pegboard.core.nesting import deeper_than, more_values_than, values_in
 from pegboard.core.tool import Json
 
 VALUES: st.SearchStrategy[Json] = st.recursive(
@@ -84,3 +84,9 @@ def test_a_string_full_of_quotes_takes_no_longer_than_another() -> None:
     assert not deeper_than(1, text)
     assert not more_values_than(51, text)
     assert more_values_than(50, text)
+
+
+def test_values_are_counted_no_further_than_asked() -> None:
+    values: list[Json] = [None, "a,b", [], {}, [1, [2]], {"a": {"b": [3]}}]
+    assert [values_in(value, 100) for value in values] == [1, 1, 1, 1, 4, 4]
+    assert values_in([[{}] * 50] * 50, 100) > 100

@@ -1,6 +1,7 @@
 """What reading many tools takes for a moment is given back, and only then."""
 
 import gc
+import threading
 
 import anyio
 import anyio.lowlevel
@@ -11,7 +12,8 @@ from tests.support.doubles import named
 from pegboard.core.catalogue import Down, Listing, Up
 from pegboard.gateway import memory
 from pegboard.gateway.board import Board
-from pegboard.gateway.memory import MANY, keep_small, undisturbed
+from pegboard.gateway.memory import MANY, keep_small
+from pegboard.memory import trim, undisturbed
 
 pytestmark = pytest.mark.anyio
 
@@ -62,8 +64,8 @@ def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatc
     def missing(_: object) -> object:
         return object()
 
-    monkeypatch.setattr("pegboard.gateway.memory.ctypes.CDLL", missing)
-    assert memory.trim() is None
+    monkeypatch.setattr("pegboard.memory.ctypes.CDLL", missing)
+    assert trim() is None
 
 
 def test_no_look_for_rings_begins_while_anybody_builds_something_large() -> None:
@@ -80,3 +82,44 @@ def test_no_look_for_rings_begins_while_anybody_builds_something_large() -> None
         assert not gc.isenabled(), "whoever switched it off did so for a reason"
     finally:
         gc.enable()
+
+
+async def test_memory_is_given_back_after_a_large_message_that_changed_no_board(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given_back = threading.Event()
+    monkeypatch.setattr(memory, "trim", lambda: given_back.set)
+    monkeypatch.setattr(memory, "AFTERWARDS", 0.01)
+    monkeypatch.setattr(memory, "SETTLE", 0.0)
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_small, Board())
+            await anyio.lowlevel.checkpoint()
+            await anyio.lowlevel.checkpoint()
+            assert not given_back.is_set()
+            with undisturbed():
+                pass
+            while not given_back.is_set():
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+
+
+def test_pauses_of_several_threads_are_counted() -> None:
+    inside, leave = threading.Barrier(5), threading.Event()
+
+    def pause() -> None:
+        with undisturbed():
+            inside.wait(20)
+            assert leave.wait(20)
+
+    threads = [threading.Thread(target=pause) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    inside.wait(20)
+    with undisturbed():
+        pass
+    assert not gc.isenabled()
+    leave.set()
+    for thread in threads:
+        thread.join(20)
+    assert gc.isenabled()

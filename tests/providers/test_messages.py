@@ -101,7 +101,7 @@ def test_half_a_character_in_an_answer_is_read_all_the_same() -> None:
         ),
         (
             b'{"jsonrpc":"2.0","id":3,"result":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}",
-            nonsense(3, "the answer is not JSON"),
+            nonsense(3, "the answer is nested deeper than 200 levels"),
         ),
         (TooLong(b'{"jsonrpc":"2.0","id":12,"result":{"content'), nonsense(12, "the answer is longer than 64 MiB")),
     ],

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from .folded import Json
+
 MOST_VALUES: Final = 1_000_000
 """In one request, unless the operator says otherwise: a table of 50,000 rows has a third of them."""
 
@@ -65,6 +67,17 @@ def more_values_than(most: int, text: bytes) -> bool:
         if found > most:
             return True
     return False
+
+
+def values_in(value: Json, most: int) -> int:
+    """How many values this one has, itself, lists and objects counted as well. No further than to more than `most`."""
+    found, left = 1, [value]
+    while left and found <= most:
+        outer = left.pop()
+        if isinstance(outer, dict | list):
+            found += len(outer)
+            left += outer.values() if isinstance(outer, dict) else outer
+    return found
 
 
 def _separators(text: bytes) -> int:

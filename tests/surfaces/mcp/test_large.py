@@ -7,12 +7,13 @@ import anyio
 import anyio.from_thread
 import httpx2
 import pytest
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, JSONRPCRequest
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODES, served
-from tests.surfaces.mcp.raw import ask, error_of, handshake, modern, modern_headers
+from tests.surfaces.mcp.raw import ACCEPT, INITIALIZE, ask, error_of, handshake, modern, modern_headers
 from tests.surfaces.mcp.workshop import open_workshop
 
 from pegboard.surfaces.mcp.http import McpHttp
+from pegboard.surfaces.mcp.lines import BadLine, message_of
 from pegboard.surfaces.mcp.raw import road
 from pegboard.surfaces.mcp.raw.calls import Decoded, decode
 from pegboard.surfaces.mcp.raw.metas import LARGEST
@@ -134,3 +135,77 @@ async def test_large_arguments_of_a_sane_kind_pass(arguments: dict[str, object])
             answer = await ask(http, url, "tools/call", name="odd", arguments=arguments)
             assert answer.status_code == 200
             assert workshop.audit.records[-1].call.arguments == arguments
+
+
+OPENING = {
+    **INITIALIZE,
+    "id": 7,
+    "params": {**INITIALIZE["params"], "capabilities": {"experimental": {"x": {"y": []}}}},
+}
+OPENED_TOO_WIDE = (
+    "The params of initialize are larger than 65536 bytes, and capabilities and clientInfo are kept for as long as the "
+    "session lasts. Send shorter ones."
+)
+
+
+def opening(values: int) -> bytes:
+    return json.dumps(OPENING).encode().replace(b'"y": []', b'"y": [' + b",".join([b"{}"] * values) + b"]")
+
+
+@pytest.mark.parametrize("short", [True, False])
+@pytest.mark.behaviour("speed.openings_are_bounded")
+async def test_who_says_too_much_about_itself_gets_no_session(short: bool) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop() as workshop:
+            app = McpHttp(workshop.gateway, short=short)
+            async with served(workshop, app=app) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
+                refused = await http.post(url, content=opening(30_000), headers=ACCEPT)
+                error = {"code": INVALID_PARAMS, "message": OPENED_TOO_WIDE}
+                assert (refused.status_code, refused.json()) == (200, {"jsonrpc": "2.0", "id": 7, "error": error})
+                assert "mcp-session-id" not in refused.headers
+                taken = await http.post(url, content=opening(20_000), headers=ACCEPT)
+                assert (taken.status_code, "mcp-session-id" in taken.headers) == (200, True)
+
+
+@pytest.mark.behaviour("speed.openings_are_bounded")
+def test_over_a_pipe_no_more_is_taken() -> None:
+    refused = message_of(opening(30_000))
+    assert isinstance(refused, BadLine)
+    assert (refused.answer.id, refused.answer.error.code, refused.answer.error.message) == (
+        7,
+        INVALID_PARAMS,
+        OPENED_TOO_WIDE,
+    )
+    assert isinstance(message_of(opening(20_000)), JSONRPCRequest)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", ["prompts/get", "resources/read", "completion/complete", "no/such/method"])
+@pytest.mark.behaviour("speed.values_are_bounded")
+async def test_other_requests_than_calls_have_a_tenth_of_the_values(mode: str, method: str) -> None:
+    with anyio.fail_after(DEADLINE):
+        async with (
+            open_workshop() as workshop,
+            served(workshop) as url,
+            httpx2.AsyncClient(timeout=DEADLINE) as http,
+        ):
+            message = modern(method, name="odd", uri="a://b", arguments={})
+            headers = modern_headers(message) if mode != LEGACY else await handshake(http, url)
+            many = b",".join([b"{}"] * 50_000)
+            body = json.dumps(message).encode().replace(b'"arguments": {}', b'"arguments": {"a": [' + many + b"]}")
+            answer = await http.post(url, content=body, headers={"content-type": "application/json", **headers})
+            assert error_of(answer) == (
+                413,
+                INVALID_PARAMS,
+                f"The request {method!r} has more than 100000 values, counting each list and object. Send less at "
+                "once, send what is large as one text, or have the operator raise gateway.most_values in "
+                "pegboard.yaml.",
+            )
+            assert answer.json()["id"] == 1
+
+
+def test_over_a_pipe_a_request_has_no_more_values_than_over_http() -> None:
+    line = json.dumps(modern("tools/call", name="odd", arguments={})).encode()
+    refused = message_of(line.replace(b'"arguments": {}', b'"arguments": ' + MANY_VALUES))
+    assert isinstance(refused, BadLine)
+    assert refused.answer.error.message.startswith("The request 'tools/call' has more than 1000000 values")

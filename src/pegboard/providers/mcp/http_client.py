@@ -8,7 +8,7 @@ import json
 import logging
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from functools import cache
 from http import HTTPStatus
 from time import perf_counter
@@ -21,7 +21,8 @@ from pegboard import __version__
 from pegboard.core.headers import is_owned
 
 from .authorization import Authorization
-from .messages import LONGEST
+from .large import LargeMessages, unpacked
+from .messages import LONGEST, SMALL
 from .pace import Turns, slices
 from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
 
@@ -76,6 +77,8 @@ class HttpClient(httpx2.AsyncClient):
         self.protocol_version: str | None = None
         self.settled: httpx2.URL | None = None
         """Where messages are taken: after a redirect within the server this is not the declared address."""
+        self.large: LargeMessages | None = None
+        """Where the SDK reads what is answered, large messages are kept from it."""
 
     def is_direct(self, url: httpx2.URL) -> bool:
         """Whether no proxy of the environment stands between us and this address."""
@@ -84,8 +87,11 @@ class HttpClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, *, stream: bool = False, **how: Any) -> httpx2.Response:
         self.protocol_version = request.headers.get("mcp-protocol-version", self.protocol_version)
         try:
-            if request.method == "POST" and (await request.aread()).startswith(_NOTIFICATION):
-                return await self._noticed(request, **how)
+            if request.method == "POST":
+                if (body := await request.aread()).startswith(_NOTIFICATION):
+                    return await self._noticed(request, **how)
+                if self.large is not None:
+                    self.large.ask(body)
             response = await self._sent(request, **how)
         except httpx2.TransportError as error:
             self._doubt()
@@ -96,7 +102,7 @@ class HttpClient(httpx2.AsyncClient):
         self.session_id = response.headers.get("mcp-session-id", self.session_id)
         if request.method == "POST" and response.is_success:
             self.settled = request.url
-        response.stream = _Watched(response)
+        response.stream = _Watched(response, self.large)
         if not stream:
             await response.aread()
         return response
@@ -143,21 +149,29 @@ class HttpClient(httpx2.AsyncClient):
 class _Watched(httpx2.AsyncByteStream):
     """A body that may not be endless, and whose breaking off costs one request only."""
 
-    def __init__(self, response: httpx2.Response) -> None:
+    def __init__(self, response: httpx2.Response, large: LargeMessages | None = None) -> None:
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         self._stream = response.stream
         self._events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._large = large
+        self._chunks: AsyncIterable[bytes] = response.stream
+        if large is not None:
+            self._chunks = large.events(unpacked(response)) if self._events else unpacked(response)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         turns, began = Turns(), perf_counter()
+        whole: list[bytes] = []
         try:
-            async for chunk in self._stream:
+            async for chunk in self._chunks:
                 size += len(chunk)
                 if not self._events:
                     if size > LONGEST:
                         raise _Unreadable(f"the answer is longer than {LONGEST // 1024 // 1024} MiB")
-                    yield chunk
+                    if self._large is None:
+                        yield chunk
+                    else:
+                        whole.append(chunk)
                     continue
                 # Longer than this it waited for the server, and did not work.
                 turns.spend(min(perf_counter() - began, _WORK))
@@ -166,6 +180,8 @@ class _Watched(httpx2.AsyncByteStream):
                     yield part
                     await turns.take(perf_counter() - began)
                 began = perf_counter()
+            if self._large is not None and whole:
+                yield await _in_place_of(b"".join(whole), self._large)
         except httpx2.TransportError as error:
             if self._events:
                 raise
@@ -173,6 +189,15 @@ class _Watched(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._stream.aclose()
+
+
+async def _in_place_of(body: bytes, large: LargeMessages) -> bytes:
+    if len(body) <= SMALL:
+        return body
+    found = await large.body(body)
+    if found is None:
+        raise _Unreadable("the answer is not a JSON-RPC response")
+    return found
 
 
 class _Unreadable(httpx2.StreamError):

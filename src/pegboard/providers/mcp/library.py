@@ -16,6 +16,7 @@ from mcp_types import (
 
 from pegboard.core.ask import Answer, Declined, Directed, Failed, Told
 from pegboard.core.ids import ServerKey
+from pegboard.core.nesting import values_in
 from pegboard.core.offer import same_offers
 from pegboard.core.server import Timeouts
 from pegboard.core.tool import JsonObject
@@ -34,6 +35,9 @@ _SETTLE: Final = 0.1
 """A server that changes many prompts tells of each: wait this long for the rest before listing again."""
 _BREATH: Final = 1.0
 """At least so long from one list to the next, whatever the server does."""
+
+MOST_VALUES: Final = 100_000
+"""In one answer. It is looked at and written again for the client on the event loop, and what is long in it is text."""
 
 _ROUNDS: Final = ("inputResponses", "requestState")
 """What a client of the newer era comes back with. A server of the older one has no use for it."""
@@ -141,6 +145,9 @@ class ServerLibrary:
         self._showed()
 
     def _told(self, result: JsonObject, directed: Directed) -> Answer:
+        if values_in(result, MOST_VALUES) > MOST_VALUES:
+            why = f"with more than {MOST_VALUES:,} values, counting each list and object"
+            return Failed(f"{self._source} answered {directed.method.value} {why}. Ask for less, or for one long text")
         if result.get("resultType") == "input_required" and not ("inputRequests" in result or "requestState" in result):
             return Failed(f"{self._source} answered {directed.method.value} with a question that asks nothing")
         return Told(result)

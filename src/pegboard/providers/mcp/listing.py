@@ -6,13 +6,17 @@ A tool that cannot hang on the board becomes a flaw, and the others stay.
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from anyio import to_thread
 from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 
 from pegboard.core.catalogue import Flaw
 from pegboard.core.ids import Source, ToolId
+from pegboard.core.nesting import values_in
 from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.memory import undisturbed
 
 from .connection import Connection
 from .transport import HeaderMap
@@ -20,8 +24,13 @@ from .trouble import Trouble
 
 MOST_TOOLS: Final = 20_000
 MOST_PAGES: Final = 1_000
+MOST_VALUES: Final = 1_000_000
+"""Of a list over all its pages, each list and object counted as well."""
+MOST_OF_ONE: Final = 50_000
+"""Of one tool. What follows from its definition, such as comparing it with what was approved, is done all at once."""
 LONGEST_NAME: Final = 128
 _SHOWN: Final = 60
+_beside: Final = partial(to_thread.run_sync, abandon_on_cancel=True)
 _SPEC: Final = frozenset({"name", "title", "description", "inputSchema", "outputSchema", "annotations"})
 
 
@@ -38,12 +47,17 @@ async def listed(connection: Connection, source: Source) -> Listed:
     cut: list[Flaw] = []
     cursors: set[str] = set()
     cursor: str | None = None
+    values = 0
     while True:
         page = await connection.list_page(cursor)
         # Taken out of it, because the SDK's loops hold on to an answer until the next one comes.
         tools, cursor = page.pop("tools", None), _cursor(page.get("nextCursor"))
         if not isinstance(tools, list):
             raise Trouble("answered tools/list with something that is no list of tools")
+        values += await _beside(values_in, tools, MOST_VALUES)
+        if values > MOST_VALUES:
+            cut.append(Flaw("the list", f"has more than {MOST_VALUES:,} values: the page with them is left out"))
+            break
         items += tools
         if len(items) > MOST_TOOLS or (cursor and len(items) == MOST_TOOLS):
             cut.append(Flaw("the list", f"has more than {MOST_TOOLS:,} tools: those after them are left out"))
@@ -57,7 +71,13 @@ async def listed(connection: Connection, source: Source) -> Listed:
         if len(cursors) >= MOST_PAGES:
             cut.append(Flaw("the list", f"has more than {MOST_PAGES:,} pages: those after them are left out"))
             break
-    return read(items[:MOST_TOOLS], source, cut, modern=connection.modern)
+    # What follows a large list would hold up everybody else.
+    return await _beside(partial(_read, modern=connection.modern), items[:MOST_TOOLS], source, cut)
+
+
+def _read(items: Sequence[Json], source: Source, cut: Sequence[Flaw], *, modern: bool) -> Listed:
+    with undisturbed():
+        return read(items, source, cut, modern=modern)
 
 
 def read(items: Sequence[Json], source: Source, cut: Sequence[Flaw] = (), *, modern: bool = False) -> Listed:
@@ -97,6 +117,8 @@ def _tool(item: Json, number: int, source: Source) -> Tool | Flaw:
     name = _copied(name)
     if (why := next(_bad_members(item), None)) is not None:
         return Flaw(name, why)
+    if values_in(item, MOST_OF_ONE) > MOST_OF_ONE:
+        return Flaw(name, f"has a definition of more than {MOST_OF_ONE:,} values, counting each list and object")
     return Tool(
         ToolId(source, name),
         ToolSpec(

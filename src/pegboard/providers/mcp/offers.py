@@ -17,6 +17,7 @@ from mcp_types import ResourceTemplate as TemplateModel
 from pydantic import BaseModel, ValidationError
 
 from pegboard.core.catalogue import Flaw
+from pegboard.core.nesting import values_in
 from pegboard.core.offer import NOTHING, Offers, Prompt, Resource, Template
 from pegboard.core.tool import Json, JsonObject
 
@@ -28,6 +29,9 @@ MOST: Final = 20_000
 MOST_PAGES: Final = 1_000
 MOST_BYTES: Final = 32 * 1024 * 1024
 """Of one list, over all its pages."""
+MOST_OF_ONE: Final = 10_000
+"""Values of one entry, each list and object counted as well."""
+_TURN: Final = 200
 LONGEST_KEY: Final = 8_192
 _SHOWN: Final = 60
 
@@ -109,6 +113,9 @@ async def _entries(
             break
         for item in items:
             number += 1
+            if not number % _TURN:
+                # However many entries a page has, others are served between them.
+                await anyio.lowlevel.checkpoint()
             entry = _read(kind, item, number)
             if not isinstance(entry, Flaw) and entry.key in found:
                 entry = Flaw(_cut(entry.key), f"is listed more than once as a {kind.word}: the first one stays")
@@ -142,6 +149,8 @@ def _read(kind: _Kind, item: Json, number: int) -> _Entry | Flaw:
         return Flaw(f"{kind.word} {number} of the list", f"has no {kind.key}")
     if len(key) > LONGEST_KEY or any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in key):
         return Flaw(_cut(key), f"has a {kind.key} that is too long or holds control characters")
+    if values_in(item, MOST_OF_ONE) > MOST_OF_ONE:
+        return Flaw(_cut(key), f"is described by more than {MOST_OF_ONE:,} values, counting each list and object")
     try:
         kind.model.model_validate(item, by_name=False)
         return _Entry(key, item, len(msgspec.json.encode(item)))

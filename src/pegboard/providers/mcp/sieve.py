@@ -42,6 +42,13 @@ class Sieve:
             del self._asked[next(iter(self._asked))]
         self._asked[str(id)] = None
 
+    def takes(self, id: int | str) -> bool:
+        """Whether somebody waits for a large answer to this request, of which there is one."""
+        if str(id) not in self._asked:
+            return False
+        del self._asked[str(id)]
+        return True
+
     def begin(self) -> None:
         """A new chunk: what it repeats of the last one may be news again."""
         self._heard.clear()

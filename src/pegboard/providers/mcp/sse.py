@@ -20,6 +20,7 @@ from pegboard.core.server import Http
 from .authorization import Authorization
 from .http_client import HttpClient
 from .messages import LONGEST, Reader
+from .sieve import Sieve
 from .streamable import checked
 from .transport import Wire
 from .trouble import BROKEN_OFF, STATUS, Loss, Trouble
@@ -59,9 +60,11 @@ async def sse(
             arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
+                sieve = Sieve()
+                reader = Reader(f"The server at {endpoint.host}", hears, sieve.takes)
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, Reader(f"The server at {endpoint.host}", hears), arriving, loss)
-                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks)
+                    tasks.start_soon(_read, events, reader, arriving, loss)
+                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks, sieve)
                     yield Wire(read, write)
                     tasks.cancel_scope.cancel()
 
@@ -107,9 +110,11 @@ async def _write(
     leaving: MemoryObjectReceiveStream[SessionMessage],
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     tasks: TaskGroup,
+    sieve: Sieve,
 ) -> None:
     async for message in leaving:
         if isinstance(message.message, JSONRPCRequest):
+            sieve.ask(message.message.id)
             # Each on its own: some servers answer the POST only when the tool has finished.
             tasks.start_soon(_ask, client, endpoint, message, message.message.id, arriving)
         else:

@@ -91,7 +91,11 @@ async def _read(
 ) -> None:
     assert process.stdout is not None
     lines, taking, turns = Lines(), Taking(tickets), Turns()
-    reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears)
+
+    def awaits(id: int | str) -> bool:
+        return tickets.get(id) is not None or sieve.takes(id)
+
+    reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears, awaits)
     async with arriving:
         with suppress(*_GONE):
             tap = Tap(_output(process), lines, taking)

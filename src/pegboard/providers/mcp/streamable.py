@@ -19,6 +19,7 @@ from pegboard.core.server import Http
 
 from .authorization import Authorization
 from .http_client import HttpClient
+from .large import LargeMessages
 from .messages import LONGEST, message_of
 from .raw.heads import Heads
 from .raw.http import HttpCalls
@@ -42,6 +43,7 @@ async def streamable(
 ) -> AsyncIterator[Wire]:
     url = checked(server.url)
     async with HttpClient(server.headers, doubt, authorization) as client:
+        client.large = large = LargeMessages(f"The server at {httpx2.URL(url).host}")
         try:
             # The SDK would end the session too, but neither within a deadline nor when we are cancelled.
             async with (
@@ -51,7 +53,7 @@ async def streamable(
                 anyio.create_task_group() as tasks,
             ):
                 arriving, heard = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUE)
-                tasks.start_soon(_carry, read, arriving.clone())
+                tasks.start_soon(_carry, read, arriving.clone(), large)
                 way = _Way(server, client, doubt, tickets, tasks, arriving, authorization)
                 with arriving, heard:
                     yield Wire(heard, write, way.calls if client.is_direct(httpx2.URL(url)) else None)
@@ -109,11 +111,13 @@ class _Way:
 
 
 async def _carry(
-    read: ReadStream[SessionMessage | Exception], arriving: MemoryObjectSendStream[SessionMessage | Exception]
+    read: ReadStream[SessionMessage | Exception],
+    arriving: MemoryObjectSendStream[SessionMessage | Exception],
+    large: LargeMessages,
 ) -> None:
     with arriving, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async for message in read:
-            await arriving.send(message)
+            await arriving.send(message if isinstance(message, Exception) else large.exchanged(message))
 
 
 def checked(url: str) -> str:

@@ -8,7 +8,11 @@ import anyio
 from anyio import to_thread
 from mcp_types import INVALID_PARAMS, PARSE_ERROR
 
+from pegboard.core.tool import Json
+from pegboard.memory import undisturbed
+
 from .door import CLOSE, Door, Refused
+from .excess import SMALL, Opening, Values, excess
 from .wire import Unreadable, read, unpassable
 
 if TYPE_CHECKING:
@@ -36,7 +40,15 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
     body = b"".join(parts)
     if len(body) > door.most_values and (refused := await to_thread.run_sync(door.too_many, body)) is not None:
         return refused
-    value = read(body)
+    if len(body) <= SMALL:
+        value = read(body)
+    else:
+        match await to_thread.run_sync(excess, body, door.most_values):
+            case Opening() as opening:
+                return Refused(400, opening.why, INVALID_PARAMS, id=opening.id)
+            case Values() as values:
+                return Refused(413, values.why, INVALID_PARAMS, id=values.id)
+        value = await to_thread.run_sync(_read_large, body)
     if isinstance(value, Unreadable):
         if value.id is not None:
             return Refused(400, unpassable(value), INVALID_PARAMS, id=value.id)
@@ -44,6 +56,11 @@ async def body_of(receive: "Receive", door: Door) -> bytes | Refused | None:
     if not isinstance(value, dict):
         return Refused(400, "The body is not one JSON-RPC message. Send each message in a request of its own.")
     return body
+
+
+def _read_large(body: bytes) -> "Json | Unreadable":
+    with undisturbed():
+        return read(body)
 
 
 def too_late(door: Door) -> Refused:

@@ -159,7 +159,8 @@ class McpHttp:
             return None
         if isinstance(body, Refused):
             # To the handshake era, an error of a request that was read is an answer like any other.
-            told = body if body.id is None or is_modern(version) else replace(body, status=200)
+            as_it_is = body.id is None or body.status == TOO_LARGE or is_modern(version)
+            told = body if as_it_is else replace(body, status=200)
             return await refuse(send, told)
         if is_too_large(body):
             return await refuse(send, META_TOO_LARGE)

@@ -15,6 +15,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from pegboard.core.nesting import MOST_VALUES
+
+from .excess import excess
 from .wire import Unreadable, read, unpassable
 
 LONGEST: Final = 64 * 1024 * 1024
@@ -65,6 +68,8 @@ def message_of(line: bytes | BadLine) -> JSONRPCMessage | BadLine | None:
         return line
     if not line.strip():
         return None
+    if (too_much := excess(line, MOST_VALUES)) is not None:
+        return _bad(INVALID_PARAMS, too_much.why, too_much.id)
     value = read(line)
     if isinstance(value, Unreadable) and value.id is not None:
         return _bad(INVALID_PARAMS, unpassable(value), value.id)

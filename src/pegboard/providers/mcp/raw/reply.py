@@ -9,9 +9,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import JSONRPCError, JSONRPCResponse
 
 from pegboard.core.call import Outcome, Returned, ToolFailed
-from pegboard.core.nesting import deeper_than
+from pegboard.core.nesting import deeper_than, more_values_than
+from pegboard.memory import undisturbed
 from pegboard.providers.mcp.answers import outcome
-from pegboard.providers.mcp.messages import DEEPEST, message_of
+from pegboard.providers.mcp.messages import DEEPEST, MOST_VALUES, TOO_MANY, message_of
 from pegboard.providers.mcp.trouble import NONSENSE
 
 BESIDE: Final = 262_144
@@ -28,14 +29,14 @@ class Message(msgspec.Struct):
     error: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Block(msgspec.Struct):
+class _Block(msgspec.Struct, gc=False):
     type: str
 
 
 class _Result(msgspec.Struct):
     content: list[_Block]
-    is_error: Any = msgspec.field(default=False, name="isError")
-    kind: Any = msgspec.field(default="complete", name="resultType")
+    is_error: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"false"), name="isError")
+    kind: msgspec.Raw = msgspec.field(default=msgspec.Raw(b'"complete"'), name="resultType")
 
 
 class _Error(msgspec.Struct):
@@ -47,6 +48,8 @@ class _Error(msgspec.Struct):
 read_message: Final = msgspec.json.Decoder(Message).decode
 _read_result: Final = msgspec.json.Decoder(_Result).decode
 _read_error: Final = msgspec.json.Decoder(_Error).decode
+_TRUE: Final = msgspec.Raw(b"true")
+_COMPLETE: Final = msgspec.Raw(b'"complete"')
 UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a reader raises for what it cannot read."""
 
@@ -65,7 +68,12 @@ async def read(body: bytes, id: str, server: str) -> Outcome:
     """What this answer to the request of this id means. Raises `MCPError` for an error, and for nonsense."""
     if len(body) <= BESIDE:
         return read_now(body, id, server)
-    return await anyio.to_thread.run_sync(read_now, body, id, server, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(_read_large, body, id, server, abandon_on_cancel=True)
+
+
+def _read_large(body: bytes, id: str, server: str) -> Outcome:
+    with undisturbed():
+        return read_now(body, id, server)
 
 
 def read_now(body: bytes, id: str, server: str) -> Outcome:
@@ -75,6 +83,8 @@ def read_now(body: bytes, id: str, server: str) -> Outcome:
 
 def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
     if message.error and not message.result:
+        if more_values_than(MOST_VALUES, bytes(message.error)):
+            raise MCPError(NONSENSE, TOO_MANY)
         try:
             told = _read_error(message.error)
         except UNREAD:
@@ -91,9 +101,9 @@ def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
         result = _read_result(message.result)
     except UNREAD:
         return leniently(body, id, server)
-    if result.kind != "complete":
+    if result.kind != _COMPLETE:
         return leniently(body, id, server)
-    return (ToolFailed if result.is_error is True else Returned)(bytes(message.result))
+    return (ToolFailed if result.is_error == _TRUE else Returned)(bytes(message.result))
 
 
 def leniently(body: bytes, id: str, server: str) -> Outcome:
@@ -106,6 +116,8 @@ def leniently(body: bytes, id: str, server: str) -> Outcome:
         return outcome(message.result, server)
     if isinstance(message, JSONRPCResponse | JSONRPCError):
         raise MCPError(NONSENSE, "the answer is one to another request")
+    if more_values_than(MOST_VALUES, body):
+        raise MCPError(NONSENSE, TOO_MANY)
     try:
         json.loads(body)
     except (ValueError, RecursionError):

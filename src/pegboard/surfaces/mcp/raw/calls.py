@@ -13,7 +13,7 @@ from pegboard.core.call import Arguments, Call
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.memory import undisturbed
+from pegboard.memory import undisturbed
 from pegboard.ports import Progress
 from pegboard.surfaces.mcp.answer import Ended
 from pegboard.surfaces.mcp.levels import NO_LOGS, wanted

@@ -1,0 +1,62 @@
+"""Memory that is needed for a moment: no look for garbage while a large value grows, and what is free given back.
+
+The C library keeps what is free otherwise, and a look for rings in what is there already, again and again while a value
+grows, takes ten times as long as building it.
+"""
+
+import ctypes
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Final
+
+
+class _Pauses:
+    """How many want no look for rings just now, in whichever threads, and how many did so far."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._looks = False
+        self.ended = 0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._count:
+                self._looks = gc.isenabled()
+                gc.disable()
+            self._count += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            self.ended += 1
+            if not self._count and self._looks:
+                gc.enable()
+
+
+_PAUSES: Final = _Pauses()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """For building one large value that has no rings: nobody else gets on while they are looked for."""
+    _PAUSES.begin()
+    try:
+        yield
+    finally:
+        _PAUSES.end()
+
+
+def large_values() -> int:
+    """How many were built so far: a mark to compare with a later one."""
+    return _PAUSES.ended
+
+
+def trim() -> Callable[[], None] | None:
+    """What makes the C library give back what it holds; only one of them has such a thing."""
+    with suppress(OSError, AttributeError):
+        give_back = ctypes.CDLL(None).malloc_trim
+        return lambda: give_back(0)
+    return None
