@@ -126,6 +126,15 @@ class Meets(Protocol):
         ...
 
 
+@runtime_checkable
+class Leaves(Protocol):
+    """A provider that can tell those who wait for it why it is being stopped."""
+
+    def leave(self, why: str) -> None:
+        """Take no more calls. `why` reads on from its name; whoever runs it cancels it next."""
+        ...
+
+
 ProviderFor: TypeAlias = Callable[[Server], Provider]
 
 

@@ -14,7 +14,7 @@ from pegboard.core.ids import ServerKey, Source
 from pegboard.core.policy import Policy
 from pegboard.core.running import reach, wanted
 from pegboard.core.server import Server
-from pegboard.ports import Clock, Meets, Provider, ProviderFor, Ring
+from pegboard.ports import Clock, Leaves, Meets, Provider, ProviderFor, Ring
 
 from .board import Board
 from .cancellation import contained
@@ -26,6 +26,11 @@ PAUSE: Final = 5.0
 
 PATIENCE: Final = 5.0
 """Seconds beyond a server's own stop deadline before it is said that it does not stop."""
+
+
+CHANGED: Final = "was stopped because its settings were changed,"
+REMOVED: Final = "was stopped because it was removed,"
+SWITCHED_OFF: Final = "was stopped because it is not to run any more,"
 
 
 @dataclass(eq=False)
@@ -102,8 +107,10 @@ class Roster:
         should = wanted(policy)
         for source, running in tuple(self._running.items()):
             server = should.get(running.server.key)
-            if server is None or reach(server) != reach(running.server):
-                self._stop(source, running)
+            if server is None:
+                self._stop(source, running, SWITCHED_OFF if source in policy.servers else REMOVED)
+            elif reach(server) != reach(running.server):
+                self._stop(source, running, CHANGED)
         for key, server in should.items():
             if key not in self._running and key not in self._stopping:
                 self._start(server)
@@ -169,8 +176,10 @@ class Roster:
         log.error("The provider of %s ended by itself", key)
         return "its provider ended by itself"
 
-    def _stop(self, source: Source, running: _Running) -> None:
+    def _stop(self, source: Source, running: _Running, why: str) -> None:
         del self._running[source]
+        if isinstance(running.provider, Leaves):
+            running.provider.leave(why)
         self._meeting.pop(source, None)
         self._logs[source] = tuple(running.provider.log())
         running.scope.cancel()

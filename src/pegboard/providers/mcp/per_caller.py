@@ -125,6 +125,11 @@ class PerCaller:
             self._let_go(kept)
         self._front.restart()
 
+    def leave(self, why: str) -> None:
+        for kept in tuple(self._kept.values()):
+            kept.provider.leave(why)
+        self._front.leave(why)
+
     async def run(self, ring: Ring) -> None:
         self._ring = ring
         try:

@@ -92,6 +92,10 @@ class McpServer:
         self._become(Starting(1, self._clock()))
         self._round.cancel()
 
+    def leave(self, why: str) -> None:
+        if self._life is not None:
+            self._life.end(why)
+
     async def run(self, ring: Ring) -> None:
         self._ring = ring
         attempt = failures = 0
