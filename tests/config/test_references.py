@@ -180,7 +180,15 @@ def test_only_references_are_no_secret(text: str, is_only: bool) -> None:
     assert is_only_references(text) is is_only
 
 
-HEADERS = {b"x-token": b"${NAME}", b"x-empty": b"", b"x-lines": b"a\r\nb: c", b"x-umlaut": "ä".encode(), b"a": b"1"}
+HEADERS = {
+    b"x-token": b"${NAME}",
+    b"x-empty": b"",
+    b"x-lines": b"a\r\nb: c",
+    b"x-umlaut": "ä".encode(),
+    b"a": b"1",
+    b"x-long": b"x" * 8_193,
+}
+LONG = "your header X-Long has 8193 bytes, and 8192 are the most. Send a shorter value."
 MISSING = "it needs a header of your own: send {} with your request."
 BAD = "your header {} holds what cannot be passed on. Send one line of printable ASCII characters."
 
@@ -200,6 +208,7 @@ BAD = "your header {} holds what cannot be passed on. Send one line of printable
         ("${request:X-None:-}", Unresolved(MISSING.format("X-None"))),
         ("${request:X-Lines}", Unresolved(BAD.format("X-Lines"))),
         ("${request:X-Umlaut}", Unresolved(BAD.format("X-Umlaut"))),
+        ("${request:X-Long}", Unresolved(LONG)),
         ("${request:No}${request:X-Lines}", Unresolved(f"{MISSING.format('No')} {BAD.format('X-Lines')}")),
     ],
 )

@@ -17,7 +17,9 @@ from pegboard.ports import Expand, ExpandFor, Unresolved
 
 MAX_FILE_BYTES: Final = 65_536
 _NO_HEADERS: Final[Mapping[bytes, bytes]] = MappingProxyType({})
-_SENDABLE: Final = re.compile(rb"[\x20-\x7e]{1,8192}")
+LONGEST_SENT: Final = 8_192
+"""Bytes of a header that a caller lends: as much as most servers take of one."""
+_SENDABLE: Final = re.compile(rb"[\x20-\x7e]+")
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE: Final = re.compile(rf"({_NAME})(?::-(.*))?", re.DOTALL)
@@ -190,6 +192,10 @@ def _sent(part: OfRequest, headers: Mapping[bytes, bytes]) -> str | Unresolved:
         if part.default:
             return part.default
         return Unresolved(f"it needs a header of your own: send {part.header} with your request.")
+    if len(value) > LONGEST_SENT:
+        return Unresolved(
+            f"your header {part.header} has {len(value)} bytes, and {LONGEST_SENT} are the most. Send a shorter value."
+        )
     if _SENDABLE.fullmatch(value) is None:
         return Unresolved(
             f"your header {part.header} holds what cannot be passed on. Send one line of printable ASCII characters."

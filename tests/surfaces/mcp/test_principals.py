@@ -129,7 +129,11 @@ async def test_a_session_does_not_exist_for_another_principal(endpoint: Endpoint
     session = {**await handshake_as(http, url, BOB)}
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     theirs = await http.post(url, json=listing, headers={**session, **bearer(ALICE)})
-    assert error_of(theirs) == (404, INVALID_REQUEST, "Session not found")
+    assert error_of(theirs) == (
+        404,
+        INVALID_REQUEST,
+        "There is no such session: it has ended, or it is not yours. Send initialize again.",
+    )
     for method in ("GET", "DELETE"):
         answer = await http.request(method, url, headers={**session, **bearer(ALICE)})
         assert answer.status_code == 404

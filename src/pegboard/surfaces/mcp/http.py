@@ -23,6 +23,7 @@ from .body import body_of, heard_out, too_late
 from .door import TOO_LARGE, Door, Refused, given_twice, is_modern, is_read_there
 from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
+from .faults import speaking
 from .leaving import Leaving
 from .plain import plain_answer
 from .presentation import Presentation
@@ -169,6 +170,7 @@ class McpHttp:
             await self._gateway.settled(self._door.settle)
         if (why := await self._unknown(view)) is not None:
             return await refuse(send, Refused(400, why, INVALID_PARAMS))
+        send = speaking(send, version)
         session = known[SESSION].decode("latin-1") if SESSION in known else None
         if session is None:
             send = _naming_no_session(send)

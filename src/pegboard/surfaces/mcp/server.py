@@ -43,6 +43,7 @@ from .answered import ANSWER, Answer
 from .calls import Calls
 from .direct import BadCursor, Direct
 from .exchange import CURRENT, Exchange
+from .faults import of_parameters, of_request
 from .levels import Levels
 from .library import Library, connection_of, followed
 from .news import TOOLS, events_of, granted, notifications_of, send_bare
@@ -166,8 +167,10 @@ class McpServer:
         token = ANSWER.set(answer)
         try:
             envelope = await call_next(ctx)
-        except (MCPError, ValidationError):
-            raise
+        except MCPError as error:
+            raise of_request(ctx.method, error) from None
+        except ValidationError as error:
+            raise of_parameters(ctx.method, error) from None
         except Exception:  # what serves a request is supervised here: its failure must not end the connection
             log.exception("Serving %s failed", ctx.method)
             raise MCPError(INTERNAL_ERROR, INTERNAL) from None
