@@ -60,6 +60,14 @@ _read_outside: Final = msgspec.json.Decoder(_Outside).decode
 _UNREAD: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
+class _Ends(msgspec.Struct):
+    result: msgspec.Raw = msgspec.Raw(b"")
+    error: msgspec.Raw = msgspec.Raw(b"")
+
+
+BOTH: Final = "the answer has both a result and an error"
+
+
 @dataclass(frozen=True, slots=True)
 class TooLong:
     """A line that was let go, by its first bytes."""
@@ -218,6 +226,8 @@ def message_of(line: Line) -> SessionMessage | None:
     line = line.strip()
     if not line.startswith(b"{"):
         return None
+    if _has_both(line):
+        return _unusable(line, BOTH)
     if len(line) > SMALL:
         return _large(line)
     try:
@@ -240,10 +250,35 @@ def _large(line: bytes) -> SessionMessage | None:
         return _judged(content)
 
 
+def mended(text: bytes) -> bytes | str:
+    """What is no UTF-8 becomes the replacement character, as it does in every stream of events."""
+    try:
+        text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return text.decode("utf-8", "replace")
+    return text
+
+
+def says(member: msgspec.Raw) -> bool:
+    """Whether a member is there, and more than null."""
+    return len(member) > 4 or (len(member) > 0 and bytes(member) != b"null")
+
+
+def _has_both(line: bytes) -> bool:
+    """Whether an answer says that it failed and that it did not. One that is null says nothing."""
+    if b'"error"' not in line or b'"result"' not in line:
+        return False
+    try:
+        found = msgspec.json.decode(line, type=_Ends)
+    except _UNREAD:
+        return False
+    return says(found.result) and says(found.error)
+
+
 def _second_look(line: bytes) -> SessionMessage | None:
     """Python's own reader takes text that strict ones refuse, such as half an emoji cut off by a careless server."""
     try:
-        content = json.loads(line)
+        content = json.loads(mended(line))
     except (ValueError, RecursionError):
         return _unusable(line, "the answer is not JSON")
     if not isinstance(content, dict) or "method" in content:

@@ -12,7 +12,7 @@ from pegboard.core.call import Outcome, Returned, ToolFailed
 from pegboard.core.nesting import deeper_than, more_values_than
 from pegboard.memory import undisturbed
 from pegboard.providers.mcp.answers import outcome
-from pegboard.providers.mcp.messages import DEEPEST, MOST_VALUES, TOO_MANY, message_of
+from pegboard.providers.mcp.messages import BOTH, DEEPEST, MOST_VALUES, TOO_MANY, mended, message_of, says
 from pegboard.providers.mcp.trouble import NONSENSE
 
 BESIDE: Final = 262_144
@@ -82,7 +82,9 @@ def read_now(body: bytes, id: str, server: str) -> Outcome:
 
 
 def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
-    if message.error and not message.result:
+    if message.error and says(message.error):
+        if says(message.result):
+            raise MCPError(NONSENSE, BOTH)
         if more_values_than(MOST_VALUES, bytes(message.error)):
             raise MCPError(NONSENSE, TOO_MANY)
         try:
@@ -119,7 +121,7 @@ def leniently(body: bytes, id: str, server: str) -> Outcome:
     if more_values_than(MOST_VALUES, body):
         raise MCPError(NONSENSE, TOO_MANY)
     try:
-        json.loads(body)
+        json.loads(mended(body))
     except (ValueError, RecursionError):
         raise MCPError(NONSENSE, "the answer is not JSON") from None
     raise MCPError(NONSENSE, "the answer is not a JSON-RPC response")
