@@ -252,7 +252,9 @@ async def test_the_server_s_own_error_is_told_with_its_code_whatever_the_status(
     async with served(Endpoint(refuse)) as http, running(http) as watched:
         await watched.up()
         assert await watched.call("echo") == ProviderFailed(
-            "dev~peer refused the call: a must be positive (error -32602)", may_have_run=True
+            "dev~peer answered with the error -32602: a must be positive",
+            True,
+            b'{"code":-32602,"message":"a must be positive"}',
         )
 
 

@@ -49,7 +49,7 @@ async def test_the_server_s_own_error_in_a_refusal_is_told_with_its_code() -> No
     async with served(Events(refuse)) as http, running(over_sse(http)) as watched:
         await watched.up()
         assert await watched.call("echo") == ProviderFailed(
-            "dev~peer refused the call: no such tool (error -32602)", may_have_run=True
+            "dev~peer answered with the error -32602: no such tool", True, b'{"code":-32602,"message":"no such tool"}'
         )
 
 
