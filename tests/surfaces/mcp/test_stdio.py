@@ -30,12 +30,17 @@ def request(id: int, method: str, **params: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-async def said_to(spoken: bytes, *arguments: str) -> tuple[list[Any], str]:
-    """Every message the program writes to this input until it ends by itself, and what it says besides."""
+LOCKED = "vault~vault added open_vault; it is locked"
+"""How the gateway's word about a tool begins that nobody has approved: it comes as soon as there is time for it."""
+
+
+async def said_to(spoken: bytes, *arguments: str) -> tuple[list[Any], list[str]]:
+    """Every message the program writes to this input until it ends by itself, and the other lines that it says."""
     parameters = stdio_parameters(*arguments)
     with anyio.fail_after(DEADLINE):
         finished = await anyio.run_process([parameters.command, *parameters.args], input=spoken, cwd=ROOT)
-    return [json.loads(line) for line in finished.stdout.splitlines()], finished.stderr.decode()
+    besides = [line for line in finished.stderr.decode().splitlines() if not line.startswith(LOCKED)]
+    return [json.loads(line) for line in finished.stdout.splitlines()], besides
 
 
 async def test_requests_sent_just_before_the_input_ends_are_answered_and_the_program_ends() -> None:
@@ -52,7 +57,7 @@ async def test_a_last_line_without_an_end_is_a_line() -> None:
 
 
 async def test_an_input_that_says_nothing_ends_the_program_at_once() -> None:
-    assert await said_to(b"") == ([], "")
+    assert await said_to(b"") == ([], [])
 
 
 async def test_lines_that_are_no_messages_are_answered_and_the_conversation_goes_on() -> None:
@@ -71,7 +76,7 @@ async def test_whatever_else_is_printed_goes_to_the_error_stream() -> None:
         lines(*READY, request(2, "tools/call", name="shout"), request(3, "tools/call", name="create_file")), "noisy"
     )
     assert {answer["id"] for answer in answers} == {1, 2, 3}
-    assert stderr.splitlines() == ["a library says hello", "a child says hello"]
+    assert stderr == ["a library says hello", "a child says hello"]
 
 
 class Pipes:
