@@ -42,8 +42,13 @@ class Place:
             "store": self.store,
         }
         async with served(self.folder, board) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
-            await gateway.until("servers", "list", holds=lambda body: body["servers"][0]["health"]["state"] == "up")
+            await gateway.until("servers", "list", holds=_is_up)
             yield Caller(gateway, http)
+
+
+def _is_up(body: dict[str, Any]) -> bool:
+    """Whether its one server is; a busy machine may take longer to say so than a command waits."""
+    return [server["health"]["state"] for server in body.get("servers", ())] == ["up"]
 
 
 @dataclass
