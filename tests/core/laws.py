@@ -14,6 +14,7 @@ from pegboard.core.catalogue import catalogue as real_catalogue
 from pegboard.core.explain import Trail
 from pegboard.core.explain import explain as real_explain
 from pegboard.core.ids import CallId, ServerKey, ToolId, WireName
+from pegboard.core.naming import long_names
 from pegboard.core.naming import wire_names as real_wire_names
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Absent, Locked, Open, Resolution, verdict_on
@@ -184,8 +185,14 @@ def only_an_open_tool_is_admitted(core: Core, board: Board, view: View) -> None:
             case Absent():
                 raise AssertionError("a tool outside the view has a name")
     for id in board.tools.keys() - resolution.names.keys():
-        verdict = core.admit(call(str(id)), resolution, fits)
-        assert isinstance(verdict, UnknownTool) or (str(id) in resolution.by_name and _told(verdict) != id)
+        verdict, text = core.admit(call(str(id)), resolution, fits), str(id)
+        if not isinstance(verdict, UnknownTool):
+            # The id of a built-in is a plain name, which may be that of another tool as well.
+            another = _told(verdict)
+            assert another is not None
+            assert another != id
+            assert another in resolution.names
+            assert text in (resolution.names[another], another.name, *long_names(another))
 
 
 def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> None:
