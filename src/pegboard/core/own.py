@@ -75,4 +75,4 @@ class Own:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in (*self.python, *self.commands))
+        return (*(tool.spec for tool in self.python), *(tool.spec for tool in self.commands))
