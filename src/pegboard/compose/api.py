@@ -1,0 +1,36 @@
+"""The operator's API over one gateway, for a listener or for a command in the same process."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from pegboard.surfaces.cli.client import HttpApi
+from pegboard.surfaces.cli.link import Api
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from .house import House
+
+
+def rest_of(house: "House", endpoint: str | None, token: str) -> "ASGIApp":
+    from pegboard.surfaces.rest.access import hashed
+    from pegboard.surfaces.rest.app import About, rest_app
+
+    about = About(house.file, str(house.data_dir), endpoint, house.store_url)
+    return rest_app(house.gateway, about, hashed(token), lambda: house.desk)
+
+
+@asynccontextmanager
+async def in_process(house: "House") -> AsyncIterator[Api]:
+    import httpx2
+
+    token = secrets.token_urlsafe(32)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(rest_of(house, None, token), raise_app_exceptions=False),
+        base_url="http://127.0.0.1",
+        headers={"authorization": f"Bearer {token}"},
+        trust_env=False,
+    ) as client:
+        yield HttpApi(client, "the gateway in this process", running=False)

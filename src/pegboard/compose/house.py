@@ -1,0 +1,117 @@
+"""A gateway with its store, its servers and the watch over its file: opened whole, and ended together."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pegboard.core.ids import LOCAL
+from pegboard.surfaces.cli.link import Options, Starts
+from pegboard.surfaces.cli.output import Exit, fail
+
+from .sources import provider_for_each
+from .surroundings import data_dir_of, folder_of, now, store_url
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from pegboard.config.settings import Settings
+    from pegboard.core.ids import ServerKey
+    from pegboard.gateway.gateway import Gateway
+    from pegboard.ports import Secrets
+    from pegboard.providers.mcp.oauth import Desk
+
+
+@dataclass(frozen=True)
+class House:
+    """A running gateway and what its surfaces tell of its surroundings."""
+
+    gateway: "Gateway"
+    settings: "Settings | None"
+    data_dir: Path
+    store_url: str
+    sign_ins: "LateDesk"
+
+    @property
+    def desk(self) -> "Desk":
+        return self.sign_ins.desk
+
+    def signed_in(self, server: "ServerKey") -> None:
+        self.gateway.operator.record("sign_in", str(server), "signed in to it", LOCAL)
+
+    @property
+    def file(self) -> str | None:
+        return None if self.settings is None else str(Path(self.settings.file).absolute())
+
+
+@dataclass(frozen=True)
+class LateDesk:
+    """Where people sign in. Most commands start no server, and need not load what a sign-in takes."""
+
+    secrets: "Secrets"
+    tasks: "TaskGroup"
+
+    @cached_property
+    def desk(self) -> "Desk":
+        from pegboard.providers.mcp.oauth import Desk
+
+        return Desk(self.secrets, now, self.tasks)
+
+
+@asynccontextmanager
+async def open_house(
+    options: Options, settings: "Settings | None", starts: Starts, *, follow: bool
+) -> AsyncIterator[House]:
+    """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
+    from pegboard.config.references import expander
+    from pegboard.config.settings import Retention
+    from pegboard.core.policy import Declared
+    from pegboard.gateway.file_watch import follow_files
+    from pegboard.gateway.gateway import open_gateway
+    from pegboard.store import Keeping, StoreError, key_of, open_store
+
+    directory = data_dir_of(options)
+    url = store_url(settings, directory)
+    retention = settings.audit if settings else Retention()
+    declared = settings.declared if settings else Declared()
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(
+                open_store(
+                    url,
+                    clock=now,
+                    keep_days=retention.keep_days,
+                    keep_rows=retention.keep_rows,
+                    key=key_of(os.environ, directory),
+                    keeping=Keeping(retention.arguments, retention.results, declared.redaction),
+                )
+            )
+            signing = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(signing.cancel_scope.cancel)
+            desk = LateDesk(store.secrets, signing)
+            gateway = await stack.enter_async_context(
+                open_gateway(
+                    declared,
+                    store.policy,
+                    store.audit,
+                    provider_for_each(settings, starts, desk),
+                    now,
+                    expand=expander(os.environ, folder_of(settings)),
+                    tickets=store.tickets,
+                )
+            )
+        except StoreError as error:
+            fail(Exit.UNREACHABLE, str(error))
+        store.audit.redaction = lambda: gateway.board.policy.declared.redaction
+        if settings is not None:
+            gateway.board.remarks = replace(settings.remarks, in_passing=not follow)
+        if follow and settings is not None:
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
+            tasks.start_soon(follow_files, settings, gateway, name="configuration")
+        yield House(gateway, settings, directory, store.where, desk)

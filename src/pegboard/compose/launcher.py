@@ -1,0 +1,63 @@
+"""What the command line asks of the composition root."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
+from threading import Event
+
+from pegboard.surfaces.cli.client import running_gateway
+from pegboard.surfaces.cli.link import Api, Options, Starts
+from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
+from pegboard.surfaces.cli.output import Ending, Exit, tell
+from pegboard.surfaces.cli.running import run_to_end
+
+from .api import in_process
+from .house import open_house
+from .serving import serve, sign_in_pages
+from .surroundings import every_server, settings_of
+
+
+class Launcher:
+    """What the command line asks of the composition root."""
+
+    @asynccontextmanager
+    async def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AsyncIterator[Api]:
+        from pegboard.surfaces.cli.progress import tell_as_they_settle
+
+        log_errors_briefly()
+        async with running_gateway(options, starts) as running:
+            if running is not None:
+                yield running
+                return
+        async with (
+            open_house(options, settings_of(options), starts, follow=False) as house,
+            sign_in_pages(house, options.port) if listens else nullcontext(),
+        ):
+            await tell_as_they_settle(house.gateway, tell, later="some servers have not answered; going on without")
+            async with in_process(house) as api:
+                yield api
+
+    def serve(self, options: Options, *, as_json: bool) -> int:
+        log_while_serving()
+        listened = Event()
+        try:
+            return run_to_end(partial(serve, options, as_json, listened), fast=True)
+        except Ending as ending:
+            # A signal is how a gateway that listens ends: that is no failure.
+            if ending.code > 128 and listened.is_set():
+                return Exit.OK
+            raise
+
+    def stdio(self, options: Options, presentation: str) -> int:
+        log_warnings()
+        return run_to_end(partial(stdio, options, presentation), fast=True)
+
+
+async def stdio(options: Options, presentation: str) -> int:
+    from pegboard.surfaces.mcp.search import Search
+    from pegboard.surfaces.mcp.stdio import serve_stdio
+
+    present = Search if presentation == "search" else None
+    async with open_house(options, settings_of(options, here=False), every_server, follow=True) as house:
+        await serve_stdio(house.gateway, present=present)
+    return Exit.OK

@@ -1,0 +1,144 @@
+"""A gateway that listens: alone on its data directory, at one address, until it is told to end."""
+
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from pegboard.config import places
+from pegboard.surfaces.cli.link import Options
+from pegboard.surfaces.cli.output import Exit, document, fail, tell
+from pegboard.surfaces.cli.snippets import announcement
+
+from .api import rest_of
+from .house import House, open_house
+from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from pegboard.surfaces.mcp.door import Door
+
+LOOPBACK: Final = "127.0.0.1"
+OPEN_TO_OTHERS: Final = (
+    "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
+    "that asks who they are, or name them under principals in pegboard.yaml; a name of your own goes under "
+    "gateway.allowed_hosts."
+)
+OPEN_TO_CALLERS: Final = (
+    "! Other machines can reach this address, and what they send, tokens included, travels in plain text. Put it "
+    "behind something that speaks TLS; a name of your own goes under gateway.allowed_hosts in pegboard.yaml."
+)
+
+
+async def serve(options: Options, as_json: bool, listened: Event) -> int:
+    from pegboard.surfaces.listening import CannotListen, bound
+
+    settings = settings_of(options)
+    with _alone(data_dir_of(options)):
+        try:
+            listener = bound(options.host, options.port)
+        except CannotListen as error:
+            fail(Exit.FAILED, str(error))
+        with listener:
+            async with open_house(options, settings, every_server, follow=True) as house:
+                await _listen(house, options.host, listener, as_json, listened)
+    return Exit.OK
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            alone = stack.enter_context(places.only_one(directory))
+        except OSError as error:
+            no_data_dir(directory, error)
+        if not alone:
+            there = places.read_address(directory)
+            where = f" at {there.url} (process {there.pid})" if isinstance(there, places.Address) else ""
+            told = f"a gateway runs{where} with the data directory {directory}"
+            fail(Exit.FAILED, f"{told}. Use that one, or choose another directory: --data-dir")
+        yield
+
+
+async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
+    from pegboard.gateway.memory import settle_in
+    from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
+    from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
+    from pegboard.surfaces.mcp.paths import McpPaths
+    from pegboard.surfaces.root import Later, Root
+    from pegboard.surfaces.sign_in import SignInPages
+
+    url = reachable(host, listener.getsockname()[1])
+    endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
+    door = _door(house, url)
+    mcp = McpPaths(house.gateway, door)
+    pages = SignInPages(house.desk, house.signed_in)
+    api = Later(partial(rest_of, house, endpoint, token))
+    root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
+    settle_in()
+    async with mcp.running(), Listening(root, listener, mcp.end_streams, mcp.express) as listening:
+        house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
+        places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
+        listened.set()
+        try:
+            if as_json:
+                document({"endpoint": endpoint, "config": house.file, "dataDir": str(house.data_dir)}, indent=None)
+            else:
+                program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
+                tell(announcement(endpoint, program, house.file, str(house.data_dir)))
+            if is_open_to_others(listener):
+                tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
+            for remark in house.gateway.board.standing_remarks():
+                tell(f"! {remark}")
+            await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
+            await tell_while(house.gateway, tell, listening.ended)
+        finally:
+            places.forget_address(house.data_dir, os.getpid())
+
+
+@asynccontextmanager
+async def sign_in_pages(house: House, port: int) -> AsyncIterator[None]:
+    """For a sign-in without a running gateway: at the usual port, which people may have registered, if it is free."""
+    from pegboard.surfaces.listening import CannotListen, Listening, bound, reachable
+    from pegboard.surfaces.root import Root
+    from pegboard.surfaces.sign_in import SignInPages
+
+    try:
+        listener = bound(LOOPBACK, port)
+    except CannotListen:
+        listener = bound(LOOPBACK, 0)
+    with listener:
+        url = reachable(LOOPBACK, listener.getsockname()[1])
+        root = Root(
+            sign_in=SignInPages(house.desk, house.signed_in), check=partial(_address_refusal, _door(house, url))
+        )
+        async with Listening(root, listener, _nothing):
+            house.desk.listen_at(url)
+            yield
+
+
+def _nothing() -> None:
+    """There are no streams to end."""
+
+
+def _door(house: House, url: str) -> "Door":
+    """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
+    from pegboard.config.settings import Callers
+    from pegboard.surfaces.mcp.door import Door
+
+    callers = house.settings.gateway if house.settings else Callers()
+    names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
+    return Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
+
+
+def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+    refused = door.address_refusal(headers)
+    return None if refused is None else (refused.status, refused.message)
