@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from pegboard.children.erasing import Eraser
 from pegboard.core.server import Http, Stdio, Transport
 from pegboard.ports import Unresolved
-from pegboard.providers.mcp.expansion import Eraser, Expanded, expanded
+from pegboard.providers.mcp.expansion import Expanded, expanded
 
 VALUES = {"TOKEN": "s3cr3t-token", "DIR": "/srv/files", "SHORT": "ab"}
 

@@ -11,11 +11,11 @@ import psutil
 import pytest
 from tests.providers.running import program, running, server
 
+from pegboard.children.lines import KEPT
 from pegboard.core.call import Outcome, ProviderFailed, Returned
 from pegboard.core.catalogue import Flaw, Starting, Up
 from pegboard.core.server import Stdio
 from pegboard.providers.mcp import connect, life, listing, stdio
-from pegboard.providers.mcp.lines import KEPT
 from pegboard.providers.mcp.messages import Lines
 
 pytestmark = pytest.mark.anyio

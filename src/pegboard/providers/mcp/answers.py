@@ -14,11 +14,11 @@ from mcp_types import (
     URL_ELICITATION_REQUIRED,
 )
 
+from pegboard.children.lines import one_line
 from pegboard.core.call import Arguments, Call, Demanded, NeedsInput, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.nesting import deeper_than
 from pegboard.core.tool import Json, JsonObject
 
-from .lines import one_line
 from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, STATUS, UNSENT, closed
 
 _REFUSALS: Final = frozenset({HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION})

@@ -1,43 +1,17 @@
-"""A connection with its `${…}` references replaced, and the eraser that keeps their values out of every message."""
+"""A connection with its `${…}` references replaced, and the eraser of their values."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
-from urllib.parse import quote
 
+from pegboard.children.environment import inherited
+from pegboard.children.erasing import Eraser
 from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio
 from pegboard.ports import Expand, Unresolved
 
-from .environment import inherited
-
-ERASED: Final = "•••"
-_SHORTEST_SECRET: Final = 4
-"""Shorter values are no secrets, and erasing them would riddle every message with holes."""
-
-_SHORTEST_LINE: Final = 8
-"""A key of many lines is printed line by line, but its shortest ones (`}`, `EOF`) are in every text."""
-
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _SECRET_NAME: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie|bearer", re.IGNORECASE)
-
-
-class Eraser:
-    """Takes secrets out of texts that people or models will read."""
-
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
-        known |= {
-            part for secret in known for line in secret.splitlines() if len(part := line.strip()) >= _SHORTEST_LINE
-        }
-        known |= {form for secret in known for form in _written(secret)}
-        # Longest first, or a secret that begins with another would leave its rest behind.
-        ordered = sorted(known, key=lambda secret: (-len(secret), secret))
-        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
-
-    def __call__(self, text: str) -> str:
-        return text if self._pattern is None else self._pattern.sub(ERASED, text)
 
 
 @dataclass(frozen=True)
@@ -113,13 +87,6 @@ def _inserted(text: str, value: str) -> Iterable[str]:
     literals = _REFERENCE.split(text)
     between = re.fullmatch("(.*)".join(map(re.escape, literals)), value, re.DOTALL)
     return between.groups() if between is not None else (value,)
-
-
-def _written(secret: str) -> Iterator[str]:
-    """As an address gives it, and as JSON does, with and without letters beyond ASCII."""
-    yield quote(secret, safe="")
-    yield json.dumps(secret)[1:-1]
-    yield json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
 def _of_headers(headers: Mapping[str, str]) -> set[str]:

@@ -14,6 +14,7 @@ from mcp_types import (
     ResourceUpdatedNotification,
 )
 
+from pegboard.children.lines import one_line
 from pegboard.core.ask import Answer, Declined, Directed, Failed, Told
 from pegboard.core.ids import ServerKey
 from pegboard.core.nesting import values_in
@@ -26,7 +27,6 @@ from .answers import Unsendable, encoded, erased
 from .beside import META, meta_of
 from .connection import Bell, Connection
 from .in_flight import Deadline
-from .lines import one_line
 from .offers import Shown, shown
 from .subscriptions import Subscriptions
 from .trouble import LONGEST_WHY, MOST_READ, NONSENSE, UNSENT, closed, refused, seconds

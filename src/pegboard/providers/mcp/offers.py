@@ -16,13 +16,13 @@ from mcp_types import Resource as ResourceModel
 from mcp_types import ResourceTemplate as TemplateModel
 from pydantic import BaseModel, ValidationError
 
+from pegboard.children.lines import one_line
 from pegboard.core.catalogue import Flaw
 from pegboard.core.nesting import values_in
 from pegboard.core.offer import NOTHING, Offers, Prompt, Resource, Template
 from pegboard.core.tool import Json, JsonObject
 
 from .connection import Connection
-from .lines import one_line
 from .trouble import LONGEST_WHY, refused, seconds
 
 MOST: Final = 20_000

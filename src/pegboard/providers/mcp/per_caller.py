@@ -10,6 +10,7 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from pegboard.children.demand import Demand
 from pegboard.core.ask import Failed, Unasked
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Listing, Starting, Up
@@ -20,7 +21,6 @@ from pegboard.ports import Clock, ExpandFor, Library, Peer, Progress, Ring, Unre
 
 from .callers import Asked, Lent
 from .callers_library import CallersLibrary, together
-from .demand import Demand
 from .server import McpServer
 
 log: Final = logging.getLogger(__name__)

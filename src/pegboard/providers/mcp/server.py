@@ -9,6 +9,9 @@ from typing import Any, Final, assert_never
 import anyio
 from mcp.shared.exceptions import MCPError
 
+from pegboard.children.demand import Demand
+from pegboard.children.erasing import Eraser
+from pegboard.children.lines import LastLines, one_line
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ServerKey
@@ -19,12 +22,11 @@ from pegboard.ports import Clock, Expand, Library, Peer, Progress, Ring, Unresol
 
 from . import backoff
 from .answers import Unsendable, failure, resumes
-from .demand import Demand, Waking
-from .expansion import Eraser, expanded
+from .demand import Waking
+from .expansion import expanded
 from .http_client import only_signing_in_helps
 from .library import ServerLibrary
 from .life import Life
-from .lines import LastLines, one_line
 from .listing import Listed
 from .oauth import Desk, SignInWanted
 from .trouble import LONGEST_WHY, closed, seconds

@@ -11,10 +11,10 @@ import anyio
 import httpx2
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from pegboard.children.erasing import Eraser
 from pegboard.core.ids import ServerKey
 from pegboard.core.server import Http, OAuth
 from pegboard.ports import Clock, Secrets, SecretsAway, Unreadable
-from pegboard.providers.mcp.expansion import Eraser
 from pegboard.providers.mcp.trouble import Trouble
 
 from .challenge import Challenge, wants_more

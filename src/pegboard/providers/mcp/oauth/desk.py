@@ -12,10 +12,10 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.shared.auth import AuthorizationCodeResult
 
+from pegboard.children.lines import one_line
 from pegboard.core.ids import ServerKey
 from pegboard.core.server import Http, NoOAuth, Server
 from pegboard.ports import Clock, NoSignIn, Secrets, SecretsAway, SentTo, SignedIn, SignInState
-from pegboard.providers.mcp.lines import one_line
 from pegboard.providers.mcp.trouble import LONGEST_WHY, Trouble
 
 from .account import Account

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pegboard.providers.mcp.lines import KEPT, WIDTH, LastLines
+from pegboard.children.lines import KEPT, WIDTH, LastLines
 
 
 def same(text: str) -> str:

@@ -1,0 +1,38 @@
+"""The eraser that keeps secrets out of every message."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote
+
+ERASED: Final = "•••"
+_SHORTEST_SECRET: Final = 4
+"""Shorter values are no secrets, and erasing them would riddle every message with holes."""
+
+_SHORTEST_LINE: Final = 8
+"""A key of many lines is printed line by line, but its shortest ones (`}`, `EOF`) are in every text."""
+
+
+class Eraser:
+    """Takes secrets out of texts that people or models will read."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
+        known |= {
+            part for secret in known for line in secret.splitlines() if len(part := line.strip()) >= _SHORTEST_LINE
+        }
+        known |= {form for secret in known for form in _written(secret)}
+        # Longest first, or a secret that begins with another would leave its rest behind.
+        ordered = sorted(known, key=lambda secret: (-len(secret), secret))
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def __call__(self, text: str) -> str:
+        return text if self._pattern is None else self._pattern.sub(ERASED, text)
+
+
+def _written(secret: str) -> Iterator[str]:
+    """As an address gives it, and as JSON does, with and without letters beyond ASCII."""
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
