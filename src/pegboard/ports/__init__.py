@@ -1,0 +1,45 @@
+"""What the gateway asks of the world. Adapters implement these; the core never sees them."""
+
+from .audit import Audit, AuditQuery, AuditRow, Back, Onward, StoreAway
+from .policy import PolicyStore, Saved, Stale
+from .references import Expand, ExpandFor, Unresolved
+from .secrets import Secrets, SecretsAway, Unreadable
+from .signing_in import NoSignIn, SentTo, SignedIn, SignIns, SignInState
+from .sources import CannotAsk, Clock, Leaves, Library, Meets, Peer, Progress, Provider, ProviderFor, Ring, Updated
+from .tickets import TicketsAway, TicketStore
+
+__all__ = [
+    "Audit",
+    "AuditQuery",
+    "AuditRow",
+    "Back",
+    "CannotAsk",
+    "Clock",
+    "Expand",
+    "ExpandFor",
+    "Leaves",
+    "Library",
+    "Meets",
+    "NoSignIn",
+    "Onward",
+    "Peer",
+    "PolicyStore",
+    "Progress",
+    "Provider",
+    "ProviderFor",
+    "Ring",
+    "Saved",
+    "Secrets",
+    "SecretsAway",
+    "SentTo",
+    "SignInState",
+    "SignIns",
+    "SignedIn",
+    "Stale",
+    "StoreAway",
+    "TicketStore",
+    "TicketsAway",
+    "Unreadable",
+    "Unresolved",
+    "Updated",
+]

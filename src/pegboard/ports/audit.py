@@ -1,0 +1,113 @@
+"""What happened, written down and asked for again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pegboard.core.activity import Decision
+from pegboard.core.call import CallRecord
+
+
+@dataclass(frozen=True)
+class AuditQuery:
+    """Every field narrows. The latest written first; `before` is a record's number, for paging."""
+
+    tool: str | None = None
+    """By its id."""
+    name: str | None = None
+    """By the name it was called by."""
+    server: str | None = None
+    """A server's key: calls of its tools, and decisions about it or them."""
+    principal: str | None = None
+    client: str | None = None
+    kind: str | None = None
+    """`call`, `refusal`, or that of a decision; `decision` for all of those."""
+    ended: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One call or one decision. A decision has neither a duration nor sizes, and a call that was recorded by an older
+    version has no tokens."""
+
+    number: int
+    at: datetime
+    call_id: str
+    parent_id: str | None
+    principal: str
+    client: str
+    name: str
+    tool: str | None
+    """The id of the tool; of a decision, the id of whatever it is about."""
+    ended: str
+    """`returned`, `tool_failed`, `needs_input`, `demanded`, `provider_failed`, `cancelled`, or a refusal:
+    `unknown_tool`, `bad_arguments`, `confirmation_…`, or the status of a locked tool. Of a decision
+    `done`, `rejected`, `stale` or `not_saved`, or a word of its own."""
+    said: str
+    took_us: int
+    argument_bytes: int
+    result_bytes: int
+    kind: str = "call"
+    policy_version: int | None = None
+    argument_tokens: int | None = None
+    result_tokens: int | None = None
+    arguments: str | None = None
+    """Redacted and cut; `None` unless the settings say that they are kept."""
+    result: str | None = None
+    presentation: str | None = None
+    """How the caller is shown tools; `None` where each is shown as itself."""
+
+
+@dataclass(frozen=True)
+class Back:
+    """The latest first; there may be older ones that fit, before that number, unless it is `None`."""
+
+    rows: Sequence[AuditRow]
+    before: int | None
+
+
+@dataclass(frozen=True)
+class Onward:
+    """Records in the order in which they were written, and the number from which to go on."""
+
+    rows: Sequence[AuditRow]
+    after: int
+
+
+class StoreAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """The store cannot be asked now; the message says why, and what to do."""
+
+
+class Audit(Protocol):
+    """Its questions raise `StoreAway`."""
+
+    def record(self, record: CallRecord) -> None:
+        """Never waits and never fails: a full queue drops the record and counts it."""
+        ...
+
+    def note(self, decision: Decision) -> None:
+        """The same for what is no call."""
+        ...
+
+    async def back(self, query: AuditQuery) -> Back:
+        """Up to so many as asked for, and fewer where it would take long to find them: then ask on from `before`."""
+        ...
+
+    async def row(self, number: int) -> AuditRow | None: ...
+
+    async def onward(self, query: AuditQuery, after: int, wait: float = 0) -> Onward:
+        """What was written after that number, by any process, each record once. With `wait`, waits so many seconds for
+        the first one."""
+        ...
+
+    async def latest(self) -> int:
+        """The highest number so far, from which to follow what comes."""
+        ...
+
+    @property
+    def dropped(self) -> int: ...

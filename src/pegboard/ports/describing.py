@@ -1,0 +1,49 @@
+"""What a toolset's own tools are, found out once, when it is brought onto the board."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from pegboard.core.tool import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function that is to be a tool. What is `None` is for the function itself to say."""
+
+    name: str
+    """The tool's id within its toolset."""
+    entrypoint: str
+    """`package.module:function`."""
+    title: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class Described:
+    spec: ToolSpec
+    requires_confirmation: bool | None = None
+    """What the function says of itself; `None` when it says nothing."""
+
+
+class CannotDescribe(Exception):  # noqa: N818 - it is told to a person, a line for each problem
+    """Why functions or images cannot be tools: each problem with its file and line, where it has one."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Describe(Protocol):
+    """Runs the code of a toolset, in a process and an environment of its own, and only to ask what its tools are."""
+
+    async def __call__(
+        self, folder: Path, entries: Sequence[Entry], requirements: Sequence[str], told: Callable[[str], None]
+    ) -> tuple[Described, ...]:
+        """One for each entry, in order. `told` hears what is going on meanwhile. Raises `CannotDescribe`."""
+        ...
+
+
+ReadLabel: TypeAlias = Callable[[str], Awaitable[str | None]]
+"""The label `io.pegboard.tools` of an image, by the image's name. Raises `CannotDescribe`."""

@@ -1,0 +1,33 @@
+"""Where what people decided is kept."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pegboard.core.ids import PrincipalId
+from pegboard.core.policy import Decided
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Someone else decided meanwhile: nothing was written. Load again and look before deciding."""
+
+    current: int
+
+
+class PolicyStore(Protocol):
+    async def load(self) -> Decided: ...
+
+    async def save(self, before: Decided, after: Decided, *, by: PrincipalId, what: str, at: datetime) -> Saved | Stale:
+        """All of the change or nothing of it, and only if `before` is still what the store holds."""
+        ...
+
+    def changes(self) -> AsyncIterator[None]:
+        """Yields when another process may have saved."""
+        ...

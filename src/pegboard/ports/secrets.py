@@ -1,0 +1,25 @@
+"""What is kept so that only this gateway can read it."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Something is kept, and nobody can read it: a sentence that says why, and what to do."""
+
+    why: str
+
+
+class SecretsAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """Secrets can neither be read nor kept now; the message says why, and what to do."""
+
+
+class Secrets(Protocol):
+    """What is kept encrypted, by name. Raises `SecretsAway`."""
+
+    async def read(self, name: str) -> bytes | Unreadable | None: ...
+
+    async def write(self, name: str, value: bytes) -> None: ...
+
+    async def forget(self, name: str) -> None: ...

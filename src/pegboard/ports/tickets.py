@@ -1,0 +1,43 @@
+"""Calls that wait for a person, over every process."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from pegboard.core.ids import CallId
+from pegboard.core.ticket import Begun, Ruling, Ticket, TooMany, Wanted
+from pegboard.core.tool import Json
+
+
+class TicketsAway(Exception):  # noqa: N818 - it is told to a caller as a sentence
+    """Tickets can neither be read nor kept now; the message says why, and what to do."""
+
+
+class TicketStore(Protocol):
+    """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
+
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+        """Use the yes that is there for this very call; else tell the ticket that stands for it, or make one."""
+        ...
+
+    async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
+        """Use this ticket's yes, with the arguments it was asked with. `None` when that cannot be, and nothing is."""
+        ...
+
+    async def end(self, id: str, ended: str, call: CallId) -> None:
+        """The call that used the ticket has ended so."""
+        ...
+
+    async def decide(self, id: str, ruling: Ruling) -> bool:
+        """Whether the ticket was waiting, and so is decided by this now."""
+        ...
+
+    async def find(self, id: str) -> Ticket | None: ...
+
+    async def arguments(self, id: str) -> Mapping[str, Json] | None:
+        """All arguments of the call that the ticket is for. `None` where they are not kept, or not any more."""
+        ...
+
+    async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
+        """Latest first; with a time, only those that wait for a decision then, the next deadline first."""
+        ...
