@@ -3,11 +3,13 @@
 `announce` says a thousand times that the tools changed; `lists` says how often they were listed; `ask` asks the client
 four things back in the middle of the call and returns what it was answered; `babble` writes megabytes without a line
 end before it answers; `gush` sends notifications of megabytes before it answers; `huge` answers with as many bytes as
-asked; `leave` answers and leaves at once, but has a child that keeps its output open.
+asked; `leave` answers and leaves at once, but has a child that keeps its output open; `fall_silent` closes its output
+without an answer, and lives on.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,10 +76,18 @@ def leave(arguments: wire.Json) -> wire.Json:
     return wire.text("bye")
 
 
+def fall_silent(arguments: wire.Json) -> wire.Json:
+    os.close(1)
+    signal.alarm(600)
+    while True:
+        signal.pause()
+
+
 TOOLS = {
     "announce": announce,
     "ask": ask,
     "babble": babble,
+    "fall_silent": fall_silent,
     "gush": gush,
     "huge": lambda arguments: wire.text("x" * arguments["bytes"]),
     "leave": leave,

@@ -1,24 +1,27 @@
 """A server's child process: started with a clean environment, and gone with all it started when it is stopped."""
 
+import errno
 import os
 import sys
 from shutil import which
+from typing import Final
 
 import anyio
-from anyio.abc import Process
 
 from pegboard.children import groups
+from pegboard.children.child import Child, born
 from pegboard.children.environment import inherited
 from pegboard.core.server import Stdio
 
 from .trouble import Trouble
 
+_SHELL: Final = "/bin/sh"
 
-async def start(program: Stdio) -> Process:
+
+async def start(program: Stdio) -> Child:
     """Raises `Trouble` that says which part of the declaration is wrong."""
     environment = {**inherited(), **program.env}
     if any("\0" in text for text in (program.command, *program.args, *environment, *environment.values())):
-        # Not every event loop refuses one: some pass on what comes before it.
         raise Trouble("cannot start: its command, an argument or its environment holds a NUL character")
     if program.cwd is not None and not await anyio.Path(program.cwd).is_dir():
         raise Trouble(f"cannot start: the working directory {program.cwd!r} does not exist. Create it or correct cwd")
@@ -26,13 +29,10 @@ async def start(program: Stdio) -> Process:
     if sys.platform == "win32":
         # CreateProcess finds only .exe by itself, and npx is npx.cmd there.
         command = which(command, path=environment.get("PATH")) or command
-    groups.keep_descriptors()
     try:
         # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
         with anyio.CancelScope(shield=True):
-            process = await anyio.open_process(
-                [command, *program.args], env=environment, cwd=program.cwd, start_new_session=True
-            )
+            process = await _born(command, program, environment)
     except FileNotFoundError:
         raise Trouble(_not_found(program, environment)) from None
     except PermissionError:
@@ -44,6 +44,23 @@ async def start(program: Stdio) -> Process:
     return process
 
 
+async def _born(command: str, program: Stdio, environment: dict[str, str]) -> Child:
+    try:
+        return await born([command, *program.args], environment, program.cwd)
+    except OSError as error:
+        script = which(command, path=environment.get("PATH")) if error.errno == errno.ENOEXEC else None
+        if script is None or not await _is_text(script):
+            raise
+        # A script without a first line that names its interpreter: every shell runs one so.
+        return await born([_SHELL, script, *program.args], environment, program.cwd)
+
+
+async def _is_text(file: str) -> bool:
+    async with await anyio.open_file(file, "rb") as opened:
+        head = await opened.read(128)
+    return b"\0" not in head and not head.startswith(b"\x7fELF")
+
+
 def _not_found(program: Stdio, environment: dict[str, str]) -> str:
     found = which(program.command, path=environment.get("PATH"))
     if found is not None:
@@ -53,7 +70,7 @@ def _not_found(program: Stdio, environment: dict[str, str]) -> str:
     return f"command {program.command!r} was not found on the PATH. Install it, or write its full path"
 
 
-async def stop(process: Process, within: float) -> None:
+async def stop(process: Child, within: float) -> None:
     """The end of its input first, then a request to end, then force; each for its share of the time.
 
     Whoever is left of its group goes too, even when the server itself left politely.
@@ -61,6 +78,6 @@ async def stop(process: Process, within: float) -> None:
 
     async def end_input() -> None:
         if process.stdin is not None:
-            await process.stdin.aclose()
+            process.stdin.close()
 
     await groups.stop(process, end_input, within)

@@ -4,18 +4,17 @@ Not the SDK's own, because a gateway must survive what a server may write: lines
 noise faster than anyone can read.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from time import perf_counter
 from typing import Final
 
 import anyio
-from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
+from pegboard.children.child import Child, let_go, piece
 from pegboard.core.server import Stdio
 
 from . import processes
@@ -36,7 +35,7 @@ _FLOOD: Final = 32_768
 _EXIT_TOLD: Final = 1.0
 _LAST_WORDS: Final = 1.0
 _QUEUE: Final = 256
-_GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+_GONE: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
 
 @asynccontextmanager
@@ -45,6 +44,8 @@ async def stdio(
 ) -> AsyncIterator[Wire]:
     """Run the program for as long as the block does. `hear` gets what it writes to its error stream."""
     process = await processes.start(program)
+    pipe = process.stdin
+    assert pipe is not None
     arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     # Room for what is sent while the server is busy reading, so that giving up on a call never waits for it.
     write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
@@ -64,7 +65,7 @@ async def stdio(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(pump)
             try:
-                yield Wire(read, write, lambda version: PipeCalls(_pipe(process), Requests(version), tickets))
+                yield Wire(read, write, lambda version: PipeCalls(pipe, Requests(version), tickets))
             finally:
                 with anyio.CancelScope(shield=True):
                     loss.settle()
@@ -78,11 +79,12 @@ async def stdio(
         for stream in (arriving, read, write, leaving):
             stream.close()
         with anyio.CancelScope(shield=True), anyio.move_on_after(stop):
-            await process.aclose()
+            await process.wait()
+        let_go(process)
 
 
 async def _read(
-    process: Process,
+    process: Child,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     leaving: MemoryObjectReceiveStream[SessionMessage],
     loss: Loss,
@@ -98,8 +100,8 @@ async def _read(
     reader = Reader(f"The server process {process.pid}", tickets.in_flight.hears, awaits)
     async with arriving:
         with suppress(*_GONE):
-            tap = Tap(_output(process), lines, taking)
-            async for chunk in process.stdout:
+            tap = Tap(process.stdout, lines, taking)
+            while chunk := await piece(process.stdout):
                 tap.is_busy = True
                 if await _deliver(lines.feed(chunk), taking, turns, sieve, reader, arriving, leaving) > _FEW:
                     await anyio.sleep(_REST)
@@ -154,37 +156,23 @@ async def _deliver(
     return 0 if answered else unasked
 
 
-def _output(process: Process) -> asyncio.StreamReader:
-    """Beneath what anyio shows of it, as its input."""
-    stream: asyncio.StreamReader = process.stdout._stream  # type: ignore[union-attr]
-    return stream
-
-
-def _pipe(process: Process) -> asyncio.StreamWriter:
-    """Beneath what anyio shows of it: there one must wait for every write, and calls do not wait for each other."""
-    stream: asyncio.StreamWriter = process.stdin._stream  # type: ignore[union-attr]
-    return stream
-
-
-async def _ending(process: Process) -> str:
+async def _ending(process: Child) -> str:
     with anyio.move_on_after(_EXIT_TOLD):
         code = await process.wait()
         return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
     return "closed its output"
 
 
-async def _listen(process: Process, hear: Callable[[bytes], None]) -> None:
+async def _listen(process: Child, hear: Callable[[bytes], None]) -> None:
     assert process.stderr is not None
     with suppress(*_GONE):
-        async for chunk in process.stderr:
+        while chunk := await piece(process.stderr):
             hear(chunk)
             if len(chunk) > _FLOOD:
                 await anyio.sleep(_REST)
 
 
-async def _write(
-    process: Process, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss, sieve: Sieve
-) -> None:
+async def _write(process: Child, leaving: MemoryObjectReceiveStream[SessionMessage], loss: Loss, sieve: Sieve) -> None:
     assert process.stdin is not None
     try:
         async with leaving:
@@ -192,7 +180,10 @@ async def _write(
                 if isinstance(message.message, JSONRPCRequest):
                     sieve.ask(message.message.id)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process.stdin.send(text.encode() + b"\n")
+                if process.stdin.is_closing():
+                    raise anyio.BrokenResourceError
+                process.stdin.write(text.encode() + b"\n")
+                await process.stdin.drain()
     except _GONE:
         # Its input closes a moment before its end is known, and how it ended says more.
         with anyio.move_on_after(_LAST_WORDS):
@@ -200,7 +191,7 @@ async def _write(
         loss.happen(await _ending(process) if process.returncode is not None else "closed its input")
 
 
-async def _watch(process: Process, loss: Loss) -> None:
+async def _watch(process: Child, loss: Loss) -> None:
     """A server that ended while a child of its own keeps the output open would seem alive for ever."""
     await process.wait()
     # Its last words may still be in the pipe, and whoever waits for them has a moment to get them.
