@@ -38,7 +38,7 @@ class Machine:
 
 
 def connections(found: Found) -> dict[str, Connection]:
-    return {str(server.key.server): server.connection for server in found.servers}
+    return {server.id: server.connection for server in found.servers}
 
 
 def told(found: Found) -> list[str]:

@@ -111,7 +111,7 @@ def test_every_project_of_a_named_file_is_taken_with_its_folder(machine: Machine
         },
     )
     found = read_list(path, machine.home, "linux")
-    assert {str(server.key.server): (server.connection, server.enabled) for server in found.servers} == {
+    assert {server.id: (server.connection, server.enabled) for server in found.servers} == {
         "user": (Stdio("x"), True),
         "local": (Stdio("/code/shop/./serve", ("--root", "."), cwd="/code/shop"), True),
         "plain": (Stdio("npx", ("-y", "y"), cwd="/code/shop"), False),

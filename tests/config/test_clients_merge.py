@@ -19,7 +19,7 @@ def server(id: str, connection: Connection, file: str = "list.json", line: int =
 
 
 def found(client: Client, *servers: Server) -> Found:
-    return Found(client, Path("list.json"), servers, keys=tuple(f"mcpServers.{one.key.server}" for one in servers))
+    return Found(client, Path("list.json"), servers, keys=tuple(f"mcpServers.{one.id}" for one in servers))
 
 
 def test_the_same_server_in_two_lists_is_one_and_on_if_it_is_on_in_one() -> None:
@@ -102,7 +102,7 @@ servers:
 
 def test_two_names_for_one_program_stay_two() -> None:
     result = merged([found(Client.CURSOR, server("db", Stdio("x")), server("db-2", Stdio("x")))])
-    assert [str(one.key.server) for one in result.servers] == ["db", "db-2"]
+    assert [one.id for one in result.servers] == ["db", "db-2"]
 
 
 @given(
@@ -110,7 +110,7 @@ def test_two_names_for_one_program_stay_two() -> None:
 )
 def test_ids_of_one_list_are_legal_and_unique(rows: list[tuple[Client, str, str]]) -> None:
     servers = merged([found(client, server(id, Stdio(command))) for client, id, command in rows]).servers
-    ids = [str(one.key.server) for one in servers]
+    ids = [one.id for one in servers]
     assert len(ids) == len({*ids})
     assert all(is_id(id) for id in ids)
 
@@ -292,7 +292,7 @@ def test_lists_of_a_whole_machine_become_one_board(tmp_path: Path) -> None:
     result = merged(machine.find())
     loaded = load_text(as_yaml(result.servers), "pegboard.yaml", tmp_path, {"TEAM": "a"})
     assert isinstance(loaded, Settings), str(loaded)
-    assert {str(key.server): one.connection for key, one in loaded.declared.servers.items()} == {
+    assert {one.id: one.connection for one in loaded.declared.servers.values()} == {
         "files": Stdio("npx", ("-y", "files", "/srv"), cwd=str(tmp_path)),
         "files-cursor": Http("https://h/mcp"),
         "web": Http("https://w/${TEAM}"),

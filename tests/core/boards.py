@@ -5,7 +5,7 @@ one thing away, or several, and looks at what that alone does.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from pegboard.core.catalogue import Catalogue, Down, Health, Listing, NeedsSignI
 from pegboard.core.ids import (
     BuiltinKey,
     PrincipalId,
+    ProviderKey,
     ServerId,
     ServerKey,
     Source,
@@ -23,6 +24,7 @@ from pegboard.core.ids import (
     ToolsetKey,
 )
 from pegboard.core.override import Override
+from pegboard.core.own import Own
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Declared, Denial, Policy, Switch
 from pegboard.core.selection import Everything, Selection, TheseToolsets
@@ -50,7 +52,8 @@ DOCS_FILES = key("docs~files")
 MATH = ToolsetKey(ToolsetId("math"))
 BUILTINS = BuiltinKey()
 SERVERS = (GITHUB, DEV_FILES, DOCS_FILES)
-SOURCES: tuple[Source, ...] = (*SERVERS, MATH, BUILTINS)
+PROVIDERS: tuple[ProviderKey, ...] = (*SERVERS, MATH)
+SOURCES: tuple[Source, ...] = (*PROVIDERS, BUILTINS)
 TOOLSETS = tuple(ToolsetId(id) for id in ("dev", "docs", "math"))
 NAMES = ("read", "write", "list", "dev__read", "docs__files__read", "a:b", "read file", "what?", "工具", "x" * 70)
 SECRET = "withheld-"
@@ -84,7 +87,7 @@ class Board:
     def declaring(
         self,
         *,
-        servers: Mapping[ServerKey, Server] | None = None,
+        servers: Mapping[ProviderKey, Server] | None = None,
         toolsets: Mapping[ToolsetId, Toolset] | None = None,
         selection: Selection | None = None,
         denials: tuple[Denial, ...] | None = None,
@@ -107,7 +110,7 @@ class Board:
         switches: Mapping[ToolId | ServerKey | ToolsetId, Switch] | None = None,
         approvals: Mapping[ToolId, Approval] | None = None,
         overrides: tuple[Override, ...] | None = None,
-        trust: Mapping[ServerKey, Trust] | None = None,
+        trust: Mapping[ProviderKey, Trust] | None = None,
         grants: Mapping[PrincipalId, frozenset[ToolsetId]] | None = None,
     ) -> "Board":
         was = self.policy.decided
@@ -126,8 +129,9 @@ def _or(new: T | None, old: T) -> T:
     return old if new is None else new
 
 
-def server(key: ServerKey, **changes: object) -> Server:
-    return replace(Server(key, Stdio("true"), FILE), **changes)  # type: ignore[arg-type]  # checked by dataclasses
+def server(key: ProviderKey, **changes: object) -> Server:
+    reached = Stdio("true") if isinstance(key, ServerKey) else Own("0" * 64)
+    return replace(Server(key, reached, FILE), **changes)  # type: ignore[arg-type]  # checked by dataclasses
 
 
 def toolset(id: str, *, enabled: bool = True) -> Toolset:
@@ -146,12 +150,12 @@ def board(tools: Iterable[Tool], *, trust: Trust = Trust.STRICT, sources: Iterab
         catalogue([Listing(source, Up(NOW), tuple(t for t in hung if t.id.source == source)) for source in listed]),
         Policy(
             Declared(
-                servers={s: server(s, trust=trust) for s in sorted(listed, key=str) if isinstance(s, ServerKey)},
+                servers={s: server(s, trust=trust) for s in sorted(listed, key=str) if not isinstance(s, BuiltinKey)},
                 toolsets={s.toolset: toolset(s.toolset) for s in sorted(listed, key=str) if s != BUILTINS},
             ),
             Decided(
                 version=3,
-                approvals={t.id: Approval(t.spec, ME, NOW) for t in hung if isinstance(t.id.source, ServerKey)},
+                approvals={t.id: Approval(t.spec, ME, NOW) for t in hung if t.id.source != BUILTINS},
             ),
         ),
     )
@@ -159,16 +163,17 @@ def board(tools: Iterable[Tool], *, trust: Trust = Trust.STRICT, sources: Iterab
 
 @dataclass(frozen=True)
 class Damage:
-    """One thing taken away from an open board, and the status it must give to a tool of a server."""
+    """One thing taken away from an open board, and the status it must give to a tool of a server or toolset."""
 
     name: str
     status: str
     do: Callable[[Board, ToolId], Board]
-    of_servers_only: bool = True
+    of_people_only: bool = True
+    """Whether it needs what people declare or install: of the gateway's own tools there is nothing to take away."""
 
 
 def _server_of(board: Board, id: ToolId) -> Server:
-    assert isinstance(id.source, ServerKey)
+    assert not isinstance(id.source, BuiltinKey)
     return board.policy.declared.servers[id.source]
 
 
@@ -222,7 +227,7 @@ DAMAGES: tuple[Damage, ...] = (
         "denied by a pattern",
         "disabled_by_config",
         lambda b, t: b.declaring(denials=(*b.policy.declared.denials, Denial(_pattern(t), FILE))),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage(
         "denied by a declared override",
@@ -230,19 +235,19 @@ DAMAGES: tuple[Damage, ...] = (
         lambda b, t: b.declaring(
             overrides=(*b.policy.declared.overrides, Override(t.toolset, t, enabled=False, declared=True))
         ),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage(
         "switched off",
         "disabled_by_user",
         lambda b, t: b.deciding(switches={**b.policy.decided.switches, t: OFF}),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage(
         "hidden by a person's override",
         "disabled_by_user",
         lambda b, t: b.deciding(overrides=(*b.policy.decided.overrides, Override(t.toolset, t, enabled=False))),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage("never approved", "pending_approval", _unapproved),
     Damage("changed since approval", "pending_approval", _changed),
@@ -250,21 +255,21 @@ DAMAGES: tuple[Damage, ...] = (
         "down",
         "server_unavailable",
         lambda b, t: b.with_health(t.source, Down(NOW, "exited with code 1")),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage(
         "starting",
         "server_unavailable",
         lambda b, t: b.with_health(t.source, Starting(2, NOW)),
-        of_servers_only=False,
+        of_people_only=False,
     ),
     Damage(
         "needs sign-in",
         "server_unavailable",
         lambda b, t: b.with_health(t.source, NeedsSignIn(NOW, "https://example.test/sign-in")),
-        of_servers_only=False,
+        of_people_only=False,
     ),
-    Damage("not running", "server_unavailable", lambda b, t: b.with_health(t.source, Off()), of_servers_only=False),
+    Damage("not running", "server_unavailable", lambda b, t: b.with_health(t.source, Off()), of_people_only=False),
     Damage("nobody's", "disabled_unknown", _undeclared),
 )
 
@@ -313,7 +318,7 @@ def open_boards(draw: st.DrawFn) -> Board:
     ways = (Trust.STRICT, Trust.BASELINE, Trust.STRICT, Trust.OPEN)
     on = Switch(True, ME, NOW)
     return board(hung, sources=SOURCES).deciding(
-        trust={s: ways[dice >> (3 + 2 * place) & 3] for place, s in enumerate(SERVERS)},
+        trust={s: ways[dice >> (1 + 2 * place) & 3] for place, s in enumerate(PROVIDERS)},
         switches={t.id: on for place, t in enumerate(hung) if dice >> (9 + place) & 1},
         grants={ME: frozenset({*TOOLSETS, ToolsetId("builtin")})} if dice & 1 else {},
     )
@@ -321,7 +326,7 @@ def open_boards(draw: st.DrawFn) -> Board:
 
 def damaging(board: Board, id: ToolId, damages: Iterable[Damage]) -> Board:
     for damage in damages:
-        if isinstance(id.source, ServerKey) or not damage.of_servers_only:
+        if not isinstance(id.source, BuiltinKey) or not damage.of_people_only:
             board = damage.do(board, id)
     return board
 
@@ -329,7 +334,7 @@ def damaging(board: Board, id: ToolId, damages: Iterable[Damage]) -> Board:
 def damaged(board: Board, wrong: Iterable[tuple[Damage, ToolId]]) -> Board:
     # Undeclaring a server removes what the other damages change, so it comes last.
     for damage, id in sorted(wrong, key=lambda one: one[0].name == "nobody's"):
-        if not (isinstance(id.source, ServerKey) and id.source not in board.policy.servers):
+        if isinstance(id.source, BuiltinKey) or id.source in board.policy.servers:
             board = damaging(board, id, [damage])
     return board
 
@@ -372,27 +377,3 @@ def selections(draw: st.DrawFn) -> Selection:
 
 
 views = st.builds(View, st.just(ME), st.lists(selections(), max_size=2).map(tuple))
-
-
-@dataclass(frozen=True)
-class Changed:
-    """One way in which what is seen of a tool can change."""
-
-    name: str
-    do: Callable[[ToolSpec], ToolSpec] = field(repr=False)
-
-
-CHANGES: tuple[Changed, ...] = (
-    Changed("name", lambda s: replace(s, name=s.name + "2")),
-    Changed("title", lambda s: replace(s, title=(s.title or "") + "!")),
-    Changed("description", lambda s: replace(s, description=s.description + ".")),
-    Changed("input schema", lambda s: replace(s, input_schema={**s.input_schema, "additionalProperties": False})),
-    Changed("a parameter's description", lambda s: replace(s, input_schema=_poisoned(s.input_schema))),
-    Changed("output schema", lambda s: replace(s, output_schema={**(s.output_schema or {}), "title": "new"})),
-    Changed("annotations", lambda s: replace(s, annotations={**(s.annotations or {}), "destructiveHint": False})),
-    Changed("true for one", lambda s: replace(s, annotations={**(s.annotations or {}), "readOnlyHint": 1})),
-)
-
-
-def _poisoned(schema: Mapping[str, Json]) -> JsonObject:
-    return {**schema, "properties": {"path": {"description": "another"}}}

@@ -13,7 +13,7 @@ from pegboard.core.catalogue import Catalogue, Health, Listing
 from pegboard.core.catalogue import catalogue as real_catalogue
 from pegboard.core.explain import Trail
 from pegboard.core.explain import explain as real_explain
-from pegboard.core.ids import CallId, ServerKey, ToolId, WireName
+from pegboard.core.ids import BuiltinKey, CallId, ToolId, WireName
 from pegboard.core.naming import long_names
 from pegboard.core.naming import wire_names as real_wire_names
 from pegboard.core.policy import Policy
@@ -115,7 +115,7 @@ def seen(spec: ToolSpec) -> str:
 def an_open_tool_is_what_was_approved(core: Core, board: Board, view: View) -> None:
     for tool in core.resolve(board.catalogue, board.policy, view).open():
         source = tool.id.source
-        if not isinstance(source, ServerKey):
+        if isinstance(source, BuiltinKey):
             continue
         server = board.policy.servers.get(source)
         assert server is not None
@@ -132,7 +132,7 @@ def a_change_locks_it_again(core: Core, board: Board, id: ToolId, change: Callab
     assert before == board.tools.keys()
     after = opened(core.resolve(board.with_spec(id, change(spec)).catalogue, board.policy, View(ME)))
     source = id.source
-    asks = isinstance(source, ServerKey) and board.policy.trust(board.policy.servers[source]) is not Trust.OPEN
+    asks = not isinstance(source, BuiltinKey) and board.policy.trust(board.policy.servers[source]) is not Trust.OPEN
     assert after == (before - {id} if asks and seen(change(spec)) != seen(spec) else before)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 from tests.core import laws
 from tests.core.boards import (
-    CHANGES,
     DAMAGES,
     ME,
     SOURCES,
@@ -28,6 +27,7 @@ from tests.core.misnaming import (
     names_by_own_name,
     names_the_locked_with_the_open,
 )
+from tests.core.spec_changes import CHANGES
 
 from pegboard.core.call import Admitted, BadArguments, Call, Refusal, UnknownTool, Validate, admit
 from pegboard.core.catalogue import Catalogue, Health, Listing

@@ -117,10 +117,10 @@ def test_a_second_server_of_a_toolset_leaves_the_toolset_as_it_is() -> None:
             ThrowSwitch(ToolId(key("no~where"), "x"), on=True),
             "There is no server no~where. See: pegboard servers list",
         ),
-        (ThrowSwitch(ToolsetId("no"), on=True), "There is no toolset 'no'. See: pegboard servers list"),
+        (ThrowSwitch(ToolsetId("no"), on=True), "There is no toolset 'no'. See: pegboard toolset list"),
         (
             ThrowSwitch(ToolId(replace(MATH, toolset=ToolsetId("no")), "x"), on=True),
-            "There is no toolset 'no'. See: pegboard servers list",
+            "There is no toolset 'no' with tools of its own. See: pegboard toolset list",
         ),
         (SetTrust(key("no~where"), Trust.OPEN), "There is no server no~where. See: pegboard servers list"),
         (
@@ -151,7 +151,7 @@ def test_a_second_server_of_a_toolset_leaves_the_toolset_as_it_is() -> None:
         ),
         (
             SetOverride(Override(ToolsetId("no"), Pattern("*", "*"), enabled=False)),
-            "There is no toolset 'no'. See: pegboard servers list",
+            "There is no toolset 'no'. See: pegboard toolset list",
         ),
     ],
     ids=lambda case: type(case).__name__ if not isinstance(case, str) else "",
@@ -334,5 +334,5 @@ def test_should_a_clash_slip_in_the_file_wins() -> None:
 
 
 def test_servers_and_toolsets_stand_in_one_order_whatever_their_source() -> None:
-    assert [str(key) for key in INSTALLED.servers] == ["dev~files", "dev~github", "new~new"]
+    assert [str(key) for key in INSTALLED.servers] == ["dev~files", "dev~github", "math", "new~new"]
     assert [*INSTALLED.toolsets] == ["dev", "math", "new"]

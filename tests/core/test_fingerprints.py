@@ -7,7 +7,8 @@ from types import MappingProxyType
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.core.boards import CHANGES, GITHUB, Changed, json_objects, json_values, spec, texts
+from tests.core.boards import GITHUB, json_objects, json_values, spec, texts
+from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Hints, Json, JsonObject, Tool, ToolSpec, _dumps, _pieces, canonical

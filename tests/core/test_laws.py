@@ -7,12 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core import laws
 from tests.core.boards import (
-    CHANGES,
     DAMAGES,
     ME,
     SOURCES,
     Board,
-    Changed,
     Damage,
     boards,
     damaged,
@@ -21,6 +19,7 @@ from tests.core.boards import (
     selections,
     views,
 )
+from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.call import Call
 from pegboard.core.ids import ToolId

@@ -100,8 +100,8 @@ def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) 
     assert (verdict.status.value, verdict.more) == (damage.status, ())
 
 
-@pytest.mark.parametrize("damage", [d for d in DAMAGES if not d.of_servers_only], ids=lambda damage: damage.name)
-def test_a_tool_without_a_server_is_locked_by_the_same_rules(damage: Damage) -> None:
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
+def test_a_tool_that_a_toolset_brings_itself_is_locked_by_the_same_rules(damage: Damage) -> None:
     add = ToolId(MATH, "add")
     verdict = locked(damage.do(OPEN_BOARD, add), add)
     assert (verdict.status.value, verdict.more) == (damage.status, ())
@@ -320,7 +320,7 @@ SENTENCES: Sequence[tuple[Reason, str]] = (
     (Unavailable(GITHUB, Starting(2, NOW)), "dev~github is starting (attempt 2)."),
     (Unavailable(GITHUB, Down(NOW, "exited with code 1.")), "dev~github is down: exited with code 1."),
     (Unavailable(GITHUB, NeedsSignIn(NOW, "https://a.test")), "dev~github needs a person to sign in."),
-    (Unavailable(ToolsetKey(GITHUB.toolset), Off()), "dev is not running."),
+    (Unavailable(ToolsetKey(GITHUB.toolset), Off()), "Toolset dev is not running."),
     (
         Undetermined(READ, "the store is away"),
         "The state of mcp:dev~github:read could not be determined: the store is away.",

@@ -7,7 +7,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.core import laws
 from tests.core.boards import (
-    CHANGES,
     DEV_FILES,
     FILE,
     GITHUB,
@@ -16,7 +15,6 @@ from tests.core.boards import (
     OFF,
     PERSON,
     Board,
-    Changed,
     board,
     key,
     open_boards,
@@ -24,6 +22,7 @@ from tests.core.boards import (
     tool,
     toolset,
 )
+from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.commands import (
     AddServer,

@@ -92,8 +92,8 @@ def test_what_if_tells_which_tools_would_change_their_verdict_and_why() -> None:
 
 def test_what_if_tells_servers_that_come_and_go_without_listing_their_tools_twice() -> None:
     new = key("dev~new")
-    servers = {k: s for k, s in BOARD.policy.declared.servers.items() if k != GITHUB}
-    after = BOARD.declaring(servers={**servers, new: server(new)}).policy
+    kept = [each for key, each in BOARD.policy.declared.servers.items() if key != GITHUB]
+    after = BOARD.declaring(servers={each.key: each for each in (*kept, server(new))}).policy
     assert what_if(BOARD.catalogue, BOARD.policy, after, View(ME)) == WhatIf((), gone=(GITHUB,), fresh=(new,))
 
 

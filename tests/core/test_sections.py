@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.boards import CHANGES, GITHUB, Changed, json_objects, spec, texts
+from tests.core.boards import GITHUB, json_objects, spec, texts
+from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.ids import ToolId
 from pegboard.core.rewording import How, Piece

@@ -6,7 +6,7 @@ import pytest
 from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, SERVERS, server
 
 from pegboard.core.catalogue import Catalogue, Down, Health, Listing, NeedsSignIn, Off, Starting, Up, catalogue
-from pegboard.core.ids import ServerKey, ToolId, ToolsetId
+from pegboard.core.ids import ProviderKey, ServerKey, ToolId, ToolsetId
 from pegboard.core.naming import hashed_name
 from pegboard.core.policy import Decided, Declared, Policy
 from pegboard.core.selection import Selection, TheseToolsets
@@ -36,7 +36,9 @@ def hung(**health: Health) -> Catalogue:
     )
 
 
-def owners(name: str, board: Catalogue, policy: Policy | None = None, view: View | None = None) -> dict[ServerKey, str]:
+def owners(
+    name: str, board: Catalogue, policy: Policy | None = None, view: View | None = None
+) -> dict[ProviderKey, str]:
     found = may_have(name, board, Policy(DECLARED) if policy is None else policy, View() if view is None else view)
     return {key: id.name for key, id in found.items()}
 

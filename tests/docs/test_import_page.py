@@ -55,7 +55,7 @@ async def test_the_page_on_bringing_servers_over_does_what_it_says(tmp_path: Pat
         servers = json.loads(await said("pegboard servers list --json"))["servers"]
 
     once_each = ["code", "files", "issues", "issues-cursor", "wiki"]
-    assert sorted(key.server for key in loaded.declared.servers) == once_each
+    assert sorted(server.id for server in loaded.declared.servers.values()) == once_each
     assert sorted(server["serverId"] for server in servers) == once_each
     attention = [line for line in shown.splitlines() if line.startswith("! ")]
     assert [line for line in attention if ".vscode/mcp.json:7: " in line and "environment variable KEY" in line]

@@ -287,7 +287,7 @@ class Providers:
 
     def __call__(self, server: Server) -> ScriptedProvider:
         provider = self.make(server)
-        if server.key in self.tools:
+        if isinstance(server.key, ServerKey) and server.key in self.tools:
             provider.word = Listing(server.key, UP, tuple(self.tools[server.key]))
         self.prepare(provider)
         self.made.append(provider)

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 def provider_for_each(settings: "Settings | None", starts: Starts, sign_ins: "LateDesk") -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
+    from pegboard.core.server import Http, Stdio
     from pegboard.providers.resting import Resting
 
     expand_for = expander_for_callers(os.environ, folder_of(settings))
 
     def provider(server: "Server") -> "Provider":
-        if not starts(str(server.key), server.key.server):
+        if not starts(str(server.key), server.id) or not isinstance(server.connection, Stdio | Http):
             return Resting(server.key)
         from pegboard.providers.mcp import mcp_provider
 

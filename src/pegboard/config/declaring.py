@@ -221,7 +221,7 @@ def _toolsets(
     board: dict[ToolsetId, Toolset] = {}
     for id in sorted({*members, *said}):
         own = members.get(id, [])
-        standalone = id not in said and [server.key.server for server in own] == [id]
+        standalone = id not in said and [server.id for server in own] == [id]
         if (told := said.get(id)) is None:
             board[ToolsetId(id)] = Toolset(ToolsetId(id), own[0].origin, user_mcp=standalone)
             continue

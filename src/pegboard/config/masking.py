@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 from urllib.parse import unquote
 
-from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Server, Stdio
+from pegboard.core.own import Image, Own
+from pegboard.core.server import Connection, Container, Http, NoOAuth, OAuth, Server, Stdio
 from pegboard.core.tool import Json
 
 from .references import is_only_references
@@ -64,8 +65,31 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
                 "headers": {name: masked_value(value) for name, value in headers.items()},
                 **({} if oauth == OAuth() else {"oauth": _masked_oauth(oauth)}),
             }
+        case Container(image):
+            return {"transport": "container", **_masked_image(image)}
+        case Own(digest, python, requirements, secrets):
+            return {
+                "transport": "own",
+                "digest": digest,
+                "python": {tool.spec.name: tool.entrypoint for tool in python},
+                "requirements": [masked_text(each) for each in requirements],
+                "secrets": [*secrets],
+                "workspace": connection.workspace,
+                "containers": {id: {**_masked_image(image)} for id, image in connection.containers.items()},
+                "linked": connection.linked,
+            }
         case _:
             assert_never(connection)
+
+
+def _masked_image(image: Image) -> Mapping[str, Json]:
+    return {
+        "image": masked_text(image.image),
+        "args": [*masked_args(image.args)],
+        "env": {name: masked_value(value) for name, value in image.env.items()},
+        "network": image.network,
+        "workspace": image.workspace,
+    }
 
 
 def _masked_oauth(oauth: OAuth | NoOAuth) -> Json:

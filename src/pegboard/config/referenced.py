@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import assert_never
 
-from pegboard.core.server import Connection, Http, OAuth, Stdio
+from pegboard.core.own import Image, Own
+from pegboard.core.server import Connection, Container, Http, OAuth, Stdio
 
 from .references import FileText, parts, under_home
 from .tree import Items, Node, Scalar, Table
@@ -27,6 +29,17 @@ def texts_of(connection: Connection) -> Iterator[str]:
             if isinstance(oauth, OAuth):
                 said = (oauth.client_id, oauth.client_secret, oauth.client_metadata_url)
                 yield from (text for text in said if text is not None)
+        case Container(image):
+            yield from _texts_of_image(image)
+        case Own(containers=containers):
+            for image in containers.values():
+                yield from _texts_of_image(image)
+        case _:
+            assert_never(connection)
+
+
+def _texts_of_image(image: Image) -> Iterator[str]:
+    yield from (image.image, *image.args, *image.env.values())
 
 
 def texts_within(node: Node | None) -> Iterator[str]:

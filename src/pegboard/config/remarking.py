@@ -97,7 +97,7 @@ def _texts(values: Values) -> Iterator[Placed[str]]:
 def _misspelt(values: Values, board: Declared, place: Place) -> Iterator[Problem]:
     """Toolsets can come at run time, so an unknown one is told only when a declared one is nearly the same."""
     known = {str(server.toolset) for server in board.servers} | {"builtin"}
-    scopes = known | {str(key.server) for key in board.servers} | {str(key) for key in board.servers}
+    scopes = known | {server.id for server in board.servers.values()} | {str(key) for key in board.servers}
 
     def doubtful(named: Iterable[Placed[str]], names: set[str], what: str) -> Iterator[Problem]:
         for name in named:

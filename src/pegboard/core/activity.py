@@ -8,7 +8,7 @@ asks for a kind or an outcome asks for one of `KINDS` and `OUTCOMES`.
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from .call import Unconfirmed
 from .commands import (
@@ -30,8 +30,9 @@ from .commands import (
 from .editing import ARGUMENT, Edit
 from .ids import PrincipalId
 from .override import Override
+from .own import Own
 from .rules import awaited_review
-from .server import Http, Server, Stdio
+from .server import Container, Http, Server, Stdio
 from .status import Status
 
 CALL: Final = "call"
@@ -149,6 +150,12 @@ def _reached(server: Server) -> str:
             return "started as a program"
         case Http(transport=transport):
             return f"reached by {transport.value}"
+        case Container():
+            return "started in a container"
+        case Own():
+            return "run by itself"
+        case _:
+            assert_never(server.connection)
 
 
 def _overridden(override: Override) -> str:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
-from .ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey, titled
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
 from .server import InstalledBy, Server, Trust
@@ -17,6 +17,7 @@ from .toolset import Toolset
 
 _NAMED: Final = 5
 """Of many tools that a refusal is about, so many are named."""
+_SEE: Final = {ServerKey: "See: pegboard servers list", ToolsetKey: "See: pegboard toolset list"}
 
 
 @dataclass(frozen=True)
@@ -68,20 +69,20 @@ class Release:
     """A person has reviewed a server in quarantine: it may be started. What it lists waits, because nobody saw it when
     it was added."""
 
-    server: ServerKey
+    server: ProviderKey
 
 
 @dataclass(frozen=True)
 class TakeBaseline:
     """First sight of a server whose trust is baseline: what it lists now counts as seen when it was added."""
 
-    server: ServerKey
+    server: ProviderKey
     specs: Mapping[ToolId, ToolSpec] = field(default_factory=dict[ToolId, ToolSpec])
 
 
 @dataclass(frozen=True, slots=True)
 class SetTrust:
-    server: ServerKey
+    server: ProviderKey
     trust: Trust
 
 
@@ -242,15 +243,15 @@ def _unreviewed(server: Server) -> Server:
     return replace(server, quarantined=True, trust=Trust.STRICT if server.trust is Trust.OPEN else server.trust)
 
 
-def _released(policy: Policy, key: ServerKey, at: datetime) -> Decided | Rejected:
+def _released(policy: Policy, key: ProviderKey, at: datetime) -> Decided | Rejected:
     server = policy.servers.get(key)
     if server is None:
         return _no_server(key)
     if not server.quarantined:
-        return Rejected(f"Server {key} is not in quarantine. See: pegboard servers list")
+        return Rejected(f"{titled(key)} is not in quarantine. {_SEE[type(key)]}")
     decided = policy.decided
     if key not in decided.servers:
-        return Rejected(f"Server {key} is declared at {server.origin}. Take it out of quarantine there.")
+        return Rejected(f"{titled(key)} is declared at {server.origin}. Take it out of quarantine there.")
     return replace(
         decided,
         servers={**decided.servers, key: replace(server, quarantined=False)},
@@ -311,25 +312,24 @@ def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:
     )
 
 
-def _missing(policy: Policy, what: Switchable) -> Rejected | None:
+def _missing(policy: Policy, what: Switchable | ToolsetKey) -> Rejected | None:
     """Tools come and go, so a switch may name one that is not listed now; its server must be known."""
-    match what:
-        case ToolId(ServerKey() as key) | (ServerKey() as key):
-            if key not in policy.servers:
-                return _no_server(key)
-        case ToolId(ToolsetKey(toolset)) | (str() as toolset):
-            if toolset not in policy.toolsets:
-                return Rejected(f"There is no toolset {toolset!r}. See: pegboard servers list")
-        case ToolId():
-            pass
-    return None
+    match what.source if isinstance(what, ToolId) else what:
+        case ServerKey() | ToolsetKey() as key:
+            return None if key in policy.servers else _no_server(key)
+        case BuiltinKey():
+            return None
+        case toolset:
+            known = toolset in policy.toolsets
+            return None if known else Rejected(f"There is no toolset {toolset!r}. {_SEE[ToolsetKey]}")
 
 
-def _no_server(key: ServerKey) -> Rejected:
-    return Rejected(f"There is no server {key}. See: pegboard servers list")
+def _no_server(key: ProviderKey) -> Rejected:
+    what = f"no server {key}" if isinstance(key, ServerKey) else f"no toolset {key.toolset!r} with tools of its own"
+    return Rejected(f"There is {what}. {_SEE[type(key)]}")
 
 
-def _no_first_sight(policy: Policy, key: ServerKey, specs: Mapping[ToolId, ToolSpec]) -> Rejected | None:
+def _no_first_sight(policy: Policy, key: ProviderKey, specs: Mapping[ToolId, ToolSpec]) -> Rejected | None:
     server = policy.servers.get(key)
     if server is None:
         return _no_server(key)

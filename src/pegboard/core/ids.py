@@ -69,6 +69,15 @@ class BuiltinKey:
         return BUILTIN
 
 
+ProviderKey: TypeAlias = ServerKey | ToolsetKey
+"""What people add, trust and review as one: an MCP server, or the tools that a toolset brings itself."""
+
+
+def titled(key: ProviderKey) -> str:
+    """As a sentence begins with it."""
+    return f"Server {key}" if isinstance(key, ServerKey) else f"Toolset {key}"
+
+
 Source: TypeAlias = ServerKey | ToolsetKey | BuiltinKey
 """Where tools come from: one provider."""
 

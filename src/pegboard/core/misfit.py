@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .catalogue import Catalogue, Up
-from .ids import BUILTIN, ServerKey, ToolId
+from .ids import BUILTIN, BuiltinKey, ServerKey, ToolId
 from .override import Appearance, Override
 from .pattern import Pattern
 from .policy import Policy
@@ -75,8 +75,9 @@ def _about_nothing(row: Override, catalogue: Catalogue, policy: Policy) -> Itera
 def _gone(row: Override, id: ToolId, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
     if id in catalogue.tools:
         return
-    if isinstance(id.source, ServerKey) and id.source not in policy.servers:
-        yield Misfit(row, f"there is no server {id.source}.", id)
+    if not isinstance(id.source, BuiltinKey) and id.source not in policy.servers:
+        what = "no server" if isinstance(id.source, ServerKey) else "no tool of its own in toolset"
+        yield Misfit(row, f"there is {what} {id.source}.", id)
         return
     listing = catalogue.listings.get(id.source)
     if listing is not None and isinstance(listing.health, Up):

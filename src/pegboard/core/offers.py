@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Catalogue, Listing
-from .ids import ServerKey, Source, ToolId, WireName
+from .ids import BuiltinKey, ProviderKey, Source, ToolId, WireName
 from .naming import wire_names
 from .offer import Offers, Prompt, Resource, Template
 from .pattern import Pattern
@@ -29,7 +29,7 @@ from .view import View
 class Unreviewed:
     """The server's trust is strict, and nobody reviews prompts and resources one by one."""
 
-    server: ServerKey
+    server: ProviderKey
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _rank(catalogue: Catalogue, policy: Policy, since: Since) -> Rank:
 
 
 def _standing(source: Source, policy: Policy) -> tuple[int, str, float]:
-    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
+    server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
     match None if server is None else server.origin:
         case None:
             return 0, "", 0.0
@@ -268,7 +268,7 @@ def _opening(listing: Listing, policy: Policy, view: View) -> Opening:
     reasons = [reason for reason in found if reason is not None]
     if reasons:
         return Withheld(min(reasons, key=precedence))
-    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
+    server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
     if server is not None and policy.trust(server) is Trust.STRICT:
         return Withheld(Unreviewed(server.key))
     return Given()

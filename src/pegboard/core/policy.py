@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from .consent import Consent
-from .ids import LOCAL, PrincipalId, ServerKey, ToolId, ToolsetId
+from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
 from .principal import Principal
@@ -63,7 +63,7 @@ class Denial:
 class Declared:
     """The operator's file: read-only to everything else."""
 
-    servers: Mapping[ServerKey, Server] = field(default_factory=dict[ServerKey, Server])
+    servers: Mapping[ProviderKey, Server] = field(default_factory=dict[ProviderKey, Server])
     toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
     selection: Selection = field(default_factory=Selection)
     denials: tuple[Denial, ...] = ()
@@ -81,14 +81,14 @@ class Decided:
     """What the store keeps. Every change makes a new value with the next version."""
 
     version: int = 0
-    servers: Mapping[ServerKey, Server] = field(default_factory=dict[ServerKey, Server])
+    servers: Mapping[ProviderKey, Server] = field(default_factory=dict[ProviderKey, Server])
     toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
     switches: Mapping[Switchable, Switch] = field(default_factory=dict[Switchable, Switch])
     approvals: Mapping[ToolId, Approval] = field(default_factory=dict[ToolId, Approval])
-    baselined: Mapping[ServerKey, datetime] = field(default_factory=dict[ServerKey, datetime])
+    baselined: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
     """When a server's tools were first seen. Whatever it lists later is new."""
     overrides: tuple[Override, ...] = ()
-    trust: Mapping[ServerKey, Trust] = field(default_factory=dict[ServerKey, Trust])
+    trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
     """Remembered grants, by their ids."""
@@ -106,7 +106,7 @@ class Policy:
         return self.decided.version
 
     @cached_property
-    def servers(self) -> Mapping[ServerKey, Server]:
+    def servers(self) -> Mapping[ProviderKey, Server]:
         """A clash of the two sources is an error found before a policy is made; should one slip in, the file wins."""
         both = {**self.decided.servers, **self.declared.servers}
         return {key: both[key] for key in sorted(both, key=str)}

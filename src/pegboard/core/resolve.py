@@ -183,7 +183,7 @@ def directory(catalogue: Catalogue, policy: Policy) -> Directory:
     return Directory(
         ids=tuple(catalogue.tools),
         toolsets=frozenset({*policy.toolsets, *(source.toolset for source in catalogue.listings)}),
-        servers=frozenset({*policy.servers, *servers}),
+        servers=frozenset({*servers, *(key for key in policy.servers if isinstance(key, ServerKey))}),
     )
 
 

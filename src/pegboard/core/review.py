@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from .cautions import cautions
-from .ids import ServerKey, Source, ToolId
+from .ids import BuiltinKey, ProviderKey, Source, ToolId
 from .policy import Approval, Policy, Switch
 from .resolve import Locked, Resolution
 from .scan import Finding, Severity, Strangers, is_poisoned, scan, strangers, strangers_of_each
@@ -135,10 +135,10 @@ def batch(tools: Iterable[Waiting]) -> Fingerprint:
     return Fingerprint(hashlib.sha256(canonical(read)).hexdigest())
 
 
-def by_server(tools: Iterable[Waiting]) -> Mapping[ServerKey, tuple[Waiting, ...]]:
-    found: dict[ServerKey, list[Waiting]] = {}
+def by_server(tools: Iterable[Waiting]) -> Mapping[ProviderKey, tuple[Waiting, ...]]:
+    found: dict[ProviderKey, list[Waiting]] = {}
     for each in tools:
-        if isinstance(each.tool.id.source, ServerKey):
+        if not isinstance(each.tool.id.source, BuiltinKey):
             found.setdefault(each.tool.id.source, []).append(each)
     return {key: tuple(found[key]) for key in sorted(found, key=str)}
 

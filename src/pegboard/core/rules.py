@@ -6,7 +6,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .argument import Argument
 from .catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
-from .ids import ServerKey, Source, ToolId, ToolsetKey
+from .ids import BuiltinKey, ServerKey, Source, ToolId, ToolsetKey
 from .pattern import Pattern, fits, pattern
 from .policy import Policy
 from .server import AllButTools, DeclaredAt, EveryTool, OnlyTools, Server, Trust
@@ -43,6 +43,8 @@ def owner_is_known(tool: Tool, health: Health | None, policy: Policy) -> Reason 
             return Undetermined(tool.id, f"no server {key} is declared or installed")
         case ToolsetKey(toolset) if toolset not in policy.toolsets:
             return Undetermined(tool.id, f"no toolset {toolset!r} is declared or installed")
+        case ToolsetKey(toolset) as key if key not in policy.servers:
+            return Undetermined(tool.id, f"toolset {toolset!r} brings no tools of its own")
         case _:
             return None
 
@@ -120,7 +122,7 @@ def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason 
             return Unavailable(tool.id.source, health)
         case None:
             source = tool.id.source
-            server = source if isinstance(source, ServerKey) and source in policy.servers else None
+            server = source if not isinstance(source, BuiltinKey) and source in policy.servers else None
             return Undetermined(tool.id, f"nothing is known of {source}", server)
         case _:
             assert_never(health)
@@ -151,11 +153,15 @@ def owner_off(source: Source, policy: Policy) -> OwnerOff | None:
         switch = policy.decided.switches.get(toolset.id)
         if not (switch.on if switch is not None else toolset.enabled):
             return OwnerOff(toolset.id, switch or toolset.origin)
-    server = policy.servers.get(source) if isinstance(source, ServerKey) else None
-    if server is not None:
-        switch = policy.decided.switches.get(server.key)
-        if not (switch.on if switch is not None else server.enabled):
-            return OwnerOff(server.key, switch or server.origin)
+    match source:
+        case ServerKey() as key if (server := policy.servers.get(key)) is not None:
+            switch = policy.decided.switches.get(key)
+            if not (switch.on if switch is not None else server.enabled):
+                return OwnerOff(key, switch or server.origin)
+        case ToolsetKey() as key if (own := policy.servers.get(key)) is not None and not own.enabled:
+            return OwnerOff(key.toolset, own.origin)
+        case _:
+            pass
     return None
 
 
@@ -208,7 +214,7 @@ def _blamed(shape: Shaped, tool: Tool, policy: Policy) -> Shaped:
 
 def _server(tool: Tool, policy: Policy) -> Server | None:
     source = tool.id.source
-    return policy.servers.get(source) if isinstance(source, ServerKey) else None
+    return None if isinstance(source, BuiltinKey) else policy.servers.get(source)
 
 
 def _among(tool: Tool, names: tuple[str, ...]) -> bool:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from .catalogue import Asleep, Listing, Up
 from .commands import TakeBaseline
-from .ids import ServerKey
+from .ids import BuiltinKey, ProviderKey
 from .policy import Policy
 from .rules import owner_off
 from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
 from .tool import Tool
 
 
-def wanted(policy: Policy) -> Mapping[ServerKey, Server]:
+def wanted(policy: Policy) -> Mapping[ProviderKey, Server]:
     """Switched on, in a toolset that is on, and reviewed: a program that nobody has reviewed is never started."""
     return {
         key: server
@@ -28,7 +28,7 @@ def reach(server: Server) -> tuple[Connection, Timeouts, Starts, Protocol]:
 def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
     """Whether this is the first answer of a server whose trust is baseline."""
     key = listing.source
-    if not isinstance(key, ServerKey) or not _has_answered(listing):
+    if isinstance(key, BuiltinKey) or not _has_answered(listing):
         return False
     server = policy.servers.get(key)
     if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
@@ -45,7 +45,7 @@ def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -
     """What to record then. A tool that looks poisoned is left out, so that a person must approve it; `others` are the
     tools of the board, whose names it may be trying to shadow. Scanning takes about a third of a millisecond a tool."""
     key = listing.source
-    if not isinstance(key, ServerKey) or not awaits_first_sight(listing, policy):
+    if isinstance(key, BuiltinKey) or not awaits_first_sight(listing, policy):
         return None
     # Its words and phrases take two megabytes, and who trusts its servers openly, or knows them all, needs none.
     from .scan import is_poisoned, scan, strangers

@@ -1,4 +1,7 @@
-"""An MCP server as people declare or install it: how to reach it, and what they allow of it."""
+"""An MCP server as people declare or install it: how to reach it, and what they allow of it.
+
+The tools that a toolset brings itself are one too, to everything that people decide: `Own` is how they are reached.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,7 +10,8 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
-from .ids import PrincipalId, ServerKey
+from .ids import PrincipalId, ProviderKey, ServerKey
+from .own import Image, Own
 
 
 class Trust(Enum):
@@ -59,7 +63,21 @@ class Http:
     oauth: OAuth | NoOAuth = field(default_factory=OAuth)
 
 
-Connection: TypeAlias = Stdio | Http
+@dataclass(frozen=True)
+class Container:
+    """A server that speaks MCP on the input and output of a container."""
+
+    image: Image
+
+
+Connection: TypeAlias = Stdio | Http | Container | Own
+
+
+def plainly_reached(connection: Connection) -> Stdio | Http:
+    """Where nothing else can come: other clients' lists name programs and addresses, and MCP is spoken with those."""
+    if isinstance(connection, Stdio | Http):
+        return connection
+    raise TypeError(f"{type(connection).__name__} is neither a program nor an address")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +176,7 @@ Origin: TypeAlias = DeclaredAt | InstalledBy
 
 @dataclass(frozen=True)
 class Server:
-    key: ServerKey
+    key: ProviderKey
     connection: Connection
     origin: Origin
     enabled: bool = True
@@ -168,6 +186,11 @@ class Server:
     quarantined: bool = False
     starts: Starts = field(default_factory=Always)
     protocol: Protocol = Protocol.LATEST
+
+    @property
+    def id(self) -> str:
+        """As people call it within its toolset; what a toolset brings itself goes by the toolset's."""
+        return str(self.key.server if isinstance(self.key, ServerKey) else self.key.toolset)
 
 
 def mark_of(server: Server) -> str:

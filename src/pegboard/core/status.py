@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
-from .ids import ServerKey, Source, ToolId, ToolsetId
+from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
 from .outage import kind
 from .pattern import Pattern
 from .policy import Switch
@@ -42,7 +42,7 @@ class OwnerOff:
 
 @dataclass(frozen=True)
 class Quarantined:
-    server: ServerKey
+    server: ProviderKey
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Unavailable:
 class Unlisted:
     """Servers that have not listed their tools yet, any of which may have the tool that was asked for."""
 
-    servers: tuple[ServerKey, ...]
+    servers: tuple[ProviderKey, ...]
     health: Starting | Down | NeedsSignIn
     """Of the first; the others are in a state of the same kind."""
 
@@ -117,7 +117,7 @@ class Undetermined:
 
     tool: ToolId
     why: str
-    server: ServerKey | None = None
+    server: ProviderKey | None = None
     """The one whose log may tell more, if there is one."""
 
 
@@ -170,9 +170,9 @@ def sentence(reason: Reason) -> str:
             what = f"Server {owner}" if isinstance(owner, ServerKey) else f"Toolset {owner}"
             return f"{what} is off: {_by(by)}."
         case Quarantined(server):
-            return f"Server {server} is in quarantine until a person has reviewed it."
+            return f"{titled(server)} is in quarantine until a person has reviewed it."
         case DeniedByLimit(tool, key, at):
-            return f"{plainly(tool)} is denied by the operator: {key} of its server ({at.short})."
+            return f"{plainly(tool)} is denied by the operator: {key} of its {_owner(tool)} ({at.short})."
         case DeniedByPattern(tool, pattern, at):
             return f"{plainly(tool)} is denied by the operator: deny pattern {str(pattern)!r} ({at.short})."
         case DeniedByOverride(tool, at):
@@ -189,11 +189,11 @@ def sentence(reason: Reason) -> str:
         case ChangedSinceApproval(tool):
             return f"{plainly(tool)} changed since it was approved."
         case Unavailable(source, health):
-            return f"{source} {_health(health)}."
+            return f"{_provider(source)} {_health(health)}."
         case Unlisted((source,), health):
-            return f"{source} {_health(health)}, and has not listed its tools yet."
+            return f"{_provider(source)} {_health(health)}, and has not listed its tools yet."
         case Unlisted(servers, health):
-            first, *rest = map(str, servers[:_NAMED])
+            first, *rest = map(_provider, servers[:_NAMED])
             more = f" and {len(servers) - _NAMED} others" if len(servers) > _NAMED else ""
             return f"{', '.join((first, *rest))}{more} have not listed their tools yet; {first} {_health(health)}."
         case Undetermined(tool, why):
@@ -275,7 +275,11 @@ def _remedy(reason: Reason) -> str:
 
 def _about(reason: Reason) -> dict[str, str]:
     match reason:
-        case OwnerOff(ServerKey() as server) | Quarantined(server) | Undetermined(_, _, ServerKey() as server):
+        case (
+            OwnerOff(ServerKey() as server)
+            | Quarantined(server)
+            | Undetermined(_, _, (ServerKey() | ToolsetKey()) as server)
+        ):
             return {"{server}": str(server)}
         case Unavailable(source) | Unlisted((source, *_)):
             return {"{server}": str(source)}
@@ -284,6 +288,15 @@ def _about(reason: Reason) -> dict[str, str]:
         case _:
             word = None if isinstance(reason, OwnerOff | Undetermined | Unlisted) else shell_word(str(reason.tool))
             return {} if word is None else {"{tool}": word}
+
+
+def _owner(tool: ToolId) -> str:
+    return "server" if isinstance(tool.source, ServerKey) else "toolset"
+
+
+def _provider(source: Source) -> str:
+    """A server is known by its key; the id of a toolset alone could be taken for a server's."""
+    return titled(source) if isinstance(source, ToolsetKey) else str(source)
 
 
 def _blocked(switch: Switch) -> str:

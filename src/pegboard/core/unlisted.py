@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting
-from .ids import ServerKey, ToolId, tool_id
+from .ids import BuiltinKey, ProviderKey, ServerKey, ToolId, tool_id
 from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
 from .policy import Policy
 from .reference import Directory
@@ -18,7 +18,7 @@ from .view import View
 _NAMED: Final = 5
 
 
-def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ServerKey, ToolId]:
+def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ProviderKey, ToolId]:
     """The servers without a list that may have what this caller means by a name nobody has, and as which tool.
 
     A name out of the namespace of a toolset or server can be of no other. Of what the caller has no view of nothing is
@@ -27,7 +27,7 @@ def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Map
     silent = [
         source
         for source, word in catalogue.listings.items()
-        if isinstance(source, ServerKey)
+        if not isinstance(source, BuiltinKey)
         and (word.remembered or not word.tools)
         and isinstance(word.health, Starting | Down | NeedsSignIn)
     ]
@@ -40,7 +40,7 @@ def kept_off(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str
     off = [
         source
         for source, word in catalogue.listings.items()
-        if isinstance(source, ServerKey) and not word.tools and isinstance(word.health, Off)
+        if not isinstance(source, BuiltinKey) and not word.tools and isinstance(word.health, Off)
     ]
     keys = [*_possible(name, off, catalogue, policy, view)]
     if not keys:
@@ -52,12 +52,12 @@ def kept_off(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str
 
 
 def _possible(
-    name: str, silent: list[ServerKey], catalogue: Catalogue, policy: Policy, view: View
-) -> Mapping[ServerKey, ToolId]:
+    name: str, silent: list[ProviderKey], catalogue: Catalogue, policy: Policy, view: View
+) -> Mapping[ProviderKey, ToolId]:
     if not silent:
         return {}
     everyone = directory(catalogue, policy)
-    found: dict[ServerKey, ToolId] = {}
+    found: dict[ProviderKey, ToolId] = {}
     for key in _owners(name, silent, everyone):
         seen = (id for id in _meant(name, key) if _reaches(id, everyone, policy, view))
         if (id := next(seen, None)) is not None:
@@ -65,13 +65,13 @@ def _possible(
     return found
 
 
-def starting(owners: Mapping[ServerKey, ToolId], catalogue: Catalogue) -> tuple[ServerKey, ...]:
+def starting(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue) -> tuple[ProviderKey, ...]:
     """Those that start for the first time, so that to wait for them is worth it: a second attempt failed once."""
     health = {key: catalogue.health(key) for key in owners}
     return tuple(key for key, now in health.items() if isinstance(now, Starting) and now.attempt <= 1)
 
 
-def why_unlisted(owners: Mapping[ServerKey, ToolId], catalogue: Catalogue, *, near: bool) -> Unlisted | None:
+def why_unlisted(owners: Mapping[ProviderKey, ToolId], catalogue: Catalogue, *, near: bool) -> Unlisted | None:
     """What to tell of them. With a `near` name that is there, only of those that may list it at any moment."""
     health = {key: catalogue.health(key) for key in owners}
     for kind in (Starting,) if near else (Starting, NeedsSignIn, Down):
@@ -81,7 +81,7 @@ def why_unlisted(owners: Mapping[ServerKey, ToolId], catalogue: Catalogue, *, ne
     return None
 
 
-def _owners(name: str, silent: list[ServerKey], everyone: Directory) -> list[ServerKey]:
+def _owners(name: str, silent: list[ProviderKey], everyone: Directory) -> list[ProviderKey]:
     if ":" in name:
         id = tool_id(name)
         return [key for key in silent if isinstance(id, ToolId) and id.source == key]
@@ -93,23 +93,23 @@ def _owners(name: str, silent: list[ServerKey], everyone: Directory) -> list[Ser
     return [key for key in within if not servers or key in servers]
 
 
-def _meant(name: str, key: ServerKey) -> Iterator[ToolId]:
+def _meant(name: str, key: ProviderKey) -> Iterator[ToolId]:
     if ":" in name:
         id = tool_id(name)
         assert isinstance(id, ToolId)
         yield id
         return
-    for prefix in (_prefix(key), f"{key.toolset}__"):
+    for prefix in dict.fromkeys((_prefix(key), f"{key.toolset}__")):
         if name.startswith(prefix) and len(name) > len(prefix):
             yield ToolId(key, name.removeprefix(prefix))
     yield ToolId(key, name)
 
 
-def _prefix(key: ServerKey) -> str:
-    return f"{key.toolset}__{key.server}__"
+def _prefix(key: ProviderKey) -> str:
+    return f"{key.toolset}__{key.server}__" if isinstance(key, ServerKey) else f"{key.toolset}__"
 
 
-def _is_cut(name: str, key: ServerKey) -> bool:
+def _is_cut(name: str, key: ProviderKey) -> bool:
     """Whether this may be a hashed name, in which a long id of toolset and server is cut short."""
     return is_hashed(name) and name[: MAX_LENGTH - 11].startswith(_prefix(key)[: MAX_LENGTH - 11])
 

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from .catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up, is_known
 from .counts import locked_counts
-from .ids import ServerKey
+from .ids import BuiltinKey, ProviderKey, ServerKey
 from .offers import Beyond, openings
 from .policy import Policy
 from .resolve import Resolution
@@ -12,7 +12,8 @@ from .tool import JsonObject
 
 
 def upstream_servers(catalogue: Catalogue, policy: Policy, resolution: Resolution) -> JsonObject:
-    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists.
+    """A server is told of if a tool of it is in the view, or if the view would have whatever it lists. What a toolset
+    brings itself is told of alike, without the id of a server.
 
     Of one that has not listed anything it is told that nothing is callable: that nothing is said means that all is.
     """
@@ -22,15 +23,15 @@ def upstream_servers(catalogue: Catalogue, policy: Policy, resolution: Resolutio
     servers = [
         _entry(key, word.health, dict(counted.get(key, {} if is_known(word) else {"callable": 0})))
         for key, word in catalogue.listings.items()
-        if isinstance(key, ServerKey) and (key in seen or not isinstance(opened[key], Beyond))
+        if not isinstance(key, BuiltinKey) and (key in seen or not isinstance(opened[key], Beyond))
     ]
     return {"servers": [*servers]}
 
 
-def _entry(key: ServerKey, health: Health, tally: dict[str, int]) -> JsonObject:
+def _entry(key: ProviderKey, health: Health, tally: dict[str, int]) -> JsonObject:
     entry: JsonObject = {
         "id": str(key),
-        "serverId": key.server,
+        "serverId": key.server if isinstance(key, ServerKey) else None,
         "toolsetId": key.toolset,
         "health": health_word(health),
     }

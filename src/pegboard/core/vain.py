@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from .catalogue import Catalogue, Up
-from .ids import ServerKey
+from .ids import ProviderKey, ServerKey
 from .policy import Policy
 from .reference import closest
 from .rules import means
@@ -16,15 +16,16 @@ from .server import AllButTools, DeclaredAt, EveryTool, OnlyTools, Origin, ToolL
 class InVain:
     """An entry of a server's `enabled_tools` or `disabled_tools` that fits none of the tools it lists."""
 
-    server: ServerKey
+    server: ProviderKey
     key: str
     text: str
     at: Origin
     near: tuple[str, ...]
 
     def __str__(self) -> str:
+        owner = "server" if isinstance(self.server, ServerKey) else "toolset"
         hint = f" Did you mean {' or '.join(repr(name) for name in self.near)}?" if self.near else ""
-        return f"{self.key} of {self.server} ({self.at}) names {self.text!r}, and the server lists no such tool.{hint}"
+        return f"{self.key} of {self.server} ({self.at}) names {self.text!r}, and the {owner} lists no such tool.{hint}"
 
 
 def in_vain(catalogue: Catalogue, policy: Policy) -> Iterator[InVain]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .catalogue import Catalogue
-from .ids import ServerKey, ToolId
+from .ids import ProviderKey, ToolId
 from .policy import Policy
 from .resolve import Verdict, resolve
 from .rules import owner_is_known
@@ -22,9 +22,9 @@ class Shift:
 @dataclass(frozen=True)
 class WhatIf:
     shifts: tuple[Shift, ...]
-    gone: tuple[ServerKey, ...]
+    gone: tuple[ProviderKey, ...]
     """Servers that the other policy does not name: their tools would leave the board."""
-    fresh: tuple[ServerKey, ...]
+    fresh: tuple[ProviderKey, ...]
     """Servers that only the other policy names: their tools are known once they run."""
 
 

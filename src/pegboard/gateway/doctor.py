@@ -6,13 +6,13 @@ from itertools import islice
 from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
-from pegboard.core.ids import ServerKey, Source
+from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.overlap import overlaps
 from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
-from pegboard.core.server import DeclaredAt, InstalledBy, Stdio
+from pegboard.core.server import DeclaredAt, Http, InstalledBy
 from pegboard.core.status import Status, sentence
 from pegboard.core.vain import in_vain
 from pegboard.core.view import View
@@ -80,9 +80,10 @@ def _remarks(board: Board) -> Iterator[Finding]:
 def _reviews(board: Board) -> Iterator[Finding]:
     for reason in under_review(board.policy):
         key = reason.server
+        remove = "toolset remove" if isinstance(key, ToolsetKey) else "servers remove"
         mend = (
             f"Look at it: pegboard servers review {key}   Then: pegboard servers release {key}   "
-            f"If you do not want it: pegboard servers remove {key}"
+            f"If you do not want it: pegboard {remove} {key}"
         )
         yield Finding(str(reason.server), sentence(reason), mend)
 
@@ -94,42 +95,49 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
                 told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
                 yield Finding(
                     str(source),
-                    f"Server {source} is down: {why.rstrip('.')}.{told}",
+                    f"{_titled(source)} is down: {why.rstrip('.')}.{told}",
                     _mend(source, board, running),
                 )
             case NeedsSignIn(_, url, why):
                 told = f"needs sign-in: {why.rstrip('.')}" if why else "needs sign-in"
                 mend = f"pegboard servers sign-in {source}"
                 where = mend if url is None else f"Open {url}   or run: {mend}"
-                yield Finding(str(source), f"Server {source} {told}.", where)
+                yield Finding(str(source), f"{_titled(source)} {told}.", where)
             case Starting(attempt) if attempt > 1:
-                told = f"Server {source} is not up: it failed before, and this is attempt {attempt} to start it."
+                told = f"{_titled(source)} is not up: it failed before, and this is attempt {attempt} to start it."
                 yield Finding(str(source), told, _mend(source, board, running))
             case _:
                 pass
         for flaw in listing.flaws:
             yield Finding(
                 str(source),
-                f"Server {source} {flaw.sentence}",
-                "Tell the server's author; its other tools work.",
+                f"{_titled(source)} {flaw.sentence}",
+                f"Tell the {'toolset' if isinstance(source, ToolsetKey) else 'server'}'s author; its other tools work.",
                 grave=False,
             )
 
 
+def _titled(source: Source) -> str:
+    return str(source) if isinstance(source, BuiltinKey) else titled(source)
+
+
 def _mend(source: Source, board: Board, running: bool) -> str:
     """What it wrote tells more than we know; where it was said how to reach it, that can be corrected."""
-    server = board.policy.servers.get(source) if isinstance(source, ServerKey) else None
+    server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
     again = f"try again: pegboard servers restart {source}" if running else "look again: pegboard doctor"
     match server and server.origin:
         case DeclaredAt() as at:
             correct = f"Correct it at {at}, {'or' if running else 'then'} {again}"
         case InstalledBy():
+            toolset = board.policy.toolsets.get(source.toolset)
             how = f"pegboard servers remove {source}, then add it again"
+            if toolset is not None and not toolset.user_mcp:
+                how = "mend the toolset and import it again: pegboard toolset import"
             correct = f"Correct it ({how}), {'or' if running else 'then'} {again}"
         case _:
             correct = f"{again[0].upper()}{again[1:]}"
     # Only a program of ours has an error stream that we could show.
-    written = server is not None and isinstance(server.connection, Stdio)
+    written = server is not None and not isinstance(server.connection, Http)
     return f"pegboard servers logs {source}   {correct}" if written else correct
 
 

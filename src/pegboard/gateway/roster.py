@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
-from pegboard.core.ids import ServerKey, Source
+from pegboard.core.ids import BuiltinKey, ProviderKey, Source
 from pegboard.core.policy import Policy
 from pegboard.core.running import reach, wanted
 from pegboard.core.server import Server
@@ -57,7 +57,7 @@ class Roster:
         self._clock = clock
         self._running: dict[Source, _Running] = {}
         self._meeting: dict[Source, Meets] = {}
-        self._stopping: dict[ServerKey, Health] = {}
+        self._stopping: dict[ProviderKey, Health] = {}
         """What to say of a server that should run, while its former process is not gone yet."""
         self._logs: dict[Source, Sequence[str]] = {}
 
@@ -116,10 +116,10 @@ class Roster:
                 self._start(server)
         self._rest(policy, should)
 
-    def _rest(self, policy: Policy, should: Mapping[ServerKey, Server]) -> None:
+    def _rest(self, policy: Policy, should: Mapping[ProviderKey, Server]) -> None:
         """What does not run keeps its last tools on the board; what no policy names leaves it."""
         for source in tuple(self._board.catalogue.listings):
-            if isinstance(source, ServerKey) and source not in policy.servers:
+            if not isinstance(source, BuiltinKey) and source not in policy.servers:
                 self._board.take_down(source)
         for key in policy.servers:
             if key not in should:

@@ -6,7 +6,7 @@ import anyio
 
 from pegboard.core.call import Refusal, ToolIsLocked, UnknownTool
 from pegboard.core.catalogue import Starting
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import ProviderKey
 from pegboard.core.policy import Policy
 from pegboard.core.reference import closest
 from pegboard.core.resolve import Locked
@@ -62,6 +62,6 @@ def may_come(board: Board, refusal: Refusal) -> bool:
             return False
 
 
-def _patience(key: ServerKey, policy: Policy) -> float:
+def _patience(key: ProviderKey, policy: Policy) -> float:
     server = policy.servers.get(key)
     return 0.0 if server is None else min(server.timeouts.call, server.timeouts.start + GRACE)

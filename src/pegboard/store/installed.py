@@ -5,10 +5,12 @@ from datetime import datetime
 from typing import Any, Final, assert_never
 
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
+from pegboard.core.own import Own
 from pegboard.core.server import (
     AllButTools,
     Always,
     Connection,
+    Container,
     DeclaredAt,
     EveryTool,
     Http,
@@ -29,6 +31,7 @@ from pegboard.core.server import (
 )
 from pegboard.core.toolset import Toolset
 
+from .images import image_document, image_of
 from .text import Row, document
 
 _IDLE: Final = "idle"
@@ -131,6 +134,11 @@ def _connection_row(connection: Connection) -> str:
             return document(
                 {"url": url, "transport": transport.value, "headers": dict(headers), "oauth": _oauth_row(oauth)}
             )
+        case Container(image):
+            return document({"image": image_document(image)})
+        case Own():
+            # Its parts have tables of their own, and never come here.
+            raise ValueError("The tools of a toolset's own are no server.")
         case _:
             assert_never(connection)
 
@@ -141,6 +149,8 @@ def _connection(text: str) -> Connection:
             return Stdio(command, tuple(args), env, cwd)
         case {"url": url, "transport": transport, "headers": headers, **rest}:
             return Http(url, Transport(transport), headers, _oauth(rest.get("oauth", {})))
+        case {"image": dict(image)}:
+            return Container(image_of(image))
         case _:
             # The text is not quoted: an environment or a header may hold a secret.
             raise ValueError("A row has a connection of a kind that this Pegboard does not know.")

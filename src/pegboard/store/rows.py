@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 import sqlalchemy
 from sqlalchemy import Table
 
-from pegboard.core.ids import ServerId, ServerKey, ToolsetId
+from pegboard.core.ids import ProviderKey, ServerId, ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.policy import Decided
-from pegboard.core.server import Trust
+from pegboard.core.server import Server, Trust
 
 from . import schema
 from .decisions import (
@@ -55,7 +55,7 @@ def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], s
     ordered = OVERRIDES.values(rows[schema.tool_overrides])
     return Decided(
         version=version,
-        servers=_sorted(SERVERS.values(rows[schema.toolset_mcp_servers])),
+        servers=_sorted({**cast("Mapping[ProviderKey, Server]", SERVERS.values(rows[schema.toolset_mcp_servers]))}),
         toolsets=_sorted(TOOLSETS.values(rows[schema.toolsets])),
         switches=_sorted(SWITCHES.values(rows[schema.switches])),
         approvals=_sorted(approvals.values(rows[schema.approvals])),
@@ -108,30 +108,36 @@ def _difference(kept: Kept[K, V], before: Decided, after: Decided) -> Difference
     return Difference(kept.table, tuple(delete), tuple(insert))
 
 
-def _server_key_row(key: ServerKey) -> dict[str, str]:
-    return {"toolset_id": key.toolset, "server_id": key.server}
+def _key_row(key: ProviderKey) -> dict[str, str]:
+    """No server has an empty id: it stands for what the toolset brings itself."""
+    return {"toolset_id": key.toolset, "server_id": key.server if isinstance(key, ServerKey) else ""}
 
 
-def _server_key_of(row: Row) -> ServerKey:
-    return ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+def _key_of(row: Row) -> ProviderKey:
+    toolset, server = ToolsetId(row["toolset_id"]), row["server_id"]
+    return ServerKey(toolset, ServerId(server)) if server else ToolsetKey(toolset)
 
 
-SERVERS: Final = Kept(schema.toolset_mcp_servers, lambda decided: decided.servers, server_row, server_of)
+def _mcp_servers(decided: Decided) -> Mapping[ServerKey, Server]:
+    return {key: server for key, server in decided.servers.items() if isinstance(key, ServerKey)}
+
+
+SERVERS: Final = Kept(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of)
 TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of)
 SWITCHES: Final = Kept(schema.switches, lambda decided: decided.switches, switch_row, switch_of)
 APPROVALS: Final = Kept(schema.approvals, lambda decided: decided.approvals, approval_row, approval_of)
 BASELINES: Final = Kept(
     schema.baselines,
     lambda decided: decided.baselined,
-    lambda key, at: {**_server_key_row(key), "at": at.isoformat()},
-    lambda row: (_server_key_of(row), datetime.fromisoformat(row["at"])),
+    lambda key, at: {**_key_row(key), "at": at.isoformat()},
+    lambda row: (_key_of(row), datetime.fromisoformat(row["at"])),
 )
 OVERRIDES: Final = Kept(schema.tool_overrides, _placed, override_row, override_of)
 TRUST: Final = Kept(
     schema.trust,
     lambda decided: decided.trust,
-    lambda key, trust: {**_server_key_row(key), "trust": trust.value},
-    lambda row: (_server_key_of(row), Trust(row["trust"])),
+    lambda key, trust: {**_key_row(key), "trust": trust.value},
+    lambda row: (_key_of(row), Trust(row["trust"])),
 )
 GRANTS: Final = Kept(schema.grants, lambda decided: decided.grants, grant_row, grant_of)
 CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of)

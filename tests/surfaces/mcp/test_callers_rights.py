@@ -38,8 +38,9 @@ def now() -> datetime:
 async def shared(url: str, *others: Server) -> AsyncIterator[Workshop]:
     """A gateway before that server, alone when it has been told that it lists nothing for nobody, or with others."""
     expand_for = expander_for_callers({}, Path())
+    own = Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)
     declared = Declared(
-        {KEY: Server(KEY, Http(url, headers=OWN), HERE, trust=Trust.BASELINE)} | {each.key: each for each in others},
+        {each.key: each for each in (own, *others)},
         {key.toolset: Toolset(key.toolset, HERE) for key in (KEY, *(each.key for each in others))},
     )
     audit = MemoryAudit()

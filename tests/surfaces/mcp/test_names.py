@@ -64,15 +64,18 @@ def with_servers(*more: Server) -> Declared:
     )
 
 
-def approved(rival: ServerKey, spec: ToolSpec) -> Approval:
+def rival_key(rival: Server) -> ServerKey:
+    assert isinstance(rival.key, ServerKey)
+    return rival.key
+
+
+def approved(spec: ToolSpec) -> Approval:
     return Approval(spec, PrincipalId("me"), THEN)
 
 
 def decided() -> Decided:
     approvals = {
-        ToolId(rival.key, name): approved(
-            rival.key, ToolSpec(name, None, "As it was." if why == "changed" else f"Would {name}.")
-        )
+        ToolId(rival.key, name): approved(ToolSpec(name, None, "As it was." if why == "changed" else f"Would {name}."))
         for why, rival in RIVALS.items()
         if why != "pending_approval"
         for name in STOLEN
@@ -104,12 +107,12 @@ async def said_by(workshop: Workshop) -> Sequence[bytes]:
 
 @pytest.mark.behaviour("locked.default_answers_byte_identical", "naming.locked_tools_rename_nothing")
 async def test_locked_tools_that_are_called_like_open_ones_change_no_byte_of_default_answers() -> None:
-    shelves = {**SHELVES, **{rival.key: plain(rival.key.server, *STOLEN) for rival in RIVALS.values()}}
+    shelves = {**SHELVES, **{rival_key(rival): plain(rival.id, *STOLEN) for rival in RIVALS.values()}}
     with anyio.fail_after(DEADLINE):
         async with open_workshop() as workshop:
             without = await said_by(workshop)
         async with open_workshop(with_servers(*RIVALS.values()), shelves=shelves, decided=decided()) as workshop:
-            down, off = RIVALS["server_unavailable"].key, RIVALS["server_disabled"].key
+            down, off = rival_key(RIVALS["server_unavailable"]), rival_key(RIVALS["server_disabled"])
             workshop.benches[down].fall()
             assert isinstance(await workshop.gateway.operator.do(ThrowSwitch(off, False), LOCAL), Policy)
             await until_locked(workshop, down)
@@ -242,7 +245,7 @@ def known_of_four(**switches: bool) -> Decided:
     names = ("four_read", "four_write")
     return Decided(
         version=4,
-        approvals={ToolId(FOUR, name): approved(FOUR, ToolSpec(name, None, f"Would {name}.")) for name in names},
+        approvals={ToolId(FOUR, name): approved(ToolSpec(name, None, f"Would {name}.")) for name in names},
         baselined={FOUR: THEN},
         switches={FOUR: Switch(False, PrincipalId("me"), THEN)} if switches.get("off") else {},
     )

@@ -235,6 +235,7 @@ async def open_workshop(
     benches: dict[ServerKey, Bench] = {}
 
     def provider_for(server: Server) -> Bench:
+        assert isinstance(server.key, ServerKey)
         late = LATE if server.key == BENCH else {}
         return benches.setdefault(server.key, Bench(server, shelves[server.key], late, server.key in held))
 

@@ -24,6 +24,7 @@ from pegboard.core.server import (
     Stdio,
     ToolLimit,
     Transport,
+    plainly_reached,
 )
 
 from .placeholders import Wording, absolute
@@ -222,7 +223,7 @@ def slug(name: str) -> str:
 
 
 def is_pegboard(connection: Connection) -> bool:
-    match connection:
+    match plainly_reached(connection):
         case Http(url):
             return _OURSELVES.fullmatch(url) is not None
         case Stdio(command, args):
@@ -230,8 +231,8 @@ def is_pegboard(connection: Connection) -> bool:
             runs = _RUNNERS.fullmatch(program) is not None and any(_names_pegboard(arg) for arg in args)
             bridged = any(_OURSELVES.fullmatch(arg) for arg in args)
             return program in ("pegboard", "pegboard.exe") or runs or bridged
-        case _:
-            assert_never(connection)
+        case never:
+            assert_never(never)
 
 
 def _names_pegboard(arg: str) -> bool:

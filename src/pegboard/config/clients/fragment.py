@@ -11,7 +11,7 @@ import yaml
 from pegboard.config.masking import Span, is_secret_key, secrets_in, secrets_in_args
 from pegboard.config.references import FileText, Literal, Malformed, OfRequest, Part, Variable, has_reference, parts
 from pegboard.config.tree import Kind, kind_of
-from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, Transport
+from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, Transport, plainly_reached
 from pegboard.core.tool import Json, JsonObject
 
 from .placeholders import variable_name
@@ -49,10 +49,10 @@ def as_yaml(servers: Iterable[Server]) -> str:
     lines = {one.variable: f"the {_in_line(one.key)} of {one.server}, see {_in_line(one.at)}" for one in secrets}
     for server in emptied:
         for variable in _needed(server):
-            lines.setdefault(variable, f"which {server.key.server} refers to, see {_in_line(str(server.origin))}")
+            lines.setdefault(variable, f"which {server.id} refers to, see {_in_line(str(server.origin))}")
     head = ["# Set these environment variables before Pegboard starts:"] if lines else []
     head += [f"#   {variable}  {line}" for variable, line in lines.items()]
-    tree: Json = {"servers": {str(server.key.server): _entry(server) for server in emptied}}
+    tree: Json = {"servers": {server.id: _entry(server) for server in emptied}}
     body = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return "".join(f"{line}\n" for line in head) + str(body)
 
@@ -63,17 +63,17 @@ class _Vault:
         self.values: dict[str, str] = {}
 
     def emptied(self, server: Server) -> Server:
-        id, at = str(server.key.server), str(server.origin)
-        match server.connection:
-            case Stdio(_, args, env):
+        id, at = server.id, str(server.origin)
+        match plainly_reached(server.connection):
+            case Stdio(_, args, env) as program:
                 kept = {name: self.value(id, at, name, value) for name, value in env.items()}
-                return replace(server, connection=replace(server.connection, args=self.args(id, at, args), env=kept))
-            case Http(url, _, headers):
+                return replace(server, connection=replace(program, args=self.args(id, at, args), env=kept))
+            case Http(url, _, headers) as address:
                 kept = {name: self.header(id, at, name, value) for name, value in headers.items()}
                 safe = self.url(id, at, url)
-                return replace(server, connection=replace(server.connection, url=safe, headers=kept))
-            case _:
-                assert_never(server.connection)
+                return replace(server, connection=replace(address, url=safe, headers=kept))
+            case never:
+                assert_never(never)
 
     def value(self, id: str, at: str, name: str, value: str) -> str:
         """Whatever is not known to be harmless is taken for a secret: better a variable too many."""
@@ -149,7 +149,7 @@ _Dumper.add_representer(str, _as_text)
 
 def _entry(server: Server) -> JsonObject:
     entry: JsonObject = {}
-    match server.connection:
+    match plainly_reached(server.connection):
         case Stdio(command, args, env, cwd):
             entry["command"] = command
             entry |= _filled("args", [*args]) | _filled("env", _object(env)) | _filled("cwd", cwd)
@@ -157,9 +157,9 @@ def _entry(server: Server) -> JsonObject:
             entry["url"] = url
             entry |= _unless("transport", transport.value, usual=Transport.STREAMABLE_HTTP.value)
             entry |= _filled("headers", _object(headers))
-        case _:
-            assert_never(server.connection)
-    entry |= _unless("toolset", str(server.key.toolset), usual=str(server.key.server))
+        case never:
+            assert_never(never)
+    entry |= _unless("toolset", str(server.key.toolset), usual=server.id)
     entry |= _unless("enabled", server.enabled, usual=True)
     match server.limit:
         case OnlyTools(names):
@@ -175,13 +175,13 @@ def _entry(server: Server) -> JsonObject:
 
 def _needed(server: Server) -> Iterator[str]:
     """The variables without which it does not start."""
-    match server.connection:
+    match plainly_reached(server.connection):
         case Stdio(command, args, env, cwd):
             texts = (command, *args, *env.values(), cwd or "")
         case Http(url, _, headers):
             texts = (url, *headers.values())
-        case _:
-            assert_never(server.connection)
+        case never:
+            assert_never(never)
     for text in texts:
         split = parts(text)
         for part in () if isinstance(split, Malformed) else split:

@@ -28,7 +28,7 @@ def merged(found: Iterable[Found]) -> Merged:
     for one in found:
         problems += one.problems
         for server, key in zip(one.servers, one.keys, strict=True):
-            wish = server.key.server
+            wish = server.id
             about = tuple(problem for problem in one.problems if _is_about(problem, key))
             same = next((id for id, other in servers.items() if wishes[id] == wish and _is_same(server, other)), None)
             if same is not None:
@@ -77,4 +77,4 @@ def _free(wanted: str, client: Client, taken: Iterable[str]) -> str:
 def _told(server: Server, first: Server, id: str) -> Problem:
     at = server.origin if isinstance(server.origin, DeclaredAt) else DeclaredAt("", 0)
     what = f"another server has this id already ({first.origin}) and is not the same; this one becomes {id!r}."
-    return Problem(at.file, at.line, str(server.key.server), what)
+    return Problem(at.file, at.line, server.id, what)

@@ -10,8 +10,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, ToolListChangedNotification
 from pydantic import ValidationError
 
-from pegboard.core.ids import ServerKey
-from pegboard.core.server import Connection as Reached
+from pegboard.core.ids import ProviderKey
 from pegboard.core.server import Http, Stdio, Timeouts, Transport
 
 from .asking import SAMPLING_IN_FULL, AskingDispatcher, unused
@@ -33,8 +32,8 @@ _FINAL: Final = frozenset({UNSENT, BROKEN_OFF, STATUS - 401, STATUS - 403})
 
 @asynccontextmanager
 async def connected(
-    key: ServerKey,
-    reached: Reached,
+    key: ProviderKey,
+    reached: Stdio | Http,
     timeouts: Timeouts,
     *,
     changed: Bell,
@@ -77,7 +76,7 @@ async def connected(
 
 
 def _transport(
-    reached: Reached,
+    reached: Stdio | Http,
     timeouts: Timeouts,
     changed: Bell,
     loss: Loss,

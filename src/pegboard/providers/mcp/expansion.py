@@ -7,7 +7,7 @@ from typing import Final, assert_never
 
 from pegboard.children.environment import inherited
 from pegboard.children.erasing import Eraser
-from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio
+from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio, plainly_reached
 from pegboard.ports import Expand, Unresolved
 
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
@@ -16,23 +16,24 @@ _SECRET_NAME: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie
 
 @dataclass(frozen=True)
 class Expanded:
-    connection: Connection
+    connection: Stdio | Http
     erase: Eraser
 
 
 def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
     """Read every reference now. The first that stands for nothing is the answer."""
+    reached = plainly_reached(connection)
     texts: dict[str, str] = {}
-    for text in _texts(connection):
+    for text in _texts(reached):
         value = expand(text)
         if isinstance(value, Unresolved):
             return value
         texts[text] = value
     secrets = {part for text, value in texts.items() for part in _inserted(text, value)}
-    match connection:
+    match reached:
         case Stdio(command, args, env, cwd):
             granted = {name: texts[value] for name, value in env.items()}
-            filled: Connection = Stdio(
+            filled: Stdio | Http = Stdio(
                 texts[command],
                 tuple(texts[arg] for arg in args),
                 granted,
@@ -41,17 +42,17 @@ def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
             secrets |= {value for name, value in granted.items() if _SECRET_NAME.search(name)}
         case Http(url, _, headers, oauth):
             sent = {name: texts[value] for name, value in headers.items()}
-            filled = replace(connection, url=texts[url], headers=sent, oauth=_signing_in(oauth, texts))
+            filled = replace(reached, url=texts[url], headers=sent, oauth=_signing_in(oauth, texts))
             secrets |= _of_headers(sent)
             if isinstance(filled.oauth, OAuth) and filled.oauth.client_secret is not None:
                 secrets.add(filled.oauth.client_secret)
         case _:
-            assert_never(connection)
+            assert_never(reached)
     # What every child is told anyway is no secret: a home directory must stay readable in a path.
     return Expanded(filled, Eraser(secrets - set(inherited().values())))
 
 
-def _texts(connection: Connection) -> Iterator[str]:
+def _texts(connection: Stdio | Http) -> Iterator[str]:
     match connection:
         case Stdio(command, args, env, cwd):
             yield from (command, *args, *env.values())

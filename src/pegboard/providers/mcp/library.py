@@ -16,7 +16,7 @@ from mcp_types import (
 
 from pegboard.children.lines import one_line
 from pegboard.core.ask import Answer, Declined, Directed, Failed, Told
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import ProviderKey
 from pegboard.core.nesting import values_in
 from pegboard.core.offer import same_offers
 from pegboard.core.server import Timeouts
@@ -48,7 +48,7 @@ class ServerLibrary:
 
     def __init__(
         self,
-        source: ServerKey,
+        source: ProviderKey,
         timeouts: Timeouts,
         *,
         absence: Callable[[], str],

@@ -11,9 +11,8 @@ from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND
 
-from pegboard.core.ids import ServerKey
-from pegboard.core.server import Connection as Reached
-from pegboard.core.server import Timeouts
+from pegboard.core.ids import ProviderKey
+from pegboard.core.server import Http, Stdio, Timeouts
 
 from .authorization import Authorization
 from .connect import connected
@@ -44,7 +43,7 @@ class Life:
 
     def __init__(
         self,
-        source: ServerKey,
+        source: ProviderKey,
         timeouts: Timeouts,
         *,
         hear: Callable[[bytes], None],
@@ -85,7 +84,7 @@ class Life:
         """Take no more calls. Whoever runs this life cancels it."""
         self._loss.happen(why)
 
-    async def run(self, reached: Reached, *, probe: bool) -> str:
+    async def run(self, reached: Stdio | Http, *, probe: bool) -> str:
         """Live until the connection is over, and say why it is."""
         start = self._timeouts.start
         try:
@@ -185,7 +184,7 @@ class Life:
         settled.set()
 
 
-async def _listed(connection: Connection, source: ServerKey) -> Listed:
+async def _listed(connection: Connection, source: ProviderKey) -> Listed:
     try:
         return await listed(connection, source)
     except MCPError as error:

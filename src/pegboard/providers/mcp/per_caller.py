@@ -14,7 +14,7 @@ from pegboard.children.demand import Demand
 from pegboard.core.ask import Failed, Unasked
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Listing, Starting, Up
-from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.ids import ProviderKey, ToolId
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool
 from pegboard.ports import Clock, ExpandFor, Library, Peer, Progress, Ring, Unresolved
@@ -84,7 +84,7 @@ class PerCaller:
         self._ring: Ring = _unheard
 
     @property
-    def source(self) -> ServerKey:
+    def source(self) -> ProviderKey:
         return self._server.key
 
     def listing(self) -> Listing:

@@ -14,8 +14,8 @@ from pegboard.children.erasing import Eraser
 from pegboard.children.lines import LastLines, one_line
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
-from pegboard.core.ids import ServerKey
-from pegboard.core.server import Always, Connection, Http, OnDemand, Protocol, Server, Stdio
+from pegboard.core.ids import ProviderKey
+from pegboard.core.server import Always, Http, OnDemand, Protocol, Server, Stdio
 from pegboard.core.status import Unavailable, sentence
 from pegboard.core.tool import Tool
 from pegboard.ports import Clock, Expand, Library, Peer, Progress, Ring, Unresolved
@@ -77,7 +77,7 @@ class McpServer:
         self.library: Library = Waking(self._library, self._demand, self.settled) if self._patient else self._library
 
     @property
-    def source(self) -> ServerKey:
+    def source(self) -> ProviderKey:
         return self._server.key
 
     def listing(self) -> Listing:
@@ -229,7 +229,7 @@ class McpServer:
         erased = self._erase_settings(text)
         return erased if self._account is None else self._account.erase(erased)
 
-    async def _lived(self, life: Life, reached: Connection) -> str | None:
+    async def _lived(self, life: Life, reached: Stdio | Http) -> str | None:
         match self._server.starts:
             case OnDemand(idle):
                 async with anyio.create_task_group() as tasks:

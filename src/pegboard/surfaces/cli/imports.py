@@ -10,7 +10,7 @@ import click
 from pegboard.config.clients import Found, as_yaml, find, merged, read_list
 from pegboard.config.masking import masked
 from pegboard.core.reference import closest
-from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio
+from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, plainly_reached
 
 from .link import Api, Options
 from .options import asked, config_option, data_dir_option, json_option, launcher, no_server
@@ -89,13 +89,13 @@ def _found(files: tuple[Path, ...]) -> tuple[Found, ...]:
 
 
 def _chosen(servers: tuple[Server, ...], names: tuple[str, ...]) -> list[Server]:
-    ids = [server.key.server for server in servers]
+    ids = [server.id for server in servers]
     for name in names:
         if name not in ids:
             near = closest(name, ids)
             hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Run without --only to see all."
             fail(Exit.NOT_FOUND, f"no list has a server {name!r}. {hint}")
-    return [server for server in servers if not names or server.key.server in names]
+    return [server for server in servers if not names or server.id in names]
 
 
 async def _there(api: Api) -> dict[str, str]:
@@ -112,7 +112,7 @@ def _shown(found: tuple[Found, ...], servers: list[Server], there: dict[str, str
     if not servers:
         return
     say()
-    rows = [(s.key.server, _line(s), str(s.origin), there.get(str(s.key), "")) for s in servers]
+    rows = [(s.id, _line(s), str(s.origin), there.get(str(s.key), "")) for s in servers]
     say(table(("SERVER", "CONNECTION", "FOUND AT", "THERE ALREADY" if any(row[3] for row in rows) else ""), rows))
     if not yes:
         say("\nNothing was changed. Add them: pegboard import --yes   As a file: pegboard import --yaml")
@@ -140,15 +140,15 @@ async def _added(api: Api, server: Server) -> dict[str, Any]:
 
 
 def _body(server: Server) -> dict[str, object]:
-    body: dict[str, object] = {"id": server.key.server, "enabled": server.enabled, "trust": server.trust.value}
-    match server.connection:
+    body: dict[str, object] = {"id": server.id, "enabled": server.enabled, "trust": server.trust.value}
+    match plainly_reached(server.connection):
         case Stdio(command, args, env, cwd):
             body |= {"command": command, "args": list(args), "env": dict(env)}
             body |= {} if cwd is None else {"cwd": cwd}
         case Http(url, transport, headers):
             body |= {"url": url, "transport": transport.value, "headers": dict(headers)}
-        case _:
-            assert_never(server.connection)
+        case never:
+            assert_never(never)
     match server.limit:
         case EveryTool():
             pass

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.ids import ServerKey, ToolId, tool_id
+from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, tool_id
 
 from .addressed import to_you
 from .link import Api, Starts
@@ -111,9 +111,13 @@ def _servers_of_call(given: Given) -> Starts:
     """An id names its server, so no other has to start; a narrowing may name tools of any."""
     id = tool_id(given["tool"])
     narrowed = any(given[name] is not None for name in ("toolsets", "enabled_tools", "disabled_tools"))
-    if isinstance(id, ToolId) and isinstance(id.source, ServerKey) and not narrowed:
-        wanted = str(id.source)
+    source = id.source if isinstance(id, ToolId) and not narrowed else None
+    wanted = str(source)
+    if isinstance(source, ServerKey):
         return lambda key, _: key == wanted
+    if isinstance(source, ToolsetKey):
+        # It may stand for a server's tool too, with the toolset or the server's id before it.
+        return lambda key, server: wanted in (key, server, key.partition("~")[0])
     return every_server(given)
 
 

@@ -15,7 +15,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery, AuditRow
 
 from .problems import Problem
-from .servers import server_named
+from .servers import provider_named
 from .shapes import Shape, moment
 
 LONGEST_WAIT = 4.0
@@ -118,7 +118,7 @@ def _known(what: str, said: str | None, known: Sequence[str]) -> None:
 def _server(gateway: Gateway, name: str) -> str:
     """One that is gone has its records still, under its key."""
     key = server_key(name)
-    return str(key) if isinstance(key, ServerKey) else str(server_named(gateway, name))
+    return str(key) if isinstance(key, ServerKey) else str(provider_named(gateway, name))
 
 
 def _told(at: datetime) -> str:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.commands import Approve, ApproveSeveral, Block
-from pegboard.core.ids import ServerKey, ToolId, tool_id
+from pegboard.core.ids import ProviderKey, ToolId, tool_id
 from pegboard.core.resolve import Resolution
 from pegboard.core.review import Waiting, batch, blocked, by_server, pending, review, together, waiting
 from pegboard.core.tool import Fingerprint
@@ -20,7 +20,7 @@ from .bodies import ApprovalsBody, BlockBody, Name
 from .deciding import Version, done
 from .problems import Problem
 from .reviews import block_shape, review_shape, servers_shape, waiting_shape
-from .servers import server_named
+from .servers import provider_named
 from .shapes import Shape, tool_in_full, tool_shape
 from .tools import tool_named
 
@@ -29,7 +29,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     routes = APIRouter(tags=["approvals"])
     board = gateway.board
 
-    async def reviewed(server: ServerKey | None = None) -> tuple[Waiting, ...]:
+    async def reviewed(server: ProviderKey | None = None) -> tuple[Waiting, ...]:
         return await anyio.to_thread.run_sync(_waiting, board.resolution(View()), board.catalogue, server)
 
     def named(text: str) -> ToolId:
@@ -48,7 +48,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/approvals", response_model=Shape)
     async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Response:
         """What waits for a person, with what the scanner says of it; and what a person has blocked."""
-        key = None if server is None else server_named(gateway, server)
+        key = None if server is None else provider_named(gateway, server)
         resolution, catalogue, version = board.resolution(View()), board.catalogue, board.policy.version
         return await anyio.to_thread.run_sync(_written, resolution, catalogue, key, version)
 
@@ -67,11 +67,11 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         if body.server is None:
             approvals = [approving(named(each.tool), each.fingerprint) for each in body.tools]
         else:
-            approvals = await whole(server_named(gateway, body.server), body.fingerprint)
+            approvals = await whole(provider_named(gateway, body.server), body.fingerprint)
         await done(gateway, approvals[0] if len(approvals) == 1 else ApproveSeveral(tuple(approvals)), if_match)
         return {"approved": shown([each.tool for each in approvals])}
 
-    async def whole(key: ServerKey, read: str | None) -> list[Approve]:
+    async def whole(key: ProviderKey, read: str | None) -> list[Approve]:
         tools = by_server(await reviewed(key)).get(key, ())
         at_once = together(tools)
         look = f"Look again: pegboard approvals list --server {key}"
@@ -92,13 +92,13 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _waiting(resolution: Resolution, catalogue: Catalogue, server: ServerKey | None) -> tuple[Waiting, ...]:
+def _waiting(resolution: Resolution, catalogue: Catalogue, server: ProviderKey | None) -> tuple[Waiting, ...]:
     """Not for the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
     locked = [verdict for verdict in pending(resolution) if server is None or verdict.tool.id.source == server]
     return waiting(locked, catalogue.tools.values())
 
 
-def _written(resolution: Resolution, catalogue: Catalogue, server: ServerKey | None, version: int) -> Response:
+def _written(resolution: Resolution, catalogue: Catalogue, server: ProviderKey | None, version: int) -> Response:
     """Down to the bytes, since thousands of them take long to write too."""
     found = _waiting(resolution, catalogue, server)
     blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]

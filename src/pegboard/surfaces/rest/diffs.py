@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter
 
 from pegboard.config.settings import Broken, load_text
-from pegboard.core.ids import PrincipalId, ServerKey
+from pegboard.core.ids import PrincipalId, ProviderKey
 from pegboard.core.policy import Policy, clashes
 from pegboard.core.resolve import Absent, Locked, Verdict, resolve
 from pegboard.core.running import reach, wanted
@@ -69,7 +69,7 @@ def _kind(verdict: Verdict) -> tuple[object, ...]:
             return (type(verdict),)
 
 
-def _started(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[ServerKey, ...]) -> list[str]:
+def _started(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[ProviderKey, ...]) -> list[str]:
     """Off until now, so nothing of what they list may be known yet."""
     listings = gateway.board.catalogue.listings
     started = (key for key in wanted(after) if key not in wanted(before) and key not in fresh)

@@ -3,7 +3,7 @@
 import anyio
 
 from pegboard.core.catalogue import Health, Starting
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import ProviderKey
 from pegboard.gateway.board import Board
 
 
@@ -12,7 +12,7 @@ def is_first_start(health: Health) -> bool:
     return isinstance(health, Starting) and health.attempt <= 1
 
 
-async def settled(board: Board, key: ServerKey, within: float) -> None:
+async def settled(board: Board, key: ProviderKey, within: float) -> None:
     """Until the server has answered or failed, or is no more; but not longer than `within` seconds."""
     with anyio.move_on_after(within), board.changed.listen() as bell:
         while key in board.policy.servers and _is_undecided(board.catalogue.health(key)):

@@ -9,7 +9,7 @@ from typing import assert_never
 from pegboard.config.problem import Problem as FileProblem
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.ids import PrincipalId
-from pegboard.core.server import EveryTool, Http, InstalledBy, Server, Stdio, ToolLimit
+from pegboard.core.server import EveryTool, Http, InstalledBy, Server, Stdio, ToolLimit, plainly_reached
 from pegboard.core.toolset import Toolset
 
 from .bodies import ServerBody
@@ -38,14 +38,14 @@ def installing(body: ServerBody, by: PrincipalId, at: datetime) -> Installing | 
     (declared,) = read.declared.servers.values()
     toolset = read.declared.toolsets[declared.key.toolset]
     origin = InstalledBy(by, at)
-    match declared.connection:
+    match plainly_reached(declared.connection):
         case Stdio() as program:
             # A file's servers start in its folder; an installed one has no such place unless it names one.
             connection: Stdio | Http = program if body.cwd else replace(program, cwd=None)
         case Http() as address:
             connection = address
-        case _:
-            assert_never(declared.connection)
+        case never:
+            assert_never(never)
     return Installing(
         replace(
             declared,

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import NoReturn
 
-from pegboard.core.ids import BUILTIN, BadId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from pegboard.core.ids import BUILTIN, BadId, BuiltinKey, ToolId, ToolsetId, WireName, tool_id
 from pegboard.core.override import target
 from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Policy
@@ -32,7 +32,7 @@ def place_named(gateway: Gateway, text: str, toolset: str | None) -> Place:
             case BadId(_, why):
                 _refuse(f"{why}.")
     id = tool_id(text)
-    if isinstance(id, ToolId) and isinstance(id.source, ServerKey) and id.source in policy.servers:
+    if isinstance(id, ToolId) and not isinstance(id.source, BuiltinKey) and id.source in policy.servers:
         return id.toolset, id  # tools come and go: it need not be listed now
     found = tool_named(gateway, text, gateway.board.resolution(View()))
     return found.toolset, found
@@ -77,7 +77,7 @@ def _toolset(policy: Policy, text: str) -> ToolsetId:
 def _toolset_of(about: Pattern, policy: Policy) -> ToolsetId:
     if about.scope in policy.toolsets:
         return ToolsetId(about.scope)
-    owners = {key.toolset for key in policy.servers if about.scope in (key.server, str(key))}
+    owners = {key.toolset for key, server in policy.servers.items() if about.scope in (server.id, str(key))}
     if len(owners) == 1:
         return owners.pop()
     among = ", ".join(sorted(owners or policy.toolsets)) or "there is none yet"

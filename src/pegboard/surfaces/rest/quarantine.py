@@ -6,7 +6,7 @@ import anyio.to_thread
 from fastapi import APIRouter
 
 from pegboard.core.commands import Release
-from pegboard.core.ids import ServerKey
+from pegboard.core.ids import ProviderKey, titled
 from pegboard.core.review import noted
 from pegboard.core.rules import under_review
 from pegboard.core.server import mark_of
@@ -18,7 +18,7 @@ from .bodies import MarkBody
 from .deciding import Version, done
 from .problems import Problem
 from .reviews import trial_shape
-from .servers import server_named
+from .servers import provider_named
 from .shapes import Shape, server_shape
 
 
@@ -26,25 +26,25 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
     routes = APIRouter(tags=["servers"])
     board = gateway.board
 
-    def shown(key: ServerKey) -> Shape:
+    def shown(key: ProviderKey) -> Shape:
         server = board.policy.servers.get(key)
         if server is None:
-            raise Problem(HTTPStatus.NOT_FOUND, f"Server {key} was removed just now.")
+            raise Problem(HTTPStatus.NOT_FOUND, f"{titled(key)} was removed just now.")
         return server_shape(server, board, board.resolution(View()))
 
-    def as_read(key: ServerKey, body: MarkBody | None) -> None:
+    def as_read(key: ProviderKey, body: MarkBody | None) -> None:
         """What a person has read is what they decide about."""
         if body is not None and body.read not in (None, mark_of(board.policy.servers[key])):
-            told = f"Server {key} is not the one that you read: somebody put another in its place. Nothing was done. "
+            told = f"{titled(key)} is not the one that you read: somebody put another in its place. Nothing was done. "
             raise Problem(HTTPStatus.CONFLICT, f"{told}Look again: pegboard servers review {key}")
 
     @routes.post("/servers/{name}/review")
     async def look(name: str, body: MarkBody | None = None) -> Shape:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
-        key = server_named(gateway, name)
+        key = provider_named(gateway, name)
         as_read(key, body)
         if key not in {reason.server for reason in under_review(board.policy)}:
-            told = f"Server {key} is not in quarantine. What waits of it: pegboard approvals list --server {key}"
+            told = f"{titled(key)} is not in quarantine. What waits of it: pegboard approvals list --server {key}"
             raise Problem(HTTPStatus.CONFLICT, told)
         trial = await tried(board.policy.servers[key], gateway.provider_for, gateway.clock)
         everything = tuple(board.catalogue.tools.values())
@@ -59,7 +59,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/servers/{name}/release")
     async def release(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
-        key = server_named(gateway, name)
+        key = provider_named(gateway, name)
         as_read(key, body)
         if if_match is None and body is not None and body.read is not None:
             # What the board shows now may be another one in the store already.

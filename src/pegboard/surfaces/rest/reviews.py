@@ -5,7 +5,7 @@ from itertools import islice
 
 from pegboard.core.catalogue import Up
 from pegboard.core.cautions import cautions
-from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Switch
 from pegboard.core.review import Review, Waiting, batch, by_server, together
 from pegboard.core.rewording import Piece, harmless
@@ -28,7 +28,7 @@ def waiting_shape(each: Waiting) -> Shape:
     return {
         "id": str(each.tool.id),
         "name": each.tool.id.name,
-        "server": str(source) if isinstance(source, ServerKey) else None,
+        "server": None if isinstance(source, BuiltinKey) else str(source),
         "kind": each.standing.value,
         "risk": _risk_shape(each),
         "notes": [finding_shape(finding) for finding in each.findings],

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
-from pegboard.core.ids import LOCAL, ServerKey, ToolsetId
+from pegboard.core.ids import LOCAL, ProviderKey, ServerKey, ToolsetId, ToolsetKey, titled
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -25,18 +25,18 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
     routes = APIRouter(tags=["servers"])
     board = gateway.board
 
-    def listed(key: ServerKey) -> Shape:
+    def listed(key: ProviderKey) -> Shape:
         server = board.policy.servers.get(key)
         if server is None:
-            raise Problem(HTTPStatus.NOT_FOUND, f"Server {key} was removed just now.")
+            raise Problem(HTTPStatus.NOT_FOUND, f"{titled(key)} was removed just now.")
         return server_shape(server, board, board.resolution(View()))
 
     @routes.get("/servers")
     async def list_servers() -> Shape:
         """Every server with its health and the counts of its tools."""
-        resolution = board.resolution(View())
+        resolution, servers = board.resolution(View()), board.policy.servers
         return {
-            "servers": [server_shape(server, board, resolution) for server in board.policy.servers.values()],
+            "servers": [server_shape(servers[key], board, resolution) for key in servers if isinstance(key, ServerKey)],
             "policyVersion": board.policy.version,
             "notices": notices_shape(board.notices),
         }
@@ -53,8 +53,8 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
 
     @routes.get("/servers/{name}")
     async def show(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
-        """One server. With `settle`, the answer waits so many seconds for a server that is starting."""
-        key = server_named(gateway, name)
+        """One server, or what a toolset brings itself. With `settle`, so many seconds are waited for its start."""
+        key = provider_named(gateway, name)
         await settled(board, key, settle)
         return listed(key)
 
@@ -82,16 +82,17 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
 
     @routes.post("/servers/{name}/restart")
     async def restart(name: str) -> Shape:
-        """Start one server anew."""
-        key = server_named(gateway, name)
+        """Start one server anew, or what a toolset brings itself."""
+        key = provider_named(gateway, name)
         if not gateway.roster.restart(key):
-            raise Problem(HTTPStatus.CONFLICT, f"Server {key} is not running. Try: pegboard servers enable {key}")
+            enable = "servers enable" if isinstance(key, ServerKey) else "toolsets enable"
+            raise Problem(HTTPStatus.CONFLICT, f"{titled(key)} is not running. Try: pegboard {enable} {key}")
         return listed(key)
 
     @routes.get("/servers/{name}/log")
     async def log(name: str) -> Shape:
-        """The last lines that a server wrote to its error stream."""
-        key = server_named(gateway, name)
+        """The last lines that a server, or what a toolset brings itself, wrote to its error stream."""
+        key = provider_named(gateway, name)
         return {"id": str(key), "lines": list(gateway.roster.log(key))}
 
     return routes
@@ -99,7 +100,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
 
 def server_named(gateway: Gateway, name: str) -> ServerKey:
     """By server key, or by server id while only one server has it."""
-    servers = gateway.board.policy.servers
+    servers = [key for key in gateway.board.policy.servers if isinstance(key, ServerKey)]
     found = [key for key in servers if name in (str(key), key.server)]
     exact = [key for key in found if str(key) == name] or found
     if len(exact) == 1:
@@ -110,6 +111,12 @@ def server_named(gateway: Gateway, name: str) -> ServerKey:
     near = closest(name, {str(key) for key in servers} | {key.server for key in servers})
     hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
     raise Problem(HTTPStatus.NOT_FOUND, f"There is no server {name!r}. {hint}")
+
+
+def provider_named(gateway: Gateway, name: str) -> ProviderKey:
+    """A server, as above; or by its toolset's id what that brings itself."""
+    own = ToolsetKey(ToolsetId(name))
+    return own if own in gateway.board.policy.servers else server_named(gateway, name)
 
 
 def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:

@@ -89,7 +89,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
     toolset = board.policy.toolsets.get(server.key.toolset)
     return {
         "id": str(server.key),
-        "serverId": server.key.server,
+        "serverId": server.key.server if isinstance(server.key, ServerKey) else None,
         "toolsetId": server.key.toolset,
         "userMcp": toolset is not None and toolset.user_mcp,
         "on": server.key in wanted(board.policy),

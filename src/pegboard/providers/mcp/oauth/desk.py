@@ -66,7 +66,7 @@ class Desk:
     def account(self, server: Server) -> Account | None:
         """None where nobody signs in: programs, servers with credentials of their own, and those set so."""
         reached = server.connection
-        if not isinstance(reached, Http) or isinstance(reached.oauth, NoOAuth):
+        if not isinstance(reached, Http) or isinstance(reached.oauth, NoOAuth) or not isinstance(server.key, ServerKey):
             return None
         if any(name.lower() == "authorization" for name in reached.headers):
             return None
