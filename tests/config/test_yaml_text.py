@@ -119,7 +119,7 @@ def test_a_mistake_of_form_is_told_at_its_line_with_advice(loader: str, text: st
 
 def test_depth_is_bounded_before_it_is_entered(loader: str) -> None:
     assert told("a: " + "[" * 100_000) == [
-        f"f:1: a{'[0]' * (MAX_DEPTH - 1)}: more than {MAX_DEPTH} levels deep. Nothing in the settings is; flatten it."
+        f"f:1: a{'[0]' * (MAX_DEPTH - 1)}: more than {MAX_DEPTH} levels deep. Nothing here needs to be; flatten it."
     ]
     deepest = "[" * MAX_DEPTH + "]" * MAX_DEPTH
     assert told(deepest) == []

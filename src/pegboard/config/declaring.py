@@ -40,7 +40,7 @@ from . import keys
 from .overriding import overrides
 from .references import literal, under_home
 from .section import Key, Values
-from .shape import Placed, Telling
+from .telling import Placed, Telling
 
 _SLASHES: Final = re.compile(r"[/\\]" if os.sep == "\\" else "/")
 
@@ -66,10 +66,10 @@ class Place:
 
 def declared(values: Values, place: Place, tell: Telling) -> Declared:
     found = values.value(keys.SERVERS, {})
-    servers = [_server(id, said, place, tell) for id, said in found.items()]
+    servers = [server(key_of(id, said), said, place, tell) for id, said in found.items()]
     selection = values.get(keys.SELECTION)
     return Declared(
-        servers={server.key: server for server in servers},
+        servers={each.key: each for each in servers},
         toolsets=_toolsets(servers, values.value(keys.TOOLSETS, {}), place),
         selection=Selection() if selection is None else _selection(selection.value, tell),
         denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
@@ -85,9 +85,8 @@ def _confirmation_seconds(said: Placed[Values] | None) -> float:
     return usual if said is None else said.value.value(keys.DEADLINE, usual)
 
 
-def _server(id: str, said: Placed[Values], place: Place, tell: Telling) -> Server:
+def server(key: ServerKey, said: Placed[Values], place: Place, tell: Telling) -> Server:
     values = said.value
-    key = key_of(id, said)
     return Server(
         key=key,
         connection=_connection(values, place, tell),
@@ -216,12 +215,12 @@ def _toolsets(
     servers: Iterable[Server], said: Mapping[str, Placed[Values]], place: Place
 ) -> Mapping[ToolsetId, Toolset]:
     members: dict[str, list[Server]] = {}
-    for server in servers:
-        members.setdefault(server.key.toolset, []).append(server)
+    for each in servers:
+        members.setdefault(each.key.toolset, []).append(each)
     board: dict[ToolsetId, Toolset] = {}
     for id in sorted({*members, *said}):
         own = members.get(id, [])
-        standalone = id not in said and [server.id for server in own] == [id]
+        standalone = id not in said and [each.id for each in own] == [id]
         if (told := said.get(id)) is None:
             board[ToolsetId(id)] = Toolset(ToolsetId(id), own[0].origin, user_mcp=standalone)
             continue

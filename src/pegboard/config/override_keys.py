@@ -10,14 +10,14 @@ from .section import Key, Section
 from .shape import AnyMap, Choice, Form, MapOf, Text, Truth, Value
 
 _BLANK: Final = Form(r"\s*", "it must not be blank")
-_TURNING: Final = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+TURNING: Final = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """Signs that nobody sees and that let a text be read in another order than it is written."""
 _UNSEEN: Final = "control characters, and those that turn the direction of a text, are not allowed"
-_TITLE: Final = Form(
-    rf"[^\u0000-\u001f\u007f-\u009f\u2028\u2029{_TURNING}]*", f"it is one line; {_UNSEEN}", taken=_BLANK, longest=256
+TITLE: Final = Form(
+    rf"[^\u0000-\u001f\u007f-\u009f\u2028\u2029{TURNING}]*", f"it is one line; {_UNSEEN}", taken=_BLANK, longest=256
 )
-_WORDS: Final = Form(
-    rf"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f{_TURNING}]*", _UNSEEN, taken=_BLANK, longest=16_384
+WORDS: Final = Form(
+    rf"[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f{TURNING}]*", _UNSEEN, taken=_BLANK, longest=16_384
 )
 _PARAMETER: Final = Form(r"[\s\S]{1,256}", "an argument's name has 1 to 256 characters")
 
@@ -34,12 +34,12 @@ RENDERER_CONFIG: Final = Key(
 )
 NAME_OVERRIDE: Final = Key(
     "name_override",
-    Text(_TITLE),
+    Text(TITLE),
     "The name people see, in up to 256 characters. Models keep the tool's own name; the id never changes.",
 )
 DESCRIPTION_OVERRIDE: Final = Key(
     "description_override",
-    Text(_WORDS),
+    Text(WORDS),
     "The description that models and people see in place of the tool's own, in up to 16384 characters.",
 )
 REQUIRES_CONFIRMATION: Final = Key(
@@ -63,7 +63,7 @@ DEFAULT: Final = Key(
 )
 DESCRIPTION: Final = Key(
     "description",
-    Text(_WORDS),
+    Text(WORDS),
     "What callers read of the argument in place of the tool's words, in up to 16384 characters.",
 )
 
@@ -85,7 +85,10 @@ class Overriding(Section):
             }
             for each in CATALOGUE
         ]
-        return {**super().schema(), "type": "object", "minProperties": 1, "allOf": [*renderers]}
+        schema = super().schema()
+        rules = schema.get("allOf", [])
+        assert isinstance(rules, list)
+        return {**schema, "type": "object", "minProperties": 1, "allOf": [*rules, *renderers]}
 
 
 ARGUMENT: Final = Section(

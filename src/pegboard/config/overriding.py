@@ -1,10 +1,12 @@
 """From what a file says under `overrides` to the overrides of the core, each field with its line."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from pegboard.core.argument import Argument, held
-from pegboard.core.ids import BadId, ToolsetId
+from pegboard.core.ids import BadId, ToolId, ToolsetId
 from pegboard.core.override import Override, target
+from pegboard.core.pattern import Pattern
 from pegboard.core.renderers import config_problems
 from pegboard.core.server import DeclaredAt, Origin
 
@@ -12,7 +14,7 @@ from . import keys
 from . import override_keys as own
 from .references import has_reference
 from .section import Key, T, Values
-from .shape import Placed, Telling
+from .telling import Placed, Telling
 from .tree import under
 
 
@@ -23,22 +25,25 @@ def overrides(values: Values, file: str, tell: Telling) -> Iterator[Override]:
             if isinstance(about, BadId):
                 tell.wrong(row.line, row.at, f"{about.why}.")
                 continue
-            _check(row, tell)
-            arguments = row.value.value(own.ARGUMENTS, {})
-            _check_arguments(arguments, tell)
-            yield Override(
-                ToolsetId(toolset),
-                about,
-                renderer=_said(row.value, own.RENDERER),
-                renderer_config=_said(row.value, own.RENDERER_CONFIG),
-                name_override=_said(row.value, own.NAME_OVERRIDE),
-                description_override=_said(row.value, own.DESCRIPTION_OVERRIDE),
-                requires_confirmation=_said(row.value, own.REQUIRES_CONFIRMATION),
-                enabled=_said(row.value, own.ENABLED),
-                arguments={name: _argument(one.value) for name, one in arguments.items()} or None,
-                declared=True,
-                origins=_origins(row.value, arguments, file),
-            )
+            yield replace(override(ToolsetId(toolset), about, row, file, tell), declared=True)
+
+
+def override(toolset: ToolsetId, about: ToolId | Pattern, row: Placed[Values], file: str, tell: Telling) -> Override:
+    _check(row, tell)
+    arguments = row.value.value(own.ARGUMENTS, {})
+    _check_arguments(arguments, tell)
+    return Override(
+        toolset,
+        about,
+        renderer=_said(row.value, own.RENDERER),
+        renderer_config=_said(row.value, own.RENDERER_CONFIG),
+        name_override=_said(row.value, own.NAME_OVERRIDE),
+        description_override=_said(row.value, own.DESCRIPTION_OVERRIDE),
+        requires_confirmation=_said(row.value, own.REQUIRES_CONFIRMATION),
+        enabled=_said(row.value, own.ENABLED),
+        arguments={name: _argument(one.value) for name, one in arguments.items()} or None,
+        origins=_origins(row.value, arguments, file),
+    )
 
 
 def _said(values: Values, key: Key[T]) -> T | None:

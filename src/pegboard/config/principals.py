@@ -17,7 +17,7 @@ from .declaring import Place
 from .problem import Problem
 from .references import asked_of_callers, expander
 from .section import Values
-from .shape import Placed, Telling
+from .telling import Placed, Telling
 
 SHORTEST: Final = 16
 _BEARER: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")

@@ -15,7 +15,7 @@ from .overriding import texts_in
 from .problem import Doubt, Problem
 from .references import unresolved
 from .section import Values
-from .shape import Placed
+from .telling import Placed
 
 
 def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]:

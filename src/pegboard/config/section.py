@@ -1,13 +1,14 @@
 """A section of the settings: a map whose keys are known. Every key has its shape and says what it is for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar, cast
 
 from pegboard.core.reference import closest
 from pegboard.core.tool import Json, JsonObject
 
-from .shape import Placed, Shape, Telling, Wrong
+from .shape import Shape
+from .telling import Placed, Telling, Wrong
 from .tree import Entry, Kind, Node, Scalar, Table, shown, under
 
 T = TypeVar("T")
@@ -55,7 +56,14 @@ class Section:
     """A key that makes sense only beside another."""
     advice: Mapping[str, str] = field(default_factory=dict[str, str])
     """For keys that other programs know: what to write instead."""
+    required: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other spellings, by which a key is read as well."""
+    passed_over: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Keys that other programs know and that mean nothing here, with a warning that says why."""
     allows_own_keys: bool = False
+    nothing_is_unsaid: bool = False
+    """Whether a key without a value is as good as no key: programs that write such files leave many of them."""
 
     def read(self, node: Node, at: str, tell: Telling) -> Values | Wrong:
         if isinstance(node, Scalar) and node.kind is Kind.NOTHING:
@@ -68,38 +76,72 @@ class Section:
         wrong: set[str] = set()
         meant: set[str] = set()
         for entry in node.entries:
-            shape = shapes.get(entry.key)
+            name = self.aliases.get(entry.key, entry.key)
+            here = under(at, entry.key)
+            shape = shapes.get(name)
             if shape is None:
-                if not (self.allows_own_keys and entry.key.startswith(OWN_PREFIX)):
+                if entry.key in self.passed_over:
+                    tell.warn(entry.line, here, self.passed_over[entry.key])
+                elif not (self.allows_own_keys and entry.key.startswith(OWN_PREFIX)):
                     meant.update(self._unknown(entry, at, tell))
                 continue
-            here = under(at, entry.key)
+            if self.nothing_is_unsaid and isinstance(entry.value, Scalar) and entry.value.kind is Kind.NOTHING:
+                continue
             value = shape.read(entry.value, here, tell)
-            if isinstance(value, Wrong):
-                wrong.add(entry.key)
+            if name in found or name in wrong:
+                tell.wrong(entry.line, here, f"this is {name} in another spelling. Keep one of them.")
+            elif isinstance(value, Wrong):
+                wrong.add(name)
             else:
-                found[entry.key] = Placed(value, here, entry.line)
+                found[name] = Placed(value, here, entry.line)
         values = Values(found, frozenset(wrong), node.line)
         self._check_together(node, values, at, tell, meant)
         return values
 
     def schema(self) -> JsonObject:
+        properties = {key.name: _described(key) for key in self.keys}
+        properties |= {
+            other: {**properties[name], "description": f"The same as {name}."} for other, name in self.aliases.items()
+        }
+        if self.nothing_is_unsaid:
+            properties = {
+                name: {"description": inner["description"], "anyOf": [inner, {"type": "null"}]}
+                for name, inner in properties.items()
+            }
+        properties |= {name: {"description": why} for name, why in self.passed_over.items()}
         schema: JsonObject = {
-            "type": ["object", "null"],
+            "type": "object" if self.required else ["object", "null"],
             "description": self.description,
-            "properties": {key.name: _described(key) for key in self.keys},
+            "properties": {**properties},
             "additionalProperties": False,
         }
+        if rules := [*self._rules()]:
+            schema["allOf"] = [*rules]
         if self.allows_own_keys:
             schema["patternProperties"] = {f"^{OWN_PREFIX}": {}}
         if self.exactly_one:
-            schema["oneOf"] = [{"required": [name]} for name in self.exactly_one]
+            schema["oneOf"] = [self._said(name) for name in self.exactly_one]
         if self.at_most_one:
             # What is no object lacks nothing, so without its type nothing at all would be refused as well.
-            schema["not"] = {"type": "object", "required": [*self.at_most_one]}
-        if self.needs:
+            schema["not"] = {"type": "object", **self._said(*self.at_most_one)}
+        if self.needs and not self.nothing_is_unsaid:
             schema["dependentRequired"] = {name: [other] for name, other in self.needs.items()}
         return schema
+
+    def _rules(self) -> Iterator[JsonObject]:
+        for name in self.required:
+            spellings = (name, *(other for other, meant in self.aliases.items() if meant == name))
+            yield {"anyOf": [self._said(each) for each in spellings]}
+        for other, name in self.aliases.items():
+            yield {"not": {"type": "object", **self._said(name, other)}}
+        if self.nothing_is_unsaid:
+            for name, other in self.needs.items():
+                yield {"if": {"type": "object", **self._said(name)}, "then": self._said(other)}
+
+    def _said(self, *names: str) -> JsonObject:
+        if not self.nothing_is_unsaid:
+            return {"required": [*names]}
+        return {"required": [*names], "properties": {name: {"not": {"type": "null"}} for name in names}}
 
     def _unknown(self, entry: Entry, at: str, tell: Telling) -> tuple[str, ...]:
         """The keys that may have been meant."""
@@ -118,11 +160,14 @@ class Section:
         return f"Known here: {', '.join(key.name for key in self.keys if not key.name.startswith('$'))}."
 
     def _check_together(self, node: Table, values: Values, at: str, tell: Telling, meant: set[str]) -> None:
-        lines = {entry.key: entry.line for entry in node.entries}
+        lines = {self.aliases.get(entry.key, entry.key): entry.line for entry in node.entries}
 
         def said(names: tuple[str, ...]) -> list[str]:
             return [name for name in names if values.says(name)]
 
+        for key in self.keys:
+            if key.name in self.required and not values.says(key.name) and key.name not in meant:
+                tell.wrong(node.line, under(at, key.name), f"this is missing. {key.description}")
         # A misspelt key has been told already: that it is missing as well would be no news.
         if self.exactly_one and not said(self.exactly_one) and not meant & {*self.exactly_one}:
             tell.wrong(node.line, at, f"this needs {' or '.join(self.exactly_one)}. Write one of them.")

@@ -20,7 +20,7 @@ from .problem import Doubt, Problem, Remarks
 from .references import unresolved
 from .remarking import doubts, warnings
 from .section import Values
-from .shape import Telling, Wrong
+from .telling import Telling, Wrong
 from .tree import Parsed, Table
 from .yaml_text import parse_yaml
 
@@ -107,12 +107,12 @@ def load_text(
     tell = Telling(file, [*parsed.problems])
     values = keys.PEGBOARD.read(parsed.root or Table((), 1), "", tell) if _readable(parsed) else Wrong()
     if isinstance(values, Wrong):
-        return Broken(file, _told(tell), digest)
+        return Broken(file, tell.told(), digest)
     place = Place(file, folder, environ)
     board = with_principals(declared(values, place, tell), values, place, tell)
     store = _store(values, place, tell)
     if tell.problems:
-        return Broken(file, _told(tell), digest)
+        return Broken(file, tell.told(), digest)
     return Settings(
         file=file,
         folder=folder,
@@ -132,14 +132,6 @@ def parse(text: str, file: str) -> Parsed:
 
 def _readable(parsed: Parsed) -> bool:
     return parsed.root is not None or not parsed.problems
-
-
-def _told(tell: Telling) -> tuple[Problem, ...]:
-    """In the order of the file, as a person works through it."""
-    told = sorted(tell.problems, key=lambda problem: problem.line)
-    if tell.untold:
-        told.append(Problem(tell.file, 0, "", f"and {tell.untold} more problems. Mend these first."))
-    return tuple(told)
 
 
 def _retention(values: Values) -> Retention:

@@ -3,19 +3,18 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
 from pegboard.core.tool import Json, JsonObject
 
 from . import references
-from .problem import Problem
+from .telling import Placed, Telling, Wrong
 from .tree import Items, Kind, Node, Scalar, Table, integer, number, plain, shown, under
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-MAX_PROBLEMS: Final = 200
 _DURATION: Final = r"(?=.*[1-9])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?(ms|s|m|h)?"
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 LONGEST_WAIT: Final = 365 * 24 * 60 * 60
@@ -39,40 +38,6 @@ _WITHIN_A_YEAR: Final = "|".join(
 )
 _SHORT_DURATION: Final = rf"(?=.*[1-9])(?=[0-9]{{1,9}}(?![0-9]))(?:[0-9]+(?:\.[0-9]{{1,9}})?\s?ms|{_WITHIN_A_YEAR})"
 _UNUSABLE: Final = re.compile("[\x00\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Placed(Generic[T_co]):
-    """A value and where it was written."""
-
-    value: T_co
-    at: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """What was written is not a value; why has been told."""
-
-
-@dataclass
-class Telling:
-    """Collects what is wrong with one file. The first two hundred problems are enough for any person."""
-
-    file: str
-    problems: list[Problem] = field(default_factory=list[Problem])
-    untold: int = 0
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.problems) >= MAX_PROBLEMS
-
-    def wrong(self, line: int, at: str, what: str) -> Wrong:
-        if self.is_full:
-            self.untold += 1
-        else:
-            self.problems.append(Problem(self.file, line, at, what))
-        return Wrong()
 
 
 class Shape(Protocol[T_co]):

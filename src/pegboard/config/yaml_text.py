@@ -88,7 +88,7 @@ class _Composer:
             return self.alias(event, at, depth)
         self.count(1, event, at)
         if depth > MAX_DEPTH:
-            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep. Nothing in the settings is; flatten it.")
+            raise self.stop(event, at, f"more than {MAX_DEPTH} levels deep. Nothing here needs to be; flatten it.")
         before, anchor = self.values, getattr(event, "anchor", None)
         if anchor is not None:
             self.anchors[anchor] = None

@@ -1,0 +1,155 @@
+"""A toolset as its manifest describes it: what it brings, what it asks for, and what it changes of its tools."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from pegboard.config.problem import Problem
+from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.override import Override
+from pegboard.core.own import Bounds, Image
+from pegboard.core.server import Server
+from pegboard.core.tool import JsonObject
+
+FILE: Final = "toolset.yaml"
+
+
+@dataclass(frozen=True)
+class ToolEntry:
+    """A Python function that becomes a tool. What is `None` is for the function itself to say."""
+
+    id: str
+    entrypoint: str
+    """`package.module:function`."""
+    name: str | None = None
+    """What people see. Models keep the id."""
+    description: str | None = None
+    requires_confirmation: bool | None = None
+    """As it is said here; it is among the manifest's overrides too."""
+    line: int = field(default=0, compare=False)
+    """Where the entrypoint is written."""
+
+    @property
+    def module_files(self) -> tuple[str, str]:
+        """The files that the module may be."""
+        path = self.entrypoint.partition(":")[0].replace(".", "/")
+        return f"{path}.py", f"{path}/__init__.py"
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """A command in a container that becomes a tool: JSON arguments on its input, JSON or text on its output."""
+
+    id: str
+    command: tuple[str, ...]
+    description: str = ""
+    name: str | None = None
+    input_schema: JsonObject = field(default_factory=lambda: {"type": "object"})
+    output_schema: JsonObject | None = None
+    seconds: float | None = None
+    requires_confirmation: bool | None = None
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SpeaksMcp:
+    """The container is an MCP server on its input and output: `toolset~id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    tools: tuple[CommandEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What there is stands in the image's label `io.pegboard.tools`, which is read when the toolset is imported."""
+
+
+Offered: TypeAlias = SpeaksMcp | Commands | Labelled
+
+
+@dataclass(frozen=True)
+class ContainerEntry:
+    id: str
+    image: Image
+    offers: Offered = field(default_factory=Labelled)
+    idle: float | None = None
+    """Seconds without a call after which it is stopped."""
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class SecretEntry:
+    """A secret that the toolset needs, by its name. The value is never in a manifest."""
+
+    name: str
+    description: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """Two are equal when they say the same, wherever it stands in their files."""
+
+    id: ToolsetId
+    name: str = ""
+    version: str = ""
+    description: str = ""
+    tools: tuple[ToolEntry, ...] = ()
+    servers: tuple[Server, ...] = ()
+    """Of `mcp_servers`. Containers that speak MCP are among `containers`."""
+    containers: tuple[ContainerEntry, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    """Everything that it changes of its tools, `tools[].renderer` and each `requires_confirmation` included."""
+    requirements: tuple[str, ...] = ()
+    secrets: tuple[SecretEntry, ...] = ()
+    workspace: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
+    folder: Path = Path("/")
+    """What relative paths of its servers are taken from."""
+    file: str = FILE
+    warnings: tuple[Problem, ...] = ()
+    """What is passed over, and what may not be meant."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Manifest) and self._said == other._said
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.version))
+
+    @property
+    def commands(self) -> tuple[CommandEntry, ...]:
+        """Of all containers."""
+        offers = (container.offers for container in self.containers)
+        return tuple(entry for offered in offers if isinstance(offered, Commands) for entry in offered.tools)
+
+    @property
+    def own_tools(self) -> tuple[ToolId, ...]:
+        """Those that are known from the manifest alone."""
+        names = (*(entry.id for entry in self.tools), *(entry.id for entry in self.commands))
+        return tuple(ToolId(ToolsetKey(self.id), name) for name in names)
+
+    @property
+    def server_keys(self) -> tuple[ServerKey, ...]:
+        """Of its servers, those in containers included."""
+        named = (each.id for each in self.containers if isinstance(each.offers, SpeaksMcp))
+        keys = (server.key for server in self.servers)
+        return (
+            *(key for key in keys if isinstance(key, ServerKey)),
+            *(ServerKey(self.id, ServerId(id)) for id in named),
+        )
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return (
+            *(self.id, self.name, self.version, self.description, self.tools),
+            tuple(_anywhere(server) for server in self.servers),
+            self.containers,
+            tuple(replace(override, origins={}) for override in self.overrides),
+            *(self.requirements, self.secrets, self.workspace, self.bounds),
+        )
+
+
+def _anywhere(server: Server) -> Server:
+    limit = server.limit if isinstance(server.limit, EveryTool) else replace(server.limit, at=None)
+    return replace(server, origin=DeclaredAt(FILE, 0), limit=limit)
