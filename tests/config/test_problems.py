@@ -190,7 +190,7 @@ def test_a_long_list_of_mistakes_is_told_in_two_hundred_lines() -> None:
 
 def test_the_root_must_be_a_map() -> None:
     assert problems("- a\n- b\n") == [
-        "pegboard.yaml:1: this must be a map with keys such as $schema, servers, toolsets; it is a list."
+        "pegboard.yaml:1: this must be a map with keys such as servers, toolsets, selection; it is a list."
     ]
 
 

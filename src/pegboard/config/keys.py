@@ -14,15 +14,15 @@ from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
 _TEXT: Final = Text()
-_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
-_IDENTIFIER: Final = Form(_ID, f"use {ID_RULE}", tuple(sorted(RESERVED)))
+FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+IDENTIFIER: Final = Form(_ID, f"use {ID_RULE}", tuple(sorted(RESERVED)))
 _TOOLSET: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}; or write all")
 _PATTERN: Final = Form(
     r"mcp:[^:]+(?::[\s\S]+)?|(?!mcp:)[^:]+(?::[\s\S]+)?",
     "write scope:name, for example github:* or *:read_*",
 )
 _OVERRIDDEN: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}", tuple(sorted(RESERVED - {BUILTIN})))
-_TARGET: Final = Form(
+TARGET: Final = Form(
     rf"(?!toolset:)(?:{_PATTERN.regex})|toolset:{_ID}",
     "write a tool's id such as mcp:dev~github:create_issue, or a pattern such as github:* or *:read_*",
 )
@@ -69,13 +69,13 @@ _HEADER_VALUE: Final = Form(
 )
 
 _STARTS: Final[Mapping[str, Starts]] = {"always": Always(), "on_demand": OnDemand()}
-_TOOL_NAMES: Final = ListOf(Text(_FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
+_TOOL_NAMES: Final = ListOf(Text(FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
 _TOOLS: Final = ListOf(Text(_TOOL, as_written=True), or_commas=True, nothing_is_empty=False)
 _TOOLSETS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
 
 COMMAND: Final = Key(
     "command",
-    Text(_FILLED, holds_references=True),
+    Text(FILLED, holds_references=True),
     "The program to start. A bare name is looked up on the PATH; a relative path with a slash is taken from the folder "
     "of this file; ~/ is your home. References are allowed.",
 )
@@ -91,7 +91,7 @@ ENV: Final = Key(
 )
 CWD: Final = Key(
     "cwd",
-    Text(_FILLED, holds_references=True),
+    Text(FILLED, holds_references=True),
     "The folder the program runs in, taken from the folder of this file, which is also the default. "
     "References are allowed.",
 )
@@ -124,12 +124,12 @@ _CLIENT_URL: Final = Form(
 )
 CLIENT_ID: Final = Key(
     "client_id",
-    Text(_FILLED, holds_references=True),
+    Text(FILLED, holds_references=True),
     "The client you registered for Pegboard at the authorization server. By default one is registered by itself.",
 )
 CLIENT_SECRET: Final = Key(
     "client_secret",
-    Text(_FILLED, holds_references=True, is_secret=True),
+    Text(FILLED, holds_references=True, is_secret=True),
     "The secret of that client, if it has one. Keep it out of the file by a reference: ${NAME}.",
 )
 CLIENT_METADATA_URL: Final = Key(
@@ -150,7 +150,7 @@ OAUTH: Final[Key[Values | Literal[False]]] = Key(
     "How a person signs in to a server that asks for it (OAuth). Nothing needs to be said for most servers; false for "
     "never. A server with an Authorization header of yours is never signed in to.",
 )
-TOOLSET: Final = Key("toolset", Text(_IDENTIFIER), "The toolset the server belongs to. By default one of its own id.")
+TOOLSET: Final = Key("toolset", Text(IDENTIFIER), "The toolset the server belongs to. By default one of its own id.")
 ENABLED: Final = Key(
     "enabled", Truth(), "Whether the server is started. A switch that a person throws goes first.", True
 )
@@ -299,9 +299,9 @@ DEADLINE: Final = Key(
 )
 
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
-SERVERS: Final = Key("servers", MapOf(_IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
+SERVERS: Final = Key("servers", MapOf(IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
 TOOLSETS: Final = Key(
-    "toolsets", MapOf(_IDENTIFIER, TOOLSET_SECTION), "Names, descriptions and switches of toolsets, by id."
+    "toolsets", MapOf(IDENTIFIER, TOOLSET_SECTION), "Names, descriptions and switches of toolsets, by id."
 )
 DENY: Final = Key(
     "deny",
@@ -316,7 +316,7 @@ GRANTS: Final = Key(
 )
 OVERRIDES: Final = Key(
     "overrides",
-    MapOf(_OVERRIDDEN, MapOf(_TARGET, OVERRIDE)),
+    MapOf(_OVERRIDDEN, MapOf(TARGET, OVERRIDE)),
     "What is changed of tools, by toolset and within it by tool id or pattern. Field by field the most specific wins; "
     "a person's override lies on top.",
 )
@@ -339,7 +339,7 @@ AUDIT: Final = Key(
 )
 REDACT: Final = Key(
     "redact",
-    ListOf(Text(_FILLED, as_written=True)),
+    ListOf(Text(FILLED, as_written=True)),
     "Arguments that nobody is shown, beside those whose name or form gives a secret away: patterns for keys such as "
     "iban or card_*; with a dot for paths, such as patient.name.",
 )

@@ -69,7 +69,7 @@ class Section:
         if isinstance(node, Scalar) and node.kind is Kind.NOTHING:
             node = Table((), node.line)
         if not isinstance(node, Table):
-            names = ", ".join(key.name for key in self.keys[:3])
+            names = ", ".join([key.name for key in self.keys if not key.name.startswith("$")][:3])
             return tell.wrong(node.line, at, f"this must be a map with keys such as {names}; it is {shown(node)}.")
         shapes: dict[str, Shape[object]] = {key.name: key.shape for key in self.keys}
         found: dict[str, Placed[object]] = {}

@@ -1,5 +1,7 @@
 """toolset.yaml, the manifest of a toolset: read, checked against the toolset's files, and written again."""
 
+from .checking import check_files
+from .containers import LABEL, read_label
 from .model import (
     CommandEntry,
     Commands,
@@ -11,8 +13,10 @@ from .model import (
     SpeaksMcp,
     ToolEntry,
 )
+from .reading import read_manifest
 
 __all__ = [
+    "LABEL",
     "CommandEntry",
     "Commands",
     "ContainerEntry",
@@ -22,4 +26,7 @@ __all__ = [
     "SecretEntry",
     "SpeaksMcp",
     "ToolEntry",
+    "check_files",
+    "read_label",
+    "read_manifest",
 ]

@@ -1,6 +1,6 @@
 """A toolset as its manifest describes it: what it brings, what it asks for, and what it changes of its tools."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -8,7 +8,7 @@ from pegboard.config.problem import Problem
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.own import Bounds, Image
-from pegboard.core.server import Server
+from pegboard.core.server import DeclaredAt, EveryTool, Server
 from pegboard.core.tool import JsonObject
 
 FILE: Final = "toolset.yaml"

@@ -1,0 +1,91 @@
+"""A manifest held against the files of its toolset: what it names must be there."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from pegboard.config.problem import Problem
+from pegboard.config.references import literal
+from pegboard.core.reference import closest
+from pegboard.core.renderers.catalogue import Kind, renderer
+from pegboard.core.server import DeclaredAt, Server, Stdio
+
+from .model import Manifest
+
+
+def check_files(manifest: Manifest, names: Iterable[str]) -> tuple[Problem, ...]:
+    """`names` are those of the toolset's files, with slashes, taken from the manifest's folder."""
+    files = frozenset(names)
+    found = (*_of_tools(manifest, files), *_of_servers(manifest, files), *_of_renderers(manifest, files))
+    return tuple(sorted(found, key=lambda problem: problem.line))
+
+
+def _of_tools(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:
+    for place, entry in enumerate(manifest.tools):
+        if not files.isdisjoint(entry.module_files):
+            continue
+        what = f"there is no file {entry.module_files[0]!r} in the toolset.{_near_module(entry.module_files[0], files)}"
+        yield Problem(manifest.file, entry.line, f"tools[{place}].entrypoint", what)
+
+
+def _near_module(wanted: str, files: frozenset[str]) -> str:
+    modules = {name for name in files if name.endswith(".py")}
+    same = sorted(name for name in modules if PurePosixPath(name).name == PurePosixPath(wanted).name)
+    near = closest(wanted, modules) or same[:3]
+    spelled = (name.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".") for name in near)
+    return (
+        f" Did you mean {' or '.join(map(repr, dict.fromkeys(spelled)))}?" if near else " Add it, or correct the path."
+    )
+
+
+def _of_servers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:
+    for place, server in enumerate(manifest.servers):
+        if not isinstance(server.connection, Stdio):
+            continue
+        at = f"mcp_servers[{place}]"
+        command = inside(server.connection.command, manifest)
+        if command is not None and command not in files:
+            what = f"there is no file {command!r} in the toolset.{_near(command, files)}"
+            yield Problem(manifest.file, _line(server), f"{at}.command", what)
+        folder = None if server.connection.cwd is None else inside(server.connection.cwd, manifest)
+        if folder is not None and folder != "." and not any(name.startswith(f"{folder}/") for name in files):
+            what = f"there is no folder {folder!r} in the toolset. Add it, or correct the path."
+            yield Problem(manifest.file, _line(server), f"{at}.cwd", what)
+
+
+def inside(path: str, manifest: Manifest) -> str | None:
+    """The path from the toolset's folder, if it leads into it; unknown is one with references."""
+    folder = literal(str(manifest.folder))
+    if path == folder:
+        return "."
+    prefix = folder if folder.endswith(os.sep) else folder + os.sep
+    if not path.startswith(prefix) or "${" in path.removeprefix(prefix):
+        return None
+    return path.removeprefix(prefix).replace(os.sep, "/")
+
+
+def _of_renderers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:
+    for row in manifest.overrides:
+        known = None if row.renderer is None else renderer(row.renderer)
+        for key in () if known is None else known.keys:
+            said = (row.renderer_config or {}).get(key.name)
+            if key.kind is not Kind.FILE or not isinstance(said, str) or said.startswith("$"):
+                continue
+            name = os.path.normpath(said.replace("\\", "/")).replace(os.sep, "/")
+            if name not in files:
+                at = row.origin("renderer_config")
+                what = f"there is no file {name!r} in the toolset for the renderer of {row.target}.{_near(name, files)}"
+                yield Problem(manifest.file, at.line if isinstance(at, DeclaredAt) else 0, key.name, what)
+
+
+def _near(wanted: str, files: frozenset[str]) -> str:
+    return _hint(closest(wanted, files))
+
+
+def _hint(near: Iterable[str]) -> str:
+    named = " or ".join(map(repr, near))
+    return f" Did you mean {named}?" if named else " Add it, or correct the path."
+
+
+def _line(server: Server) -> int:
+    return server.origin.line if isinstance(server.origin, DeclaredAt) else 0

@@ -1,0 +1,158 @@
+"""What a manifest changes of its tools: what each tool says beside its entrypoint, and `tool_overrides` on top."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pegboard.config import override_keys
+from pegboard.config.overriding import override
+from pegboard.config.section import Values
+from pegboard.config.telling import Placed, Telling
+from pegboard.config.tree import under
+from pegboard.core.ids import BadId, ServerId, ServerKey, ToolId, ToolsetKey, server_key
+from pegboard.core.override import FIELDS, Override, target
+from pegboard.core.pattern import Pattern, is_pattern
+from pegboard.core.reference import closest
+from pegboard.core.renderers import config_problems
+from pegboard.core.server import DeclaredAt
+
+from . import keys
+from .model import Labelled, Manifest
+from .shapes import Rendering
+
+
+def overrides(manifest: Manifest, values: Values, tell: Telling) -> Manifest:
+    """The manifest with its overrides: those of single tools by id, then those by pattern in the order of the file."""
+    found: dict[ToolId | Pattern, Override] = {}
+    for entry in _of_entries(manifest, values):
+        found[entry.target] = _on_top(found.get(entry.target), entry)
+    written: dict[ToolId | Pattern, int] = {}
+    for said in values.value(keys.TOOL_OVERRIDES, ()):
+        about = _Naming(manifest, tell).target(said)
+        if isinstance(about, BadId):
+            continue
+        if about in written:
+            where = f"{str(about)!r} stands on line {written[about]} too."
+            tell.warn(said.line, said.at, f"{where} What is said here lies on top. Keep one of them.")
+        written[about] = said.line
+        # The default renderer is what there is when nothing is said.
+        told = {name: placed for name, placed in said.value.found.items() if placed.value is not None}
+        own = {name: placed for name, placed in told.items() if name != keys.OVERRIDE_TARGET.name}
+        if not own and len(told) < len(said.value.found):
+            continue
+        row = Placed(Values(own, said.value.wrong, said.value.line), said.at, said.line)
+        found[about] = _on_top(found.get(about), override(manifest.id, about, row, manifest.file, tell))
+        _check_config(found[about], row, tell)
+    exact = sorted((row for row in found.values() if isinstance(row.target, ToolId)), key=lambda row: str(row.target))
+    patterned = (row for row in found.values() if isinstance(row.target, Pattern))
+    return replace(manifest, overrides=(*exact, *patterned))
+
+
+def _of_entries(manifest: Manifest, values: Values) -> Iterator[Override]:
+    for said in values.value(keys.MCP_SERVERS, ()):
+        confirm = said.value.get(keys.SERVER_CONFIRMATION)
+        if confirm is not None:
+            server = ServerKey(manifest.id, ServerId(said.value.value(keys.SERVER_ID, "")))
+            yield _row(manifest, Pattern(str(server), "*"), "requires_confirmation", confirm)
+    containers = values.value(keys.CONTAINERS, ())
+    commands = (entry for said in containers for entry in said.value.value(keys.CONTAINER_TOOLS, ()))
+    for said in (*values.value(keys.TOOLS, ()), *commands):
+        tool = ToolId(ToolsetKey(manifest.id), said.value.value(keys.TOOL_ID, ""))
+        confirm, renderer = said.value.get(keys.REQUIRES_CONFIRMATION), said.value.get(keys.RENDERER)
+        if confirm is not None:
+            yield _row(manifest, tool, "requires_confirmation", confirm)
+        if renderer is not None and renderer.value.renderer is not None:
+            yield _rendered(manifest, tool, renderer)
+
+
+def _row(manifest: Manifest, about: ToolId | Pattern, field: str, said: Placed[bool]) -> Override:
+    origins = {field: DeclaredAt(manifest.file, said.line)}
+    return Override(manifest.id, about, requires_confirmation=said.value, origins=origins)
+
+
+def _rendered(manifest: Manifest, tool: ToolId, said: Placed[Rendering]) -> Override:
+    at = DeclaredAt(manifest.file, said.line)
+    origins = {"renderer": at} if said.value.config is None else {"renderer": at, "renderer_config": at}
+    renderer, config = said.value.renderer, said.value.config
+    return Override(manifest.id, tool, renderer=renderer, renderer_config=config, origins=origins)
+
+
+def _on_top(below: Override | None, row: Override) -> Override:
+    if below is None:
+        return row
+    # A configuration is one renderer's own: another renderer begins with none.
+    if row.renderer is not None and row.renderer != below.renderer:
+        below = replace(below, renderer_config=None)
+    arguments = {**(below.arguments or {}), **(row.arguments or {})}
+    chosen = {name: getattr(row if getattr(row, name) is not None else below, name) for name in FIELDS}
+    merged = replace(row, **{**chosen, "arguments": arguments or None})
+    origins = {**below.origins, **row.origins}
+    kept = {*merged.says, *(f"arguments.{name}" for name in arguments)}
+    return replace(merged, origins={name: at for name, at in origins.items() if name in kept})
+
+
+def _check_config(row: Override, said: Placed[Values], tell: Telling) -> None:
+    """Where the tool itself names the renderer; where the row does, it has been told."""
+    config = said.value.get(override_keys.RENDERER_CONFIG)
+    if config is None or said.value.get(override_keys.RENDERER) is not None or row.renderer is None:
+        return
+    for key, what in config_problems(row.renderer, config.value):
+        tell.wrong(config.line, under(config.at, key), what)
+
+
+@dataclass(frozen=True)
+class _Naming:
+    """What a `tool_id` means within one manifest, in which the ids of servers and most tools are known."""
+
+    manifest: Manifest
+    tell: Telling
+
+    def target(self, row: Placed[Values]) -> ToolId | Pattern | BadId:
+        said = row.value.get(keys.OVERRIDE_TARGET)
+        assert said is not None
+        about = target(said.value, self.manifest.id)
+        match about:
+            case BadId(_, why):
+                self.tell.wrong(said.line, said.at, f"{why}.")
+            case Pattern():
+                about = self._meant(about, said)
+            case ToolId(ServerKey() as key) if key not in self.manifest.server_keys:
+                self._warn_of_server(key.server, said)
+            case ToolId():
+                pass
+        return about
+
+    def _meant(self, pattern: Pattern, said: Placed[str]) -> ToolId | Pattern:
+        toolset, servers = self.manifest.id, self.manifest.server_keys
+        own = ToolsetKey(toolset)
+        named = ":" in said.value.removeprefix("mcp:") or said.value.startswith("mcp:")
+        scope = pattern.scope if named else toolset
+        if is_pattern(scope):
+            return pattern
+        exact = not is_pattern(pattern.name)
+        if scope == toolset and exact and ToolId(own, pattern.name) in self.manifest.own_tools:
+            return ToolId(own, pattern.name)
+        server = next((key for key in servers if scope in (key.server, str(key))), None)
+        if server is not None and named:
+            return ToolId(server, pattern.name) if exact else Pattern(str(server), pattern.name)
+        if scope != toolset:
+            self._warn_of_server(scope, said)
+            return pattern
+        if not exact or servers:
+            return pattern
+        self._warn_of_tool(pattern.name, said)
+        return ToolId(own, pattern.name)
+
+    def _warn_of_server(self, scope: str, said: Placed[str]) -> None:
+        known = [self.manifest.id, *(key.server for key in self.manifest.server_keys)]
+        meant = server_key(scope)
+        near = closest(meant.server if isinstance(meant, ServerKey) else scope, known)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+        self.tell.warn(said.line, said.at, f"the toolset has no server {scope!r}, so that this fits nothing. {hint}")
+
+    def _warn_of_tool(self, name: str, said: Placed[str]) -> None:
+        if any(isinstance(container.offers, Labelled) for container in self.manifest.containers):
+            return
+        known = [tool.name for tool in self.manifest.own_tools]
+        near = closest(name, known)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known) or 'none'}."
+        self.tell.warn(said.line, said.at, f"the toolset has no tool {name!r}, so that this fits nothing. {hint}")
