@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 import psutil
 import pytest
 from mcp import Client
@@ -273,6 +274,22 @@ async def test_a_stopped_gateway_leaves_no_process_behind(tmp_path: Path) -> Non
             assert await gateway.stop() == 0
         assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
         assert not (gateway.data_dir / "gateway.json").exists()
+
+
+@pytest.mark.behaviour("supervision.killed_gateway_leaves_nothing")
+async def test_a_killed_gateway_leaves_no_process_behind(tmp_path: Path) -> None:
+    """Not even one that ignores the end of its input and every request to end."""
+    with anyio.fail_after(120):
+        async with served(
+            tmp_path, {"servers": {"day": server("everyday"), "stubborn": server("stubborn")}}
+        ) as gateway:
+            await gateway.until("servers", "list", holds=is_up("day", "stubborn"))
+            children = gateway.children()
+            assert len(children) >= 2
+            gateway.process.kill()
+            await gateway.process.wait()
+            await anyio.to_thread.run_sync(psutil.wait_procs, children, 60)
+        assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
 
 
 @pytest.mark.behaviour("cli.servers_add", "store.kill_loses_no_policy")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Final, Protocol
 
+from . import orphans
+
 _PIECE: Final = 65_536
 _ROOM: Final = 262_144
 """Bytes that a program may have written before we read them: with fewer, a large answer takes more turns."""
@@ -36,19 +38,21 @@ class Child(Protocol):
 
 
 async def born(words: Sequence[str], environment: Mapping[str, str], folder: str | None) -> Child:
-    """In a session of its own. Raises `OSError` and `ValueError` as `subprocess` does."""
+    """In a session of its own; `groups.stop` ends it. Raises `OSError` and `ValueError` as `subprocess` does."""
     if sys.platform == "win32":
         pipe = subprocess.PIPE
         return await asyncio.create_subprocess_exec(
             *words, env=environment, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
         )
     process = _spawn(words, environment, folder)
+    orphans.watch(process.pid)
     child = _Started(process)
     try:
         await child.connect()
     except BaseException:
         process.kill()
         child.close()
+        orphans.release(process.pid)
         raise
     return child
 

@@ -9,6 +9,8 @@ from typing import Final, Protocol
 
 import anyio
 
+from . import orphans
+
 _POLL: Final = 0.02
 _LAST_OF_ALL: Final = 2
 """Input, output and errors: the descriptors that every process has."""
@@ -42,6 +44,14 @@ async def stop(process: Child, end_input: Callable[[], Awaitable[None]], within:
 
     Whoever is left of its group goes too, even when the process itself left politely.
     """
+    try:
+        await _stop(process, end_input, within)
+    finally:
+        if process.returncode is not None and not _group_lives(process.pid):
+            orphans.release(process.pid)
+
+
+async def _stop(process: Child, end_input: Callable[[], Awaitable[None]], within: float) -> None:
     strays = set(_strays(process.pid))
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await end_input()

@@ -1,0 +1,115 @@
+"""What ends our children when this process is killed and cannot do so itself.
+
+Most programs leave when their input ends. For those who stay, a shell of a few lines waits beside us for our end,
+whoever causes it, and then ends the groups of processes that it was told of. One watches over all of them, from the
+first child to the last. There is none where there is no `/bin/sh`, and who has left its group is out of its reach.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Final
+
+log: Final = logging.getLogger(__name__)
+
+# Whole seconds, because not every `sleep` knows parts of one. A group that has ended is not asked for again: its number
+# may be another's by then.
+_SCRIPT: Final = """
+trap '' HUP INT TERM
+groups=' '
+while read -r what group; do
+    case $what in
+        +) groups="$groups$group " ;;
+        -) case $groups in *" $group "*) groups="${groups%% $group *} ${groups#* $group }" ;; esac ;;
+    esac
+done
+for signal in 0 0 TERM 0 0 KILL; do
+    left=' '
+    for group in $groups; do
+        kill -s "$signal" -- "-$group" 2>/dev/null && left="$left$group "
+    done
+    groups=$left
+    [ "$groups" = ' ' ] && exit
+    sleep 1
+done
+"""
+
+
+class _Watch:
+    def __init__(self) -> None:
+        self._groups: set[int] = set()
+        self._shell: subprocess.Popen[bytes] | None = None
+
+    def begin(self, group: int) -> None:
+        self._groups.add(group)
+        if self._shell is None:
+            self._start()
+        else:
+            self._tell(b"+ %d\n" % group)
+
+    def end(self, group: int) -> None:
+        if group not in self._groups:
+            return
+        self._groups.remove(group)
+        if self._groups:
+            self._tell(b"- %d\n" % group)
+        else:
+            self._stop()
+
+    def _start(self) -> None:
+        try:
+            self._shell = subprocess.Popen(  # noqa: S603 - the text is the constant above
+                ["/bin/sh", "-c", _SCRIPT],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": os.environ.get("PATH", os.defpath)},
+                # A signal to our own group, such as Ctrl-C at a terminal, is not for it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            log.info("Servers that ignore the end of their input outlive a killed gateway here: %s", error)
+            return
+        self._write(b"".join(b"+ %d\n" % group for group in self._groups))
+
+    def _tell(self, line: bytes) -> None:
+        if not self._write(line):
+            # Somebody ended it: the next one is told all there is.
+            self._stop()
+            self._start()
+
+    def _write(self, text: bytes) -> bool:
+        try:
+            if self._shell is not None and self._shell.stdin is not None:
+                self._shell.stdin.write(text)
+        except OSError:
+            return False
+        return True
+
+    def _stop(self) -> None:
+        if self._shell is None:
+            return
+        shell, self._shell = self._shell, None
+        # By force, because it heeds no other signal; it has nothing left to do, and is gone before we could look away.
+        shell.kill()
+        with suppress(OSError):
+            shell.communicate()
+
+
+_watch: Final = _Watch()
+"""One for this process, as there is one end of it."""
+
+
+def watch(group: int) -> None:
+    """From now on this group of processes ends with us, however we end."""
+    if sys.platform != "win32":
+        _watch.begin(group)
+
+
+def release(group: int) -> None:
+    """It has ended."""
+    _watch.end(group)

@@ -1,0 +1,97 @@
+"""The watch over our children: there while there is one, told of each, and back when somebody ended it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from pegboard.children import orphans
+
+STAY = (
+    "import signal; signal.alarm(600); [signal.signal(number, signal.SIG_IGN) for number in (1, 2, 15)]; "
+    "print('here', flush=True); signal.pause()"
+)
+PARENT = f"""
+import json, os, signal, subprocess, sys
+from pegboard.children import orphans
+signal.alarm(600)
+children = []
+for told in sys.argv[1:]:
+    if told == "end the watch":
+        os.kill(orphans._watch._shell.pid, signal.SIGKILL)
+        orphans._watch._shell.wait()
+        continue
+    child = subprocess.Popen(
+        [sys.executable, "-c", {STAY!r}], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+    )
+    child.stdout.readline()
+    children.append(child.pid)
+    if told != "unwatched":
+        orphans.watch(child.pid)
+    if told == "released":
+        orphans.release(child.pid)
+print(json.dumps(children), flush=True)
+signal.pause()
+"""
+PATIENCE = 60
+
+
+@contextmanager
+def staying() -> Iterator[None]:
+    """A process that ignores every request to end, in a group of its own, and is watched."""
+    with subprocess.Popen([sys.executable, "-c", STAY], stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        orphans.watch(process.pid)
+        try:
+            yield
+        finally:
+            process.kill()
+            orphans.release(process.pid)
+
+
+def shells() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "sh" in child.name()]
+
+
+def left_by_a_killed(*children: str) -> list[bool]:
+    """Of each child of a process that is killed, whether it still runs when the watch is over."""
+    with subprocess.Popen([sys.executable, "-c", PARENT, *children], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        processes = [psutil.Process(pid) for pid in json.loads(parent.stdout.readline())]
+        (shell,) = [child for child in psutil.Process(parent.pid).children() if "sh" in child.name()]
+        parent.kill()
+    psutil.wait_procs([shell], PATIENCE)
+    # Those whom nobody reaps, in a container without an init, do not run any more.
+    alive = [process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes]
+    for process, runs in zip(processes, alive, strict=True):
+        if runs:
+            process.kill()
+    return alive
+
+
+@pytest.mark.behaviour("supervision.killed_gateway_leaves_nothing")
+def test_one_shell_watches_over_all_and_leaves_with_the_last() -> None:
+    assert shells() == []
+    with staying():
+        (shell,) = shells()
+        with staying():
+            assert shells() == [shell]
+        assert shells() == [shell]
+    assert shells() == []
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("supervision.killed_gateway_leaves_nothing")
+def test_when_we_are_killed_what_is_watched_ends_and_nothing_else() -> None:
+    assert left_by_a_killed("watched", "released", "watched", "unwatched") == [False, True, False, True]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("supervision.killed_gateway_leaves_nothing")
+def test_a_watch_that_somebody_ended_is_begun_anew_and_knows_all() -> None:
+    assert left_by_a_killed("watched", "end the watch", "watched") == [False, False]
