@@ -1,23 +1,32 @@
 """Servers that talk as fast as they can: what they cost everybody else, and what of it a client is told."""
 
 import asyncio
+import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from mcp import MCPError
 from mcp.shared.message import SessionMessage
-from tests.providers.running import KEY, nothing_left
+from starlette.requests import Request
+from tests.providers.running import KEY, PATIENCE, admitted, nothing_left, running
 from tests.providers.test_raw_http import text, until
 from tests.providers.test_raw_streams import CHANGED, LOG, progress
+from tests.providers.web import Events, served
 from tests.providers.wires import EVENTS_HEAD, LAST_CHUNK, MODERN, SESSIONS, Heard, calling, chunk, event
 from tests.support.asking import AskedClient
 
-from pegboard.providers.mcp import pace, stdio
+from pegboard.core.call import Returned
+from pegboard.core.server import Connection, Http, Stdio, Transport
+from pegboard.providers.mcp import messages, notes, pace, stdio
 from pegboard.providers.mcp.http_client import HttpClient
 from pegboard.providers.mcp.in_flight import InFlight
-from pegboard.providers.mcp.messages import Lines, Reader
+from pegboard.providers.mcp.messages import Line, Lines, Reader
 from pegboard.providers.mcp.pace import SLICE, STEPS_AT_ONCE, Turns
 from pegboard.providers.mcp.raw.pipe import Taking
 from pegboard.providers.mcp.raw.tickets import Tickets
@@ -25,6 +34,7 @@ from pegboard.providers.mcp.sieve import Sieve
 
 pytestmark = pytest.mark.anyio
 
+PEERS = Path(__file__).parent / "peers"
 COMPLETE = {
     "jsonrpc": "2.0",
     "method": "notifications/elicitation/complete",
@@ -160,6 +170,54 @@ async def test_log_messages_beyond_a_pace_are_dropped_and_the_log_says_so_once(
     assert [record.getMessage() for record in caplog.records] == [
         "A server sends more log messages than the 0.001 a second that a client is told. Further ones are dropped."
     ]
+
+
+@pytest.mark.parametrize("transport", ["sse", "stdio"])
+@pytest.mark.behaviour("mcp.in.log_floods_are_cheap")
+async def test_of_thousands_of_log_messages_in_a_call_only_those_that_are_told_are_read(
+    transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_AT_ONCE", 3)
+    monkeypatch.setattr("pegboard.providers.mcp.in_flight.MESSAGES_A_SECOND", 0.001)
+    read: list[bytes] = []
+    built: list[Line] = []
+
+    def read_note(line: bytes) -> notes._Note:
+        read.append(line)
+        return msgspec.json.decode(line, type=notes._Note)
+
+    def build(line: Line) -> SessionMessage | None:
+        built.append(line)
+        return message_of(line)
+
+    message_of = messages.message_of
+    monkeypatch.setattr(notes, "_read", read_note)
+    client = AskedClient()
+    async with chattering(transport, 5_000) as connection, running(connection) as watched:
+        await watched.up()
+        monkeypatch.setattr(messages, "message_of", build)
+        with anyio.fail_after(PATIENCE):
+            outcome = await watched.provider.call(admitted("chatter", {"times": 5_000}), None, client)
+    assert isinstance(outcome, Returned)
+    assert client.noted == [("notifications/message", LOG["params"])] * 3
+    assert (len(read), len(built)) == (3, 1 if transport == "sse" else 0)
+
+
+@asynccontextmanager
+async def chattering(transport: str, times: int) -> AsyncIterator[Connection]:
+    """A server whose tool writes so many log messages before it answers."""
+    if transport == "stdio":
+        yield Stdio(sys.executable, (str(PEERS / "restless.py"),))
+        return
+
+    async def chatter(request: Request, message: dict[str, Any]) -> None:
+        if message["method"] == "tools/call":
+            for _ in range(times):
+                await events._sent.send(json.dumps(LOG).encode())
+
+    events = Events(chatter)
+    async with served(events) as http:
+        yield Http(http.url, Transport.SSE)
 
 
 @pytest.mark.usefixtures("slow_clock")

@@ -2,9 +2,9 @@
 
 `announce` says a thousand times that the tools changed; `lists` says how often they were listed; `ask` asks the client
 four things back in the middle of the call and returns what it was answered; `babble` writes megabytes without a line
-end before it answers; `gush` sends notifications of megabytes before it answers; `huge` answers with as many bytes as
-asked; `leave` answers and leaves at once, but has a child that keeps its output open; `fall_silent` closes its output
-without an answer, and lives on.
+end before it answers; `chatter` writes log messages before it answers, `gush` notifications of megabytes; `huge`
+answers with as many bytes as asked; `leave` answers and leaves at once, but has a child that keeps its output open;
+`fall_silent` closes its output without an answer, and lives on.
 """
 
 import json
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 else:
     import wire
 
+LOG = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "half way"}}
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 QUESTIONS = {
     "roots": ("roots/list", {}),
@@ -64,6 +65,12 @@ def babble(arguments: wire.Json) -> wire.Json:
     return wire.text("babbled")
 
 
+def chatter(arguments: wire.Json) -> wire.Json:
+    for _ in range(arguments["times"]):
+        wire.write(LOG)
+    return wire.text("said")
+
+
 def gush(arguments: wire.Json) -> wire.Json:
     params = {"progressToken": 1, "progress": 1, "x": [{}] * 1_000_000}
     for _ in range(arguments["times"]):
@@ -87,6 +94,7 @@ TOOLS = {
     "announce": announce,
     "ask": ask,
     "babble": babble,
+    "chatter": chatter,
     "fall_silent": fall_silent,
     "gush": gush,
     "huge": lambda arguments: wire.text("x" * arguments["bytes"]),

@@ -88,9 +88,14 @@ def _transport(
         case Stdio():
             return stdio(reached, stop=timeouts.stop, hear=hear, loss=loss, tickets=tickets)
         case Http() if reached.transport is Transport.SSE:
-            hears = tickets.in_flight.hears
-            within = timeouts.start * 0.8
-            return sse(reached, within=within, doubt=changed.ring, loss=loss, hears=hears, authorization=authorization)
+            return sse(
+                reached,
+                within=timeouts.start * 0.8,
+                doubt=changed.ring,
+                loss=loss,
+                in_flight=tickets.in_flight,
+                authorization=authorization,
+            )
         case Http():
             return streamable(
                 reached, stop=timeouts.stop, doubt=changed.ring, tickets=tickets, authorization=authorization

@@ -29,7 +29,10 @@ from .trouble import BROKEN_OFF, STATUS, UNSENT, Trouble, unreachable
 _CONNECT: Final = 15.0
 _NOTICE: Final = 5.0
 _MOST_ERROR_TEXT: Final = 65_536
-_WORK: Final = 0.001
+_WORK: Final = 0.000_1
+"""Seconds that the next chunk of a stream costs at most to be taken off the wire. What it took longer was waiting."""
+_WAIT: Final = 0.001
+"""Seconds of waiting after which all there was has been read."""
 _NOTIFICATION: Final = b'{"jsonrpc":"2.0","method":"notifications/'
 UNSENDABLE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NEVER_LEFT: Final = (
@@ -173,8 +176,10 @@ class _Watched(httpx2.AsyncByteStream):
                     else:
                         whole.append(chunk)
                     continue
-                # Longer than this it waited for the server, and did not work.
-                turns.spend(min(perf_counter() - began, _WORK))
+                if (since := perf_counter() - began) > _WAIT:
+                    turns.catch_up()
+                else:
+                    turns.spend(min(since, _WORK))
                 for part in slices(chunk):
                     began = perf_counter()
                     yield part

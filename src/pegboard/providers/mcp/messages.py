@@ -142,7 +142,7 @@ class Reader:
                 self._drop()
                 return None
             return message_of(line)
-        if len(line) <= LARGE and _is_log(line[:_HEAD]) and not self._hears():
+        if len(line) <= LARGE and is_log(line) and not self._hears():
             return None
         if len(line) <= SMALL:
             return message_of(line)
@@ -177,7 +177,9 @@ class Reader:
             )
 
 
-def _is_log(head: bytes) -> bool:
+def is_log(line: bytes) -> bool:
+    """Whether this is a log message by its first members."""
+    head = line[:_HEAD]
     return _LOG_METHOD in head and _METHOD.match(head) is not None
 
 

@@ -19,7 +19,10 @@ from pegboard.core.server import Http
 
 from .authorization import Authorization
 from .http_client import HttpClient
+from .in_flight import InFlight
 from .messages import LONGEST, Reader
+from .notes import noted
+from .raw.events import Event, Events, TooLarge
 from .sieve import Sieve
 from .streamable import checked
 from .transport import Wire
@@ -39,7 +42,7 @@ async def sse(
     within: float,
     doubt: Callable[[], None],
     loss: Loss,
-    hears: Callable[[], bool],
+    in_flight: InFlight,
     authorization: Authorization | None = None,
 ) -> AsyncIterator[Wire]:
     url = checked(server.url)
@@ -53,29 +56,35 @@ async def sse(
             raise Trouble(_error(response).message)
         if response.is_redirect:
             raise Trouble(moved(response))
-        events = aiter(httpx2.EventSource(response, max_event_size=LONGEST))
-        assert isinstance(events, AsyncGenerator)
-        async with aclosing(events):
+        async with aclosing(_events(response)) as events:
             endpoint = await _endpoint(events, httpx2.URL(url), within)
             arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
                 sieve = Sieve()
-                reader = Reader(f"The server at {endpoint.host}", hears, sieve.takes)
+                reader = Reader(f"The server at {endpoint.host}", in_flight.hears, sieve.takes)
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, reader, arriving, loss)
+                    tasks.start_soon(_read, events, reader, in_flight, arriving, loss)
                     tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks, sieve)
                     yield Wire(read, write)
                     tasks.cancel_scope.cancel()
 
 
-async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.URL, within: float) -> httpx2.URL:
+async def _events(response: httpx2.Response) -> AsyncGenerator[Event]:
+    """Raises `TooLarge`."""
+    events = Events()
+    async for chunk in response.aiter_bytes():
+        for event in events.feed(chunk):
+            yield event
+
+
+async def _endpoint(events: AsyncIterator[Event], url: httpx2.URL, within: float) -> httpx2.URL:
     """Where to send: what the server names first, as long as it is the server itself."""
     # A newer server may open a stream for its notices, on which nothing comes.
-    with suppress(httpx2.SSEError), anyio.move_on_after(within):
+    with suppress(TooLarge), anyio.move_on_after(within):
         async for event in events:
-            if event.event == "endpoint":
-                endpoint = url.join(event.data)
+            if event.kind == b"endpoint":
+                endpoint = url.join(event.text.decode("utf-8", "replace"))
                 if (endpoint.scheme, endpoint.netloc) != (url.scheme, url.netloc):
                     raise Trouble("wants its messages at another machine than the one we were told to ask")
                 return endpoint
@@ -83,20 +92,21 @@ async def _endpoint(events: AsyncIterator[httpx2.ServerSentEvent], url: httpx2.U
 
 
 async def _read(
-    events: AsyncIterator[httpx2.ServerSentEvent],
+    events: AsyncIterator[Event],
     reader: Reader,
+    in_flight: InFlight,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     loss: Loss,
 ) -> None:
     with arriving:
         try:
             async for event in events:
-                if event.event != "message":
+                if event.kind != b"message" or noted(event.text, in_flight):
                     continue
-                message = await reader.message(event.data.encode("utf-8", "surrogatepass"))
+                message = await reader.message(event.text)
                 if message is not None:
                     await arriving.send(message)
-        except httpx2.SSEError:
+        except TooLarge:
             loss.happen(f"sent a message longer than {LONGEST // 1024 // 1024} MiB")
         except (httpx2.TransportError, anyio.BrokenResourceError):
             pass  # over is over, whichever way it ended

@@ -11,6 +11,7 @@ from mcp_types import CONNECTION_CLOSED, JSONRPCError, JSONRPCResponse
 from pegboard.core.call import Admitted, Outcome
 from pegboard.ports import Peer, Progress
 from pegboard.providers.mcp.messages import LARGE, Line, Lines, id_in
+from pegboard.providers.mcp.notes import noted
 from pegboard.providers.mcp.transport import HeaderMap
 from pegboard.providers.mcp.trouble import UNSENT
 
@@ -101,9 +102,11 @@ class Taking:
         return True
 
     def word(self, line: Line) -> bool:
-        """Whether this was progress of a call, which is told now."""
-        if not isinstance(line, bytes) or len(line) > LARGE or _PROGRESS not in line or not len(self._tickets):
+        """Whether this was progress of a call, or a log message while there are calls, which is told now."""
+        if not isinstance(line, bytes) or len(line) > LARGE or not len(self._tickets):
             return False
+        if _PROGRESS not in line:
+            return noted(line, self._tickets.in_flight)
         message = message_in(line)
         return message is not None and message.id is None and told(message, self._tickets)
 
