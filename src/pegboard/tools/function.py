@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from anyio import to_thread
-
 from pegboard.core.naming import is_legal
 from pegboard.core.tool import Json, ToolSpec
 
@@ -25,6 +23,8 @@ _HINTS: Final = (
     ("openWorldHint", "open_world"),
 )
 
+_NO_CONTEXT: Final = ToolContext()
+
 
 @dataclass(frozen=True)
 class Function:
@@ -33,17 +33,29 @@ class Function:
     _function: Callable[..., Any]
     _parameters: Parameters
     _results: Results
-    _is_async: bool
+    is_async: bool
 
     async def call(self, arguments: bytes, context: ToolContext | None = None) -> bytes:
         """The protocol's result object as JSON. Raises `BadArgumentsError`, `BadResultError`, and what the function
         raises. What is not async runs in a thread, so that nobody waits for it who need not."""
         places, names = self._parameters.read(arguments, context or ToolContext())
-        if self._is_async:
+        if self.is_async:
             given = await self._function(*places, **names)
         else:
+            # A worker process has no use for threads, and should not have to load what starts them.
+            from anyio import to_thread
+
             given = await to_thread.run_sync(partial(self._function, *places, **names), abandon_on_cancel=True)
         return self._results.told(given)
+
+    def run(self, arguments: bytes, context: ToolContext | None = None) -> bytes:
+        """The same for what is not async, here and now: whoever calls it waits."""
+        places, names = self._parameters.read(arguments, context or _NO_CONTEXT)
+        return self._results.told(self._function(*places, **names))
+
+    @property
+    def wants_context(self) -> bool:
+        return self._parameters.wants_context
 
 
 def described(function: Callable[..., Any], *, name: str | None = None, description: str | None = None) -> Function:

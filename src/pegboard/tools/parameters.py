@@ -44,6 +44,10 @@ class Parameters:
     _context: str
     """The parameter that takes the context; empty for none."""
 
+    @property
+    def wants_context(self) -> bool:
+        return bool(self._context)
+
     def read(self, arguments: bytes, context: ToolContext) -> tuple[list[object], dict[str, object]]:
         """What to call the function with. Raises `BadArgumentsError`."""
         try:

@@ -1,0 +1,59 @@
+"""What the functions of a toolset are, found out in a worker of their own: its code runs there, and nowhere else."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pegboard.children.lines import one_line
+from pegboard.core.own import Bounds
+from pegboard.ports.describing import CannotDescribe, Described, Entry
+
+from .environments import CannotBuild, Environments
+from .process import CannotStart, Run, Setup, WorkerProcess
+
+_WITHIN: Final = 60.0
+_LONGEST: Final = 600
+_PLACED: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
+"""How a problem begins that has a place."""
+
+
+@dataclass(frozen=True)
+class Describer:
+    """Bounded in time and memory, as calls are: what a file does when it is imported is its author's idea."""
+
+    environments: Environments
+    bounds: Bounds = field(default_factory=Bounds)
+    within: float = _WITHIN
+
+    async def __call__(
+        self, folder: Path, entries: Sequence[Entry], requirements: Sequence[str], told: Callable[[str], None]
+    ) -> tuple[Described, ...]:
+        if not entries:
+            return ()
+        try:
+            python = await self.environments.python(requirements, folder, told)
+            worker = WorkerProcess(_unheard, _unsaid)
+            setup = Setup("", folder, entries, self.bounds.memory, python)
+            await worker.start(setup, self.within)
+        except CannotBuild as problem:
+            raise CannotDescribe(one_line(f"requirements: the toolset {problem}", _LONGEST)) from None
+        except CannotStart as problem:
+            raise CannotDescribe(*(_sentence(one) for one in problem.problems)) from None
+        described = tuple(one.described for one in worker.tools)
+        await worker.stop()
+        return described
+
+
+def _sentence(problem: str) -> str:
+    text = one_line(problem, _LONGEST)
+    return text if _PLACED.match(text) else f"the worker {text}"
+
+
+def _unheard(chunk: bytes) -> None:
+    """What a module prints when it is imported is nobody's concern here."""
+
+
+def _unsaid(run: Run, level: str, message: str) -> None:
+    """Nothing is called."""

@@ -1,0 +1,184 @@
+"""Virtual environments of toolsets: built once for each set of requirements, and shared by all that have the same."""
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from secrets import token_hex
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pegboard.children import groups
+from pegboard.children.environment import inherited
+from pegboard.children.lines import one_line
+
+Told = Callable[[str], None]
+
+_WITHIN: Final = 900.0
+"""Seconds that a build may take."""
+_POLL: Final = 0.2
+_LONGEST: Final = 300
+_PASSED_ON: Final = re.compile(r"(?:PIP|UV)_\w+|(?:https?|no|all)_proxy", re.IGNORECASE)
+"""How packages are reached from here: an operator says so in the environment, and a build needs to know."""
+_BAD: Final = re.compile(r"^\s*(?:ERROR:|error:|fatal:|\N{MULTIPLICATION SIGN}|╰─▶)\s*")
+_LOCAL: Final = re.compile(r"(?:[^@\[]+@\s*file://|file://)?(?P<path>[^;\[]*(?:/|\\|\.whl|\.tar\.gz|\.zip)[^;\[]*)")
+
+
+class CannotBuild(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """It reads on from the toolset's name."""
+
+
+class Environments:
+    """All below one folder, each named by what is in it. Nothing half is ever found there under its name."""
+
+    def __init__(self, root: Path, find: Callable[[str], str | None] = shutil.which) -> None:
+        self._root = root
+        self._find = find
+
+    async def python(self, requirements: Sequence[str], folder: Path, told: Told) -> Path:
+        """The interpreter of the environment that has these; ours where nothing is required. `folder` is what a
+        requirement that is a path begins from. Raises `CannotBuild`."""
+        if not requirements:
+            return Path(sys.executable)
+        for requirement in requirements:
+            if not requirement.strip() or requirement.lstrip().startswith("-"):
+                raise CannotBuild(f"requires {requirement!r}, which is no package. Write it like 'httpx>=0.28'")
+        name = await anyio.to_thread.run_sync(_name, requirements, folder)
+        built = self._root / name
+        if not _python(built).exists():
+            try:
+                await anyio.to_thread.run_sync(lambda: self._root.mkdir(parents=True, exist_ok=True))
+                async with _alone(self._root / f".{name}.lock"):
+                    if not _python(built).exists():
+                        await self._build(built, requirements, folder, told)
+            except OSError as error:
+                raise CannotBuild(f"has no environment: {error.strerror or error}") from None
+        return _python(built)
+
+    async def _build(self, built: Path, requirements: Sequence[str], folder: Path, told: Told) -> None:
+        for left in self._root.glob(f".{built.name}.*.building"):
+            await _removed(left)
+        staged = self._root / f".{built.name}.{token_hex(4)}.building"
+        told(f"building an environment with {', '.join(requirements)}")
+        try:
+            with anyio.fail_after(_WITHIN):
+                for command in self._commands(staged, requirements):
+                    await _ran(command, folder, told)
+        except TimeoutError:
+            await _removed(staged)
+            raise CannotBuild(f"has no environment: building it took longer than {_WITHIN:g} s") from None
+        except BaseException:
+            await _removed(staged)
+            raise
+        await anyio.to_thread.run_sync(_moved, staged, built)
+        told("the environment is ready")
+
+    def _commands(self, staged: Path, requirements: Sequence[str]) -> Sequence[Sequence[str]]:
+        python, ours = str(_python(staged)), sys.executable
+        if (uv := self._find("uv")) is not None:
+            return (
+                (uv, "venv", "--quiet", "--no-project", "--python", ours, str(staged)),
+                (uv, "pip", "install", "--compile-bytecode", "--python", python, "--", *requirements),
+            )
+        install = ("install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--", *requirements)
+        if find_spec("pip") is not None:
+            # Ours installs into it, which spares it a copy of its own.
+            return (ours, "-m", "venv", "--without-pip", str(staged)), (ours, "-m", "pip", "--python", python, *install)
+        return (ours, "-m", "venv", str(staged)), (python, "-m", "pip", *install)
+
+
+def _name(requirements: Sequence[str], folder: Path) -> str:
+    """Equal for equal requirements on an equal Python. Of a file it is the content that counts."""
+    told = [sys.version, platform.platform(), sys.base_prefix]
+    for requirement in sorted(requirement.strip() for requirement in requirements):
+        told.append(requirement)
+        if (found := _LOCAL.match(requirement)) is not None and (file := folder / found["path"].strip()).is_file():
+            told.append(hashlib.sha256(file.read_bytes()).hexdigest())
+        elif found is not None and "://" not in found["path"]:
+            told.append(str(folder))
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
+
+
+def _python(environment: Path) -> Path:
+    return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+@asynccontextmanager
+async def _alone(lock: Path) -> AsyncIterator[None]:
+    """Of all who build the same, in whichever process, one at a time. The lock of a process that was killed is free."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            await anyio.sleep(_POLL)
+        yield
+    finally:
+        os.close(file)
+
+
+async def _ran(command: Sequence[str], folder: Path, told: Told) -> None:
+    """Raises `CannotBuild` with its own words for what went wrong."""
+    passed_on = {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
+    groups.keep_descriptors()
+    process = await anyio.open_process(
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        env={**inherited(), **passed_on},
+        cwd=folder,
+        start_new_session=True,
+    )
+    said: list[str] = []
+    try:
+        assert process.stdout is not None
+        rest = b""
+        async for chunk in process.stdout:
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                if text := one_line(line.decode("utf-8", "replace"), _LONGEST):
+                    said = [*said[-20:], text]
+                    told(text)
+        code = await process.wait()
+    finally:
+        with anyio.CancelScope(shield=True):
+            if process.returncode is None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+            await process.aclose()
+    if code:
+        last = next((line for line in reversed(said) if _BAD.match(line)), said[-1] if said else f"exit code {code}")
+        raise CannotBuild(f"has no environment, because its requirements cannot be installed: {_BAD.sub('', last)}")
+
+
+def _moved(staged: Path, built: Path) -> None:
+    """Programs of packages name their interpreter by its path, which is another after the move."""
+    before, after = os.fsencode(staged), os.fsencode(built)
+    for file in _python(staged).parent.iterdir():
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > 1_000_000:
+            continue
+        if before in (content := file.read_bytes()) and b"\0" not in content:
+            file.write_bytes(content.replace(before, after))
+    os.rename(staged, built)
+
+
+async def _removed(staged: Path) -> None:
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(lambda: shutil.rmtree(staged, ignore_errors=True))

@@ -1,0 +1,157 @@
+"""A toolset's functions, found by their entrypoints; and why one cannot be, with its file and line."""
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from pegboard.tools import Function, NotAToolError, described
+
+_MANIFEST: Final = "toolset.yaml"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One entry of the manifest, as the gateway sent it."""
+
+    name: str
+    entrypoint: str
+    title: str | None
+    description: str | None
+
+
+class CannotLoadError(Exception):
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+
+def load(folder: Path, wanted: Sequence[Wanted]) -> tuple[list[Function], list[str]]:
+    """The functions in order, and what is wrong: with a problem, the functions are not all there."""
+    # Later than our own imports: a file of the toolset must not take the place of what this program needs.
+    sys.path.insert(0, str(folder))
+    # What lies in the folder is what its author put there.
+    sys.dont_write_bytecode = True
+    modules: dict[str, ModuleType | CannotLoadError] = {}
+    functions, problems = [], []
+    for entry in wanted:
+        name, _, path = entry.entrypoint.partition(":")
+        if name not in modules:
+            modules[name] = _imported(folder, name, entry)
+        module = modules[name]
+        try:
+            if isinstance(module, CannotLoadError):
+                raise module
+            functions.append(_function(folder, module, path, entry))
+        except CannotLoadError as error:
+            # One broken module is one problem, however many of its functions are wanted.
+            if error.problem not in problems:
+                problems.append(error.problem)
+    return functions, problems
+
+
+def _imported(folder: Path, name: str, entry: Wanted) -> ModuleType | CannotLoadError:
+    file = folder / Path(*name.split("."))
+    if not file.with_suffix(".py").is_file() and not (file / "__init__.py").is_file():
+        near = get_close_matches(name, [*_modules(folder)], n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        return CannotLoadError(
+            f"{_MANIFEST}: tool {entry.name!r}: there is no module {name!r} among the toolset's files.{hint}"
+        )
+    try:
+        module = importlib.import_module(name)
+    except SyntaxError as error:
+        where = f"{_relative(folder, error.filename or name)}:{error.lineno or 1}"
+        return CannotLoadError(f"{where}: {error.msg}. Python cannot read this file.")
+    except BaseException as error:  # noqa: BLE001 - whatever a module does when it is imported is its author's to know
+        traceback.print_exc()
+        return CannotLoadError(f"{_line(folder, error, name)}: {_why(error)}")
+    found = getattr(module, "__file__", None)
+    if found is None or not Path(found).is_relative_to(folder):
+        return CannotLoadError(
+            f"{_relative(folder, str(file))}.py: another module is called {name!r} as well, and that one is loaded "
+            f"already. Rename the file."
+        )
+    return module
+
+
+def _function(folder: Path, module: ModuleType, path: str, entry: Wanted) -> Function:
+    function: Any = module
+    for part in path.split("."):
+        if not hasattr(function, part):
+            names = [name for name in vars(module) if not name.startswith("_")]
+            near = get_close_matches(path, names, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            where = f"{_relative(folder, module.__file__ or '')}:1"
+            raise CannotLoadError(f"{where}: there is no function {path!r}, which tool {entry.name!r} is.{hint}")
+        function = getattr(function, part)
+    try:
+        made = described(function, name=entry.name, description=entry.description)
+    except NotAToolError as error:
+        raise CannotLoadError(f"{_place(folder, function)}: {error.what}") from None
+    return made if entry.title is None else replace(made, spec=replace(made.spec, title=entry.title))
+
+
+def _place(folder: Path, function: Any) -> str:
+    """File and line by which its author finds it."""
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{_relative(folder, code.co_filename)}:{code.co_firstlineno}: {name}"
+
+
+def _line(folder: Path, error: BaseException, module: str) -> str:
+    """The last line of the toolset's own files that was being run."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_in(folder, frame.filename)]
+    return f"{_relative(folder, own[-1].filename)}:{own[-1].lineno}" if own else f"{module}:1"
+
+
+def _why(error: BaseException) -> str:
+    match error:
+        case ModuleNotFoundError(name=str(missing)):
+            top = missing.partition(".")[0]
+            return (
+                f"there is no module {missing!r}. If it is of a package, name that package under requirements in "
+                f"{_MANIFEST}; if it is a file of the toolset, check that {top!r} is among its files."
+            )
+        case SystemExit():
+            return "the file ends the program when it is imported (sys.exit)."
+        case MemoryError():
+            return "importing it takes more memory than the toolset may use. Raise limits.memory."
+        case _:
+            said = str(error).strip().partition("\n")[0][:300]
+            return f"importing it raised {type(error).__name__}{': ' if said else ''}{said}"
+
+
+def _is_in(folder: Path, file: str) -> bool:
+    return Path(file).is_relative_to(folder)
+
+
+def _relative(folder: Path, file: str) -> str:
+    return Path(file).relative_to(folder).as_posix() if _is_in(folder, file) else os.path.basename(file)
+
+
+def _modules(folder: Path) -> Iterator[str]:
+    for file in folder.rglob("*.py"):
+        parts = file.relative_to(folder).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def told(function: Function) -> Mapping[str, object]:
+    """What the gateway is told of it."""
+    spec = function.spec
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
+        "input": spec.input_schema,
+        "output": spec.output_schema,
+        "annotations": spec.annotations,
+        "confirm": function.marks.requires_confirmation,
+        "async": function.is_async,
+    }

@@ -1,0 +1,77 @@
+"""From the first frame to the last: the pipes are made private, limits are set, functions are loaded and served."""
+
+import gc
+import json
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from pegboard.core.folded import plain
+from pegboard.providers.python.frames import Kind
+from pegboard.tools import Secrets
+
+from .calls import Calls
+from .channel import Channel, end_with_gateway
+from .failing import Words
+from .loading import Wanted, load, told
+
+
+def main() -> None:
+    channel = Channel(*_private_pipes())
+    try:
+        setup = json.loads(channel.take()[2])
+    except EOFError:
+        return
+    end_with_gateway(channel.incoming)
+    _limit(setup["memory"])
+    folder = Path(setup["folder"])
+    functions, problems = load(folder, [Wanted(*entry) for entry in setup["entries"]])
+    if problems:
+        channel.send(Kind.BROKEN, 0, json.dumps(problems).encode())
+        return
+    channel.send(Kind.READY, 0, json.dumps([told(function) for function in functions], default=plain).encode())
+    # What is there now stays: no look for garbage need pass over it again.
+    gc.collect()
+    gc.freeze()
+    workspace = None if setup["workspace"] is None else Path(setup["workspace"])
+    secrets = setup["secrets"]
+    words = Words(setup["memory"], _places(folder, workspace), [*secrets.values()])
+    Calls(channel, functions, words, setup["toolset"], workspace, Secrets(secrets)).serve()
+
+
+def _private_pipes() -> tuple[int, int]:
+    """What a tool reads from its input is nothing, and what it prints goes to the log: neither meets our frames."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    for pipe in (incoming, outgoing):
+        os.set_blocking(pipe, True)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]  # they are files
+    return incoming, outgoing
+
+
+def _limit(memory: int) -> None:
+    """Of what a process may write to: the code of libraries, which is only mapped, does not count."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for what, most in ((resource.RLIMIT_DATA, memory), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(what)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))
+
+
+def _places(folder: Path, workspace: Path | None) -> dict[str, str]:
+    """The longest first, so that a folder within another is told by its own name."""
+    named = {str(folder): "", os.path.expanduser("~"): "~"}
+    named |= dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")), "python")
+    if workspace is not None:
+        named[str(workspace)] = "workspace"
+    whole = {f"{place}{os.sep}": f"{name}/" if name else "" for place, name in named.items() if place != os.sep}
+    bare = {place: name or "the toolset's folder" for place, name in named.items() if place != os.sep}
+    return dict(sorted((whole | bare).items(), key=lambda pair: -len(pair[0])))

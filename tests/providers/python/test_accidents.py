@@ -1,0 +1,189 @@
+"""What goes wrong in a Python tool costs the call that did it, and leaves nothing that runs."""
+
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+from tests.providers.python.toolsets import failed, structured, text_of, workers, working, written
+
+from pegboard.core.call import Outcome, ProviderFailed
+from pegboard.core.catalogue import Up
+from pegboard.core.own import Bounds
+
+pytestmark = pytest.mark.anyio
+
+ACCIDENTS = {
+    "accidents.py": """
+    import asyncio, ctypes, os, subprocess, sys, time
+    from pegboard.tools import ToolContext
+
+    def leave(code: int) -> None:
+        os._exit(code)
+
+    def sys_exit() -> None:
+        sys.exit("enough")
+
+    def segfault() -> None:
+        ctypes.string_at(0)
+
+    def hoard(megabytes: int) -> int:
+        return len(bytearray(megabytes * 1024 * 1024))
+
+    def hoard_slowly() -> int:
+        kept = []
+        while True:
+            kept.append(["x"] * 100_000)
+
+    def spin(context: ToolContext) -> None:
+        context.progress(0)
+        while True:
+            pass
+
+    def has_child(context: ToolContext) -> None:
+        child = subprocess.Popen(["sleep", "1000"])
+        context.progress(child.pid)
+        time.sleep(1000)
+
+    async def rest(context: ToolContext) -> None:
+        context.progress(0)
+        await asyncio.sleep(1000)
+
+    async def block(context: ToolContext) -> None:
+        context.progress(0)
+        time.sleep(1000)
+
+    async def aleave() -> None:
+        os._exit(7)
+
+    def fine() -> str:
+        return "fine"
+
+    def deep() -> None:
+        deep()
+    """
+}
+NAMES = "leave sys_exit segfault hoard hoard_slowly spin has_child rest block aleave fine deep"
+ALL = tuple(f"accidents:{name}" for name in NAMES.split())
+
+
+@pytest.fixture
+def accidents(tmp_path: Path) -> Path:
+    return written(tmp_path / "accidents", ACCIDENTS)
+
+
+@pytest.mark.behaviour("providers.python_crash_costs_one_call")
+async def test_a_crash_costs_only_the_call_that_did_it(accidents: Path) -> None:
+    async with working(accidents, *ALL, bounds=Bounds(processes=2)) as watched:
+        assert await watched.call("leave", code=3) == ProviderFailed("dev exited with code 3 before it answered", True)
+        assert await watched.call("segfault") == ProviderFailed(
+            "dev was ended by signal 11 (SIGSEGV) before it answered", True
+        )
+        assert failed(await watched.call("sys_exit")) == "The tool ended itself (sys.exit with 'enough')."
+        assert failed(await watched.call("deep")) == "The tool called itself too often (RecursionError)."
+        assert text_of(await watched.call("fine")) == "fine"
+        assert isinstance(watched.provider.listing().health, Up)
+
+
+@pytest.mark.behaviour("providers.python_crash_costs_one_call")
+async def test_async_calls_that_shared_a_process_are_each_told_that_it_died(accidents: Path) -> None:
+    ended: list[Outcome] = []
+    begun = anyio.Event()
+    async with working(accidents, *ALL) as watched:
+
+        async def rest() -> None:
+            ended.append(await watched.call("rest", progress=lambda *_: begun.set()))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(rest)
+            await begun.wait()
+            ended.append(await watched.call("aleave"))
+    assert ended == [ProviderFailed("dev exited with code 7 before it answered", True)] * 2
+
+
+@pytest.mark.behaviour("providers.python_memory")
+async def test_a_tool_that_takes_too_much_memory_is_told_so_and_its_process_is_replaced(accidents: Path) -> None:
+    async with working(accidents, *ALL, bounds=Bounds(memory=256 * 1024 * 1024, processes=1)) as watched:
+        assert structured(await watched.call("hoard", megabytes=64)) == {"result": 64 * 1024 * 1024}
+        (first,) = workers()
+        said = "The tool ran out of the memory it may use (256 MB)."
+        assert failed(await watched.call("hoard", megabytes=400)) == said
+        assert failed(await watched.call("hoard_slowly")) == said
+        assert text_of(await watched.call("fine")) == "fine"
+        assert first not in workers()
+
+
+@pytest.mark.behaviour("providers.python_time")
+@pytest.mark.parametrize("tool", ["spin", "rest", "block"])
+async def test_a_call_that_does_not_end_in_time_is_stopped_and_the_next_one_runs(tool: str, accidents: Path) -> None:
+    async with working(accidents, *ALL, bounds=Bounds(seconds=0.5, processes=1)) as watched:
+        assert await watched.call(tool) == ProviderFailed(
+            "dev did not end within the 0.5 s that a call may take, and was stopped", True
+        )
+        assert text_of(await watched.call("fine")) == "fine"
+
+
+@pytest.mark.behaviour("providers.python_cancellation")
+@pytest.mark.parametrize("tool", ["spin", "rest", "block", "has_child"])
+async def test_a_call_that_is_given_up_leaves_nothing_that_runs(tool: str, accidents: Path) -> None:
+    told: list[float] = []
+    begun = anyio.Event()
+
+    def heard(done: float, *_: object) -> None:
+        told.append(done)
+        begun.set()
+
+    async with working(accidents, *ALL, bounds=Bounds(processes=1)) as watched:
+        async with anyio.create_task_group() as tasks:
+
+            async def call() -> None:
+                await watched.call(tool, progress=heard)
+
+            tasks.start_soon(call)
+            await begun.wait()
+            children = [psutil.Process(int(told[0]))] if tool == "has_child" else []
+            tasks.cancel_scope.cancel()
+        assert text_of(await watched.call("fine")) == "fine"
+        _, alive = await anyio.to_thread.run_sync(lambda: psutil.wait_procs(children, timeout=30))
+        assert alive == []
+
+
+@pytest.mark.behaviour("providers.python_crash_costs_one_call")
+async def test_a_process_that_is_killed_is_replaced(accidents: Path) -> None:
+    outcomes: list[Outcome] = []
+    begun = anyio.Event()
+    async with working(accidents, *ALL) as watched:
+
+        async def call() -> None:
+            outcomes.append(await watched.call("spin", progress=lambda *_: begun.set()))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await begun.wait()
+            os.kill(workers()[0].pid, signal.SIGKILL)
+        assert outcomes == [ProviderFailed("dev was ended by signal 9 (SIGKILL) before it answered", True)]
+        assert text_of(await watched.call("fine")) == "fine"
+
+
+async def test_a_restart_starts_it_anew_and_ends_calls_with_a_word(accidents: Path) -> None:
+    outcomes: list[Outcome] = []
+    begun = anyio.Event()
+    async with working(accidents, *ALL) as watched:
+
+        async def call() -> None:
+            outcomes.append(await watched.call("rest", progress=lambda *_: begun.set()))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await begun.wait()
+            (former,) = workers()
+            watched.provider.restart()
+        await watched.up()
+        assert outcomes == [ProviderFailed("dev was restarted before it answered", True)]
+        (now,) = workers()
+        assert now != former
+        assert text_of(await watched.call("fine")) == "fine"
+    assert await watched.call("fine") == ProviderFailed("Toolset dev is not running", may_have_run=False)
