@@ -1,34 +1,47 @@
 """Answers that break the rules mean the same over every transport: what can be understood is mended, the rest fails."""
 
-from collections.abc import Awaitable, Callable
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
-import httpx2
 import pytest
 from mcp import MCPError
-from mcp_types import JSONRPCError, JSONRPCResponse
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
+from starlette.requests import Request
+from starlette.responses import Response
+from tests.providers import web
+from tests.providers.running import running
 
 from pegboard.core.call import Outcome, Returned
+from pegboard.core.server import Connection, Http, Stdio, Transport
 from pegboard.providers.mcp.answers import outcome
 from pegboard.providers.mcp.messages import Reader
-from pegboard.providers.mcp.raw.reply import read_now
+from pegboard.providers.mcp.raw.events import Events
+from pegboard.providers.mcp.raw.reply import read, read_now
+from pegboard.providers.mcp.shared_stream import WHOLE, Answer, SharedStream
 from pegboard.providers.mcp.trouble import NONSENSE
 
 pytestmark = pytest.mark.anyio
 
+PEERS = Path(__file__).parent / "peers"
+
 
 async def over_events(body: bytes) -> Outcome:
-    """As the answer comes in the events of the SSE transport."""
-    request = httpx2.Request("GET", "http://localhost/sse")
-    kind = {"content-type": "text/event-stream"}
-    response = httpx2.Response(200, headers=kind, content=b"data: %b\n\n" % body, request=request)
-    events = [event async for event in httpx2.EventSource(response)]
-    found = await Reader("s", lambda: True).message(events[0].data.encode("utf-8", "surrogatepass"))
+    """As it comes over SSE, where the session reads the stream too."""
+    (event,) = Events().feed(b"data: %b\n\n" % body)
+    calls = SharedStream()
+    calls.ask(JSONRPCRequest(jsonrpc="2.0", id="1", method="tools/call"))
+    found = calls.answer(event.text) or await Reader("s", lambda: True).message(event.text)
     assert found is not None
     message = found.message
     if isinstance(message, JSONRPCError):
         raise MCPError(message.error.code, message.error.message, message.error.data)
     assert isinstance(message, JSONRPCResponse)
-    return outcome(message.result, "s")
+    whole = message.result.get(WHOLE)
+    return await read(whole.body, whole.id, "s") if isinstance(whole, Answer) else outcome(message.result, "s")
 
 
 async def over_bytes(body: bytes) -> Outcome:
@@ -42,6 +55,8 @@ async def over_bytes(body: bytes) -> Outcome:
     ("rest", "expected"),
     [
         (b'"result":{"content":[],"n":NaN}', Returned(b'{"content":[],"n":null}')),
+        (b'"result":{"content":[],"n":-Infinity}', Returned(b'{"content":[],"n":null}')),
+        (b'"result":{"content":[],"n":-1e999}', Returned(b'{"content":[],"n":-1e999}')),
         (
             b'"result":{"content":[{"type":"text","text":"a\xffb"}]}',
             Returned('{"content":[{"type":"text","text":"a\ufffdb"}]}'.encode()),
@@ -51,7 +66,16 @@ async def over_bytes(body: bytes) -> Outcome:
         (b'"error":{"code":1,"message":"x"},"result":null', "x"),
         (b'"result":{"content":[]},"error":null', Returned(b'{"content":[]}')),
     ],
-    ids=["not a number", "not UTF-8", "both", "both the other way", "no result", "no error"],
+    ids=[
+        "not a number",
+        "no number",
+        "beyond every number",
+        "not UTF-8",
+        "both",
+        "both the other way",
+        "no result",
+        "no error",
+    ],
 )
 async def test_a_bad_answer_means_the_same_over_every_transport(
     over: Callable[[bytes], Awaitable[Outcome]], rest: bytes, expected: Outcome | str
@@ -63,3 +87,45 @@ async def test_a_bad_answer_means_the_same_over_every_transport(
         assert (failed.value.error.code, failed.value.error.message) == (1 if expected == "x" else NONSENSE, expected)
     else:
         assert await over(body) == expected
+
+
+AS_WRITTEN = (
+    b'{"content": [], "structuredContent": {"high": 1e999, "low": -1E+999, "one": 1.0, "many": 12345678901234567890123,'
+    b' "twice": 1, "twice": 2, "text": "\\u00e9\\/"}}'
+)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
+@pytest.mark.behaviour("mcp.in.results_as_written")
+async def test_a_result_passes_as_its_server_wrote_it(transport: str) -> None:
+    async with answering(transport, AS_WRITTEN) as connection, running(connection) as watched:
+        await watched.up()
+        assert await watched.call("listens" if transport == "stdio" else "echo") == Returned(AS_WRITTEN)
+
+
+@asynccontextmanager
+async def answering(transport: str, result: bytes) -> AsyncIterator[Connection]:
+    """A server that answers every call with these bytes."""
+
+    def body(message: dict[str, Any]) -> bytes:
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (json.dumps(message["id"]).encode(), result)
+
+    async def at_once(request: Request, message: dict[str, Any]) -> Response | None:
+        return Response(body(message), media_type="application/json") if message["method"] == "tools/call" else None
+
+    async def on_the_stream(request: Request, message: dict[str, Any]) -> Response | None:
+        if message["method"] != "tools/call":
+            return None
+        await events._sent.send(body(message))
+        return Response(status_code=202)
+
+    events = web.Events(on_the_stream)
+    match transport:
+        case "stdio":
+            yield Stdio(sys.executable, (str(PEERS / "odd.py"), "--result", result.decode()))
+        case "http":
+            async with web.served(web.Endpoint(at_once)) as http:
+                yield http
+        case _:
+            async with web.served(events) as http:
+                yield Http(http.url, Transport.SSE)

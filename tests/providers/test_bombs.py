@@ -4,7 +4,7 @@ import gzip
 import json
 import threading
 from collections.abc import AsyncIterator
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import anyio
 import anyio.lowlevel
@@ -17,12 +17,12 @@ from tests.providers.running import KEY, running
 from tests.providers.web import OPENING, Endpoint, Events, answer, listed, served
 
 from pegboard.core.ask import Directed, Failed, Method, Told
-from pegboard.core.call import ProviderFailed, Returned
+from pegboard.core.call import Returned
 from pegboard.core.catalogue import Flaw
 from pegboard.core.server import Http, Transport
 from pegboard.core.tool import Json
 from pegboard.memory import large_values
-from pegboard.providers.mcp import listing
+from pegboard.providers.mcp import listing, messages
 from pegboard.providers.mcp.connection import Connection
 from pegboard.providers.mcp.large import LargeMessages
 from pegboard.providers.mcp.messages import LARGE, MOST_VALUES, SMALL, TOO_MANY, Reader, message_of
@@ -173,12 +173,17 @@ async def test_a_large_list_of_a_sane_kind_is_read(way: str) -> None:
 
 
 @pytest.mark.behaviour("speed.answers_are_bounded")
-async def test_a_call_over_sse_with_a_result_of_too_many_values_fails_alone() -> None:
-    bomb = endpoint("sse", "tools/call", b'{"content":[],"x":' + BOMB + b"}", "bomb")
-    async with served(bomb) as http, running(over("sse", http)) as watched:
+async def test_the_result_of_a_call_over_sse_passes_as_text_too_and_its_values_are_not_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def build(line: bytes) -> NoReturn:
+        raise AssertionError("The values of a result were built.")
+
+    result = b'{"content":[],"x":' + BOMB + b"}"
+    async with served(endpoint("sse", "tools/call", result, "bomb")) as http, running(over("sse", http)) as watched:
         await watched.up()
-        assert await watched.call("bomb") == ProviderFailed(f"dev~peer {REFUSED}", may_have_run=True)
-        assert isinstance(await watched.call("echo"), Returned)
+        monkeypatch.setattr(messages, "_large", build)
+        assert await watched.call("bomb") == Returned(result)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@
 --listen WAY         offers a subscription and hangs on it, ends it at once, refuses it, or keeps it
 --deaf               reads nothing more after its tools were listed once
 --own-errors         answers what it does not know with an error -32000, and so a call
+--result TEXT        answers calls with this result, byte for byte
 --refuse WORDS       refuses to open, with these words
 --nag                asks and asks after its tools were listed once, and reads no answer
 """
 
 import argparse
+import json
 import sys
 import time
 from pathlib import Path
@@ -42,6 +44,7 @@ def main() -> None:
     parser.add_argument("--listen", choices=["hang", "end", "refuse", "keep"])
     parser.add_argument("--own-errors", action="store_true")
     parser.add_argument("--refuse")
+    parser.add_argument("--result")
     chosen = parser.parse_args()
     listens = 0
     answers = wire.opening("odd", stateless=not chosen.ignore_discover) | {
@@ -70,6 +73,10 @@ def main() -> None:
             response = {"jsonrpc": "2.0", "id": request["id"], "error": {"code": -32001, "message": chosen.refuse}}
         if request["method"] == "server/discover" and chosen.listen and "result" in response:
             response["result"]["capabilities"]["tools"]["listChanged"] = True
+        if chosen.result and request["method"] == "tools/call":
+            id = json.dumps(request["id"])
+            wire.write_bytes(f'{{"jsonrpc":"2.0","id":{id},"result":{chosen.result}}}\n'.encode())
+            continue
         wire.write(response)
         if request["method"] == "tools/list" and chosen.deaf:
             time.sleep(600)

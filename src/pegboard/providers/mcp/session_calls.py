@@ -15,7 +15,9 @@ from pegboard.ports import Peer, Progress
 from .answers import encoded, outcome
 from .beside import beside
 from .in_flight import Deadline
+from .raw.reply import read
 from .raw.tickets import Steps, Tickets
+from .shared_stream import WHOLE, Answer
 from .transport import HeaderMap
 
 Ask = Callable[[str, dict[str, Any], Mapping[str, str], Progress | None], Awaitable[JsonObject]]
@@ -46,6 +48,9 @@ class SessionCalls:
                 params = {"name": name, "arguments": arguments, **said}
                 result = await self._ask("tools/call", params, headers, None if steps is None else steps.take)
                 answered = True
+                whole: object = result.get(WHOLE)
+                if isinstance(whole, Answer):
+                    return await read(whole.body, whole.id, str(admitted.tool.id.source))
                 return outcome(result, str(admitted.tool.id.source))
         except MCPError:
             answered = True

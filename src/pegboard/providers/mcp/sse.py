@@ -23,6 +23,7 @@ from .in_flight import InFlight
 from .messages import LONGEST, Reader
 from .notes import noted
 from .raw.events import Event, Events, TooLarge
+from .shared_stream import SharedStream
 from .sieve import Sieve
 from .streamable import checked
 from .transport import Wire
@@ -61,11 +62,11 @@ async def sse(
             arriving, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
             write, leaving = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
             with arriving, read, write, leaving:
-                sieve = Sieve()
+                sieve, calls = Sieve(), SharedStream()
                 reader = Reader(f"The server at {endpoint.host}", in_flight.hears, sieve.takes)
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_read, events, reader, in_flight, arriving, loss)
-                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks, sieve)
+                    tasks.start_soon(_read, events, reader, calls, in_flight, arriving, loss)
+                    tasks.start_soon(_write, client, endpoint, leaving, arriving, tasks, sieve, calls)
                     yield Wire(read, write)
                     tasks.cancel_scope.cancel()
 
@@ -94,6 +95,7 @@ async def _endpoint(events: AsyncIterator[Event], url: httpx2.URL, within: float
 async def _read(
     events: AsyncIterator[Event],
     reader: Reader,
+    calls: SharedStream,
     in_flight: InFlight,
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     loss: Loss,
@@ -103,7 +105,7 @@ async def _read(
             async for event in events:
                 if event.kind != b"message" or noted(event.text, in_flight):
                     continue
-                message = await reader.message(event.text)
+                message = calls.answer(event.text) or await reader.message(event.text)
                 if message is not None:
                     await arriving.send(message)
         except TooLarge:
@@ -121,10 +123,12 @@ async def _write(
     arriving: MemoryObjectSendStream[SessionMessage | Exception],
     tasks: TaskGroup,
     sieve: Sieve,
+    calls: SharedStream,
 ) -> None:
     async for message in leaving:
         if isinstance(message.message, JSONRPCRequest):
             sieve.ask(message.message.id)
+            calls.ask(message.message)
             # Each on its own: some servers answer the POST only when the tool has finished.
             tasks.start_soon(_ask, client, endpoint, message, message.message.id, arriving)
         else:

@@ -64,24 +64,24 @@ def message_in(body: bytes) -> Message | None:
         return None
 
 
-async def read(body: bytes, id: str, server: str) -> Outcome:
+async def read(body: bytes, id: int | str, server: str) -> Outcome:
     """What this answer to the request of this id means. Raises `MCPError` for an error, and for nonsense."""
     if len(body) <= BESIDE:
         return read_now(body, id, server)
     return await anyio.to_thread.run_sync(_read_large, body, id, server, abandon_on_cancel=True)
 
 
-def _read_large(body: bytes, id: str, server: str) -> Outcome:
+def _read_large(body: bytes, id: int | str, server: str) -> Outcome:
     with undisturbed():
         return read_now(body, id, server)
 
 
-def read_now(body: bytes, id: str, server: str) -> Outcome:
+def read_now(body: bytes, id: int | str, server: str) -> Outcome:
     message = message_in(body)
     return leniently(body, id, server) if message is None else meaning(message, body, id, server)
 
 
-def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
+def meaning(message: Message, body: bytes, id: int | str, server: str) -> Outcome:
     if message.error and says(message.error):
         if says(message.result):
             raise MCPError(NONSENSE, BOTH)
@@ -108,7 +108,7 @@ def meaning(message: Message, body: bytes, id: str, server: str) -> Outcome:
     return (ToolFailed if result.is_error == _TRUE else Returned)(bytes(message.result))
 
 
-def leniently(body: bytes, id: str, server: str) -> Outcome:
+def leniently(body: bytes, id: int | str, server: str) -> Outcome:
     """The long way: for a result that asks back, and for what a strict reader refuses, such as half a character."""
     found = message_of(body)
     message = None if found is None else found.message
