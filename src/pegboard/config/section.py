@@ -104,10 +104,7 @@ class Section:
             other: {**properties[name], "description": f"The same as {name}."} for other, name in self.aliases.items()
         }
         if self.nothing_is_unsaid:
-            properties = {
-                name: {"description": inner["description"], "anyOf": [inner, {"type": "null"}]}
-                for name, inner in properties.items()
-            }
+            properties = {name: _or_nothing(inner) for name, inner in properties.items()}
         properties |= {name: {"description": why} for name, why in self.passed_over.items()}
         schema: JsonObject = {
             "type": "object" if self.required else ["object", "null"],
@@ -184,3 +181,13 @@ def _described(key: Key[object]) -> JsonObject:
     if isinstance(key.shape, Section):
         schema["description"] = key.description
     return schema if key.default is None else {**schema, "default": key.default}
+
+
+def _or_nothing(schema: JsonObject) -> JsonObject:
+    kinds = schema.get("type")
+    if kinds is not None and schema.keys().isdisjoint(("enum", "const", "not", "oneOf", "anyOf", "allOf")):
+        listed = kinds if isinstance(kinds, list) else [kinds]
+        return {**schema, "type": [*listed, *([] if "null" in listed else ["null"])]}
+    rest: JsonObject = {name: inner for name, inner in schema.items() if name not in ("description", "default")}
+    told: JsonObject = {name: schema[name] for name in ("description", "default") if name in schema}
+    return {**told, "anyOf": [rest, {"type": "null"}]}

@@ -14,6 +14,7 @@ from .model import (
     ToolEntry,
 )
 from .reading import read_manifest
+from .writing import written
 
 __all__ = [
     "LABEL",
@@ -29,4 +30,5 @@ __all__ = [
     "check_files",
     "read_label",
     "read_manifest",
+    "written",
 ]

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from pegboard.config.problem import Problem
-from pegboard.config.references import literal
 from pegboard.core.reference import closest
 from pegboard.core.renderers.catalogue import Kind, renderer
 from pegboard.core.server import DeclaredAt, Server, Stdio
 
 from .model import Manifest
+from .paths import relative
 
 
 def check_files(manifest: Manifest, names: Iterable[str]) -> tuple[Problem, ...]:
@@ -43,25 +43,20 @@ def _of_servers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:
         if not isinstance(server.connection, Stdio):
             continue
         at = f"mcp_servers[{place}]"
-        command = inside(server.connection.command, manifest)
+        command = _inside(server.connection.command, manifest)
         if command is not None and command not in files:
             what = f"there is no file {command!r} in the toolset.{_near(command, files)}"
             yield Problem(manifest.file, _line(server), f"{at}.command", what)
-        folder = None if server.connection.cwd is None else inside(server.connection.cwd, manifest)
+        folder = None if server.connection.cwd is None else _inside(server.connection.cwd, manifest)
         if folder is not None and folder != "." and not any(name.startswith(f"{folder}/") for name in files):
             what = f"there is no folder {folder!r} in the toolset. Add it, or correct the path."
             yield Problem(manifest.file, _line(server), f"{at}.cwd", what)
 
 
-def inside(path: str, manifest: Manifest) -> str | None:
-    """The path from the toolset's folder, if it leads into it; unknown is one with references."""
-    folder = literal(str(manifest.folder))
-    if path == folder:
-        return "."
-    prefix = folder if folder.endswith(os.sep) else folder + os.sep
-    if not path.startswith(prefix) or "${" in path.removeprefix(prefix):
-        return None
-    return path.removeprefix(prefix).replace(os.sep, "/")
+def _inside(path: str, manifest: Manifest) -> str | None:
+    """As the toolset's files are named. What a reference stands for is not known here."""
+    name = relative(path, manifest.folder)
+    return None if name is None or "${" in name else name
 
 
 def _of_renderers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem]:

@@ -11,6 +11,8 @@ from pegboard.core.own import Bounds, Image
 from pegboard.core.server import DeclaredAt, EveryTool, Server
 from pegboard.core.tool import JsonObject
 
+from .paths import unplaced
+
 FILE: Final = "toolset.yaml"
 
 
@@ -89,7 +91,7 @@ class SecretEntry:
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """Two are equal when they say the same, wherever it stands in their files."""
+    """Two are equal when they say the same, wherever it stands in their files and wherever those lie."""
 
     id: ToolsetId
     name: str = ""
@@ -143,7 +145,7 @@ class Manifest:
     def _said(self) -> tuple[object, ...]:
         return (
             *(self.id, self.name, self.version, self.description, self.tools),
-            tuple(_anywhere(server) for server in self.servers),
+            tuple(_anywhere(unplaced(server, self.folder)) for server in self.servers),
             self.containers,
             tuple(replace(override, origins={}) for override in self.overrides),
             *(self.requirements, self.secrets, self.workspace, self.bounds),

@@ -1,0 +1,57 @@
+"""The JSON Schema of toolset.yaml, for editors. Written out by: python -m pegboard.config.manifest.schema"""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from pegboard.core.tool import Json, JsonObject
+
+from .keys import COMMAND_SECTION, CONTAINER, OVERRIDE, SECRET, SERVER, TOOL, TOOLSET
+
+FILE: Final = Path(__file__).with_name("toolset.schema.json")
+_PARTS: Final = {
+    "tool": TOOL,
+    "server": SERVER,
+    "container": CONTAINER,
+    "command": COMMAND_SECTION,
+    "override": OVERRIDE,
+    "secret": SECRET,
+}
+
+
+def json_schema() -> JsonObject:
+    """Each kind of entry by itself, because some may stand under more than one spelling of their key."""
+    schemas = {name: part.schema() for name, part in _PARTS.items()}
+    names = {_text(schema): name for name, schema in schemas.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "toolset.yaml",
+        **{name: _short(inner, names) for name, inner in TOOLSET.schema().items()},
+        "$defs": {name: _inside(schema, names) for name, schema in schemas.items()},
+    }
+
+
+def json_schema_text() -> str:
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _short(value: Json, names: dict[str, str]) -> Json:
+    if isinstance(value, dict) and (name := names.get(_text(value))) is not None:
+        return {"$ref": f"#/$defs/{name}"}
+    return _inside(value, names)
+
+
+def _inside(value: Json, names: dict[str, str]) -> Json:
+    if isinstance(value, dict):
+        return {name: _short(inner, names) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_short(inner, names) for inner in value]
+    return value
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    FILE.write_text(json_schema_text(), encoding="utf-8")
