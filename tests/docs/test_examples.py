@@ -8,6 +8,7 @@ import pytest
 from tests.docs.pages import Block, Page, blocks, lines, pages
 from tests.docs.shell import OTHER_PROGRAMS, commands, complaint, files_named, mention_complaint
 
+from pegboard.config.manifest import Manifest, read_manifest
 from pegboard.config.settings import Settings, load_text
 
 LANGUAGES = {
@@ -25,7 +26,11 @@ def test_every_block_is_of_a_kind_that_is_checked(page: Page) -> None:
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)
-def test_every_yaml_block_is_a_pegboard_yaml_that_loads(block: Block) -> None:
+def test_every_yaml_block_is_a_pegboard_yaml_or_a_manifest_that_loads(block: Block) -> None:
+    if re.search(r"^id:", block.text, re.MULTILINE):
+        manifest = read_manifest(block.text, "toolset.yaml", Path("/etc/pegboard"), {})
+        assert isinstance(manifest, Manifest), f"{block}:\n{manifest}"
+        return
     set_by_the_reader = dict.fromkeys(re.findall(r"\$\{([A-Z_]+)\}", block.text), "something")
     loaded = load_text(block.text, "pegboard.yaml", Path("/etc/pegboard"), set_by_the_reader)
     assert isinstance(loaded, Settings), f"{block}:\n{loaded}"

@@ -38,7 +38,7 @@ _REQUIREMENT: Final = Form(
 _ONE_LINE: Final = Form(TITLE.regex, TITLE.rule, longest=TITLE.longest)
 _SEVERAL_LINES: Final = Form(WORDS.regex, WORDS.rule, longest=WORDS.longest)
 
-_IN_CAMEL_CASE: Final = {
+SPELLINGS: Final = {
     "requiresConfirmation": "requires_confirmation",
     "rendererConfig": "renderer_config",
     "nameOverride": "name_override",
@@ -55,7 +55,7 @@ _IN_CAMEL_CASE: Final = {
 
 def _spellings(*keys: Key[object]) -> dict[str, str]:
     names = {key.name for key in keys}
-    return {other: name for other, name in _IN_CAMEL_CASE.items() if name in names}
+    return {other: name for other, name in SPELLINGS.items() if name in names}
 
 
 REQUIRES_CONFIRMATION: Final = override_keys.REQUIRES_CONFIRMATION

@@ -107,15 +107,20 @@ def _unless_none(**values: Json) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _unlike(usual: Mapping[str, Json], said: Mapping[str, Json]) -> dict[str, Json]:
+    """What is not as it would be unsaid."""
+    return {name: value for name, value in said.items() if value != usual[name]}
+
+
 def _server(server: Server, instead: Placeholders) -> Json:
     timeouts, usual = server.timeouts, Timeouts()
-    waits = {name: _number(getattr(timeouts, name)) for name in ("start", "call", "stop")}
+    waits: dict[str, Json] = {name: _number(getattr(timeouts, name)) for name in ("start", "call", "stop")}
     return {
         "id": server.id,
         **_reached(server, instead),
-        **({} if server.enabled else {"enabled": False}),
+        **_unlike({"enabled": True}, {"enabled": server.enabled}),
         **_limit(server.limit),
-        **_said(timeouts={name: wait for name, wait in waits.items() if wait != getattr(usual, name)}),
+        **_said(timeouts=_unlike({"start": usual.start, "call": usual.call, "stop": usual.stop}, waits)),
         **_started(server),
         **({} if server.protocol is Protocol.LATEST else {"protocol": server.protocol.value}),
     }
@@ -184,8 +189,10 @@ def _container(container: ContainerEntry, instead: Placeholders) -> Json:
         **_offered(container),
         **_said(args=[*instead.args(container.id, image.args)], env={**values}),
         **_said(network=image.network, workspace=image.workspace),
-        **({} if image.memory == usual.memory else {"memory": written_size(image.memory)}),
-        **({} if image.pids == usual.pids else {"pids": image.pids}),
+        **_unlike(
+            {"memory": written_size(usual.memory), "pids": usual.pids},
+            {"memory": written_size(image.memory), "pids": image.pids},
+        ),
         **_unless_none(
             cpus=None if image.cpus is None else _number(image.cpus),
             idle_stop=None if container.idle is None else _number(container.idle),
@@ -261,12 +268,10 @@ def _argument(tool: str, name: str, argument: Argument, instead: Placeholders) -
 
 def _bounds(bounds: Bounds) -> Json:
     usual = Bounds()
-    said: Mapping[str, tuple[Json, bool]] = {
-        "memory": (written_size(bounds.memory), bounds.memory != usual.memory),
-        "time": (_number(bounds.seconds), bounds.seconds != usual.seconds),
-        "processes": (bounds.processes, bounds.processes != usual.processes),
-    }
-    return {name: value for name, (value, differs) in said.items() if differs}
+    return _unlike(
+        {"memory": written_size(usual.memory), "time": _number(usual.seconds), "processes": usual.processes},
+        {"memory": written_size(bounds.memory), "time": _number(bounds.seconds), "processes": bounds.processes},
+    )
 
 
 def _number(value: float) -> Json:
