@@ -14,6 +14,7 @@ run: $(VENV)/.run
 
 # Every test: core, search, store on both engines, providers, surfaces.
 test: $(VENV)/.dev
+	@$(BIN)/python -m tests.servers.containers
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(ARGS)
 
 # The tests that need no database server, no container and no patience.

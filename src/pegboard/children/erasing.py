@@ -12,6 +12,8 @@ _SHORTEST_SECRET: Final = 4
 
 _SHORTEST_LINE: Final = 8
 """A key of many lines is printed line by line, but its shortest ones (`}`, `EOF`) are in every text."""
+_REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
+_SECRET_NAME: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie|bearer", re.IGNORECASE)
 
 
 class Eraser:
@@ -29,6 +31,19 @@ class Eraser:
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(ERASED, text)
+
+
+def inserted(text: str, value: str) -> Iterable[str]:
+    """The parts of the value that the references of the text stood for."""
+    if text == value:
+        return ()
+    literals = _REFERENCE.split(text)
+    between = re.fullmatch("(.*)".join(map(re.escape, literals)), value, re.DOTALL)
+    return between.groups() if between is not None else (value,)
+
+
+def names_a_secret(variable: str) -> bool:
+    return _SECRET_NAME.search(variable) is not None
 
 
 def _written(secret: str) -> Iterator[str]:

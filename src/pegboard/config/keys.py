@@ -7,6 +7,7 @@ from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
 
+from .container_keys import SECTION as ENGINE_SECTION
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .section import Key, Section, Values
@@ -348,6 +349,10 @@ CONFIRMATION: Final = Key(
 )
 GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, and how much they may ask at once.")
 
+CONTAINERS: Final = Key(
+    "containers", ENGINE_SECTION, "The engine that runs the containers of toolsets, and what it is told."
+)
+
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
     "cwd, url, headers, oauth, token, pin and store may hold references: ${NAME} and ${NAME:-default} for an "
@@ -355,7 +360,7 @@ PEGBOARD: Final = Section(
     "yours.",
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
-        *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT),
+        *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

@@ -12,6 +12,7 @@ from pegboard.core.nesting import MOST_VALUES
 from pegboard.core.policy import Declared
 
 from . import gateway_keys, keys
+from .container_keys import ContainerSettings, container_settings
 from .declaring import Place, declared
 from .files import decoded, read_bytes
 from .json_text import parse_json
@@ -61,6 +62,7 @@ class Settings:
     """May hold references: they are read only when the store opens."""
     audit: Retention = field(default_factory=Retention)
     gateway: Callers = field(default_factory=Callers)
+    containers: ContainerSettings = field(default_factory=ContainerSettings)
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
@@ -121,6 +123,7 @@ def load_text(
         store=store,
         audit=_retention(values),
         gateway=_callers(values),
+        containers=_containers(values, place),
         warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
         doubts=(*doubts(values, board, place),),
     )
@@ -158,6 +161,11 @@ def _callers(values: Values) -> Callers:
         origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
         most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
     )
+
+
+def _containers(values: Values, place: Place) -> ContainerSettings:
+    said = values.get(keys.CONTAINERS)
+    return ContainerSettings() if said is None else container_settings(said.value, place.folder, place.environ)
 
 
 def _store(values: Values, place: Place, tell: Telling) -> str | None:

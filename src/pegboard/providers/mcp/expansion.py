@@ -1,17 +1,13 @@
 """A connection with its `${…}` references replaced, and the eraser of their values."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import assert_never
 
 from pegboard.children.environment import inherited
-from pegboard.children.erasing import Eraser
+from pegboard.children.erasing import Eraser, inserted, names_a_secret
 from pegboard.core.server import Connection, Http, NoOAuth, OAuth, Stdio, plainly_reached
 from pegboard.ports import Expand, Unresolved
-
-_REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
-_SECRET_NAME: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie|bearer", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -29,7 +25,7 @@ def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
         if isinstance(value, Unresolved):
             return value
         texts[text] = value
-    secrets = {part for text, value in texts.items() for part in _inserted(text, value)}
+    secrets = {part for text, value in texts.items() for part in inserted(text, value)}
     match reached:
         case Stdio(command, args, env, cwd):
             granted = {name: texts[value] for name, value in env.items()}
@@ -39,7 +35,7 @@ def expanded(connection: Connection, expand: Expand) -> Expanded | Unresolved:
                 granted,
                 None if cwd is None else texts[cwd],
             )
-            secrets |= {value for name, value in granted.items() if _SECRET_NAME.search(name)}
+            secrets |= {value for name, value in granted.items() if names_a_secret(name)}
         case Http(url, _, headers, oauth):
             sent = {name: texts[value] for name, value in headers.items()}
             filled = replace(reached, url=texts[url], headers=sent, oauth=_signing_in(oauth, texts))
@@ -79,15 +75,6 @@ def _signing_in(oauth: OAuth | NoOAuth, texts: Mapping[str, str]) -> OAuth | NoO
             return OAuth(filled(client_id), filled(client_secret), filled(client_metadata_url), scopes)
         case _:
             assert_never(oauth)
-
-
-def _inserted(text: str, value: str) -> Iterable[str]:
-    """The parts of the value that the references of the text stood for."""
-    if text == value:
-        return ()
-    literals = _REFERENCE.split(text)
-    between = re.fullmatch("(.*)".join(map(re.escape, literals)), value, re.DOTALL)
-    return between.groups() if between is not None else (value,)
 
 
 def _of_headers(headers: Mapping[str, str]) -> set[str]:

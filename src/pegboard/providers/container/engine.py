@@ -1,0 +1,181 @@
+"""The program that runs containers, podman or docker: found, asked, and its errors told in its own words."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shutil import which
+from typing import Final
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from pegboard.children.environment import inherited
+from pegboard.children.groups import keep_descriptors
+from pegboard.children.lines import one_line
+from pegboard.config.container_keys import ContainerSettings
+
+ENGINES: Final = ("podman", "docker")
+LONGEST_WHY: Final = 300
+MOST_SAID: Final = 8_000_000
+_VERSION: Final = 30.0
+_ITS_OWN: Final = re.compile(
+    r"XDG_(?:RUNTIME_DIR|CONFIG_HOME|DATA_HOME)|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|REGISTRY_AUTH_FILE"
+    r"|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY|TLS)|CONTAINERS?_[A-Z_]+|STORAGE_(?:DRIVER|OPTS)"
+)
+_PROXIES: Final = re.compile(r"(?:HTTPS?|NO|ALL)_PROXY", re.IGNORECASE)
+"""Only for fetching images: podman hands them on to every container that it starts with them."""
+
+_PATH: Final = re.compile(r"""(?<![\w.:/@-])/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
+_SAID_BY_ENGINE: Final = re.compile(r"(?:Error: |docker: |time=\"|level=)")
+
+
+@dataclass(frozen=True)
+class NoEngine:
+    """There is none; why, and what to do. It reads on from the name of whatever needs one."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the engine answered to a command that runs nothing."""
+
+    code: int
+    out: bytes
+    error: bytes
+
+
+@dataclass(frozen=True)
+class Engine:
+    program: str
+    name: str
+    """As a person would type it."""
+    flags: tuple[str, ...] = ()
+    global_flags: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    folder: str | None = None
+    """Where it works: what watches a container for podman leaves files there, such as `oom`."""
+
+    def line(self, *arguments: str) -> tuple[str, ...]:
+        return (self.program, *self.global_flags, *arguments)
+
+    async def is_podman(self) -> bool:
+        """It may go by docker's name. Raises as `ask` does."""
+        return b"podman" in (await self.ask("--version", within=_VERSION)).out.lower()
+
+    async def ask(self, *arguments: str, within: float, proxies: bool = False) -> Said:
+        """Raises `TimeoutError`, and `OSError` when it cannot be started."""
+        environment = {**self.environment, **(_matching(_PROXIES) if proxies else {})}
+        process = await started(self.line(*arguments), environment, self.folder, fed=False)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out, error = bytearray(), bytearray()
+        try:
+            with anyio.fail_after(within):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_collect, process.stdout, out)
+                    tasks.start_soon(_collect, process.stderr, error)
+                code = await process.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                kill(process)
+                await process.aclose()
+        return Said(code, bytes(out), bytes(error))
+
+
+async def started(
+    line: tuple[str, ...], environment: Mapping[str, str], folder: str | None, *, fed: bool = True
+) -> Process:
+    """Raises `OSError`."""
+    keep_descriptors()
+    # Shielded, because a process that is born while we are cancelled has nobody yet to end it.
+    with anyio.CancelScope(shield=True):
+        process = await anyio.open_process(
+            line,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.PIPE if fed else subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return process
+
+
+def kill(process: Process) -> None:
+    """With all that it started and that has not left its group."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _collect(pipe: ByteReceiveStream, into: bytearray) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        async for chunk in pipe:
+            if len(into) < MOST_SAID:
+                into += chunk
+
+
+def find_engine(settings: ContainerSettings, folder: Path | None = None) -> Engine | NoEngine:
+    """Looked for anew each time: it may be installed while the gateway runs. It is to work in the folder."""
+    path = os.environ.get("PATH")
+    wanted = ENGINES if settings.engine is None else (settings.engine,)
+    program = next(filter(None, (which(name, path=path) for name in wanted)), None)
+    if program is not None:
+        return replace(unfound(settings), program=program, name=os.path.basename(program), folder=_made(folder))
+    if settings.engine is None:
+        return NoEngine(
+            "needs podman or docker, and neither is on the PATH. Install one of them, or name its path: engine under "
+            "containers in pegboard.yaml"
+        )
+    name = os.path.basename(settings.engine) or settings.engine
+    return NoEngine(
+        f"needs the container engine {name!r}, which was not found. Install it, or correct engine under containers in "
+        "pegboard.yaml"
+    )
+
+
+def unfound(settings: ContainerSettings) -> Engine:
+    """All that is known of the engine before it is found."""
+    environment = {**inherited(), **_matching(_ITS_OWN)}
+    return Engine("", "", settings.flags, settings.global_flags, environment)
+
+
+def _made(folder: Path | None) -> str | None:
+    if folder is None:
+        return None
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return str(folder)
+    return tempfile.gettempdir()
+
+
+def engine_error(error: bytes | str, *, keep: tuple[str, ...] = ()) -> str:
+    """Its last line, with no folder of this machine in it. What is among `keep` may be a path in the container."""
+    text = error.decode("utf-8", "replace") if isinstance(error, bytes) else error
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("See '")]
+    last = re.sub(r"^(?:Error|docker):\s+(?:Error response from daemon:\s+)?", "", lines[-1] if lines else "")
+
+    def shortened(path: re.Match[str]) -> str:
+        whole = path.group()
+        return whole if whole in keep else f"…/{path.group(1)}"
+
+    return one_line(_PATH.sub(shortened, last), LONGEST_WHY).rstrip(".") or "it did not say why"
+
+
+def is_the_engines(line: str) -> bool:
+    """Whether a line of the error stream is the engine's own, and not the program's in the container."""
+    return _SAID_BY_ENGINE.match(line) is not None
+
+
+def _matching(names: re.Pattern[str]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if names.fullmatch(name)}

@@ -1,0 +1,100 @@
+"""A toolset's commands at work in real containers, for the tests."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+from tests.providers.running import PATIENCE, as_it_is, nothing_left
+from tests.servers.containers import IMAGE, Podman
+
+from pegboard.config.container_keys import ContainerSettings
+from pegboard.core.call import Admitted, Call, Outcome, Returned, ToolFailed
+from pegboard.core.catalogue import Asleep, Health, Listing
+from pegboard.core.ids import LOCAL, CallId, ToolId, ToolsetId, ToolsetKey, WireName
+from pegboard.core.own import Bounds, ContainerTool, Image, Own
+from pegboard.core.tool import Json, Tool, ToolSpec
+from pegboard.ports import Expand, Provider
+from pegboard.providers.container import Containers
+from pegboard.providers.container.box import Board
+
+KEY = ToolsetKey(ToolsetId("demo"))
+
+
+def command(
+    name: str, *words: str, seconds: float | None = None, output: Mapping[str, Json] | None = None
+) -> ContainerTool:
+    return ContainerTool("box", words, ToolSpec(name, output_schema=output), seconds)
+
+
+def script(name: str, text: str, *, seconds: float | None = None) -> ContainerTool:
+    return command(name, "sh", "-c", text, seconds=seconds)
+
+
+def own(*tools: ContainerTool, image: Image | None = None, bounds: Bounds | None = None) -> Own:
+    return Own("0" * 64, containers={"box": image or Image(IMAGE)}, commands=tools, bounds=bounds or Bounds())
+
+
+def called(name: str, arguments: Mapping[str, Json], spec: ToolSpec | None = None) -> Admitted:
+    call = Call(CallId("1"), WireName(name), arguments, LOCAL, datetime(2026, 1, 1, tzinfo=UTC))
+    return Admitted(call, Tool(ToolId(KEY, name), spec or ToolSpec(name)))
+
+
+class Bench:
+    """A provider that runs, and every health that it rang for."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.provider = provider
+        self.seen: list[Health] = []
+        self._rung = anyio.Event()
+
+    def ring(self) -> None:
+        self.seen.append(self.provider.listing().health)
+        self._rung.set()
+        self._rung = anyio.Event()
+
+    async def until(self, kind: type[Health]) -> Listing:
+        with anyio.fail_after(PATIENCE):
+            while not isinstance(self.provider.listing().health, kind):
+                await self._rung.wait()
+        return self.provider.listing()
+
+    async def call(self, name: str, /, **arguments: Json) -> Outcome:
+        spec = next((tool.spec for tool in self.provider.listing().tools if tool.id.name == name), None)
+        with anyio.fail_after(PATIENCE):
+            return await self.provider.call(called(name, arguments, spec))
+
+    async def said(self, name: str, /, **arguments: Json) -> str:
+        """What a tool that works wrote."""
+        outcome = await self.call(name, **arguments)
+        assert isinstance(outcome, Returned), outcome
+        return text_of(outcome)
+
+
+def text_of(outcome: Outcome) -> str:
+    assert isinstance(outcome, Returned | ToolFailed), outcome
+    body: dict[str, Any] = json.loads(outcome.body)
+    return "".join(part["text"] for part in body["content"])
+
+
+def containers(settings: ContainerSettings, board: Board) -> Containers:
+    return Containers(settings, board.data_dir, lambda: datetime.now(UTC))
+
+
+@asynccontextmanager
+async def bench(
+    podman: Podman, board: Board, declared: Own, *, expand: Expand = as_it_is, settings: ContainerSettings | None = None
+) -> AsyncIterator[Bench]:
+    """Run the provider for the length of the block; then no process, no open file and no container is left of it."""
+    provider = containers(settings or podman.settings, board).commands(KEY, declared, expand)
+    at_work = Bench(provider)
+    async with nothing_left(), anyio.create_task_group() as tasks:
+        tasks.start_soon(provider.run, at_work.ring)
+        await at_work.until(Asleep)
+        try:
+            yield at_work
+        finally:
+            tasks.cancel_scope.cancel()
+    assert podman.left() == []

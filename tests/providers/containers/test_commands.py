@@ -1,0 +1,252 @@
+"""Commands of an image as tools: what they are given, what becomes of what they write, and of what goes wrong."""
+
+import json
+from dataclasses import replace
+
+import anyio
+import pytest
+from tests.providers.containers.boxes import KEY, bench, called, command, own, script, text_of
+from tests.providers.running import PATIENCE
+from tests.servers.containers import IMAGE, Podman
+
+from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.catalogue import Asleep, Off
+from pegboard.core.ids import ToolId
+from pegboard.core.own import Bounds, Image
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.ports import Unresolved
+from pegboard.providers.container.box import Board
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+
+@pytest.mark.behaviour("containers.json_in_out")
+async def test_arguments_come_as_json_and_an_object_that_is_written_is_data(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("echo", "cat"))) as at_work:
+        assert at_work.provider.listing().tools == (Tool(ToolId(KEY, "echo"), ToolSpec("echo")),)
+        outcome = await at_work.call("echo", text="Grüße 🌍", many=[1, None])
+        assert isinstance(outcome, Returned)
+        body = json.loads(outcome.body)
+        assert body["structuredContent"] == {"text": "Grüße 🌍", "many": [1, None]}
+        assert [json.loads(part["text"]) for part in body["content"]] == [body["structuredContent"]]
+
+
+@pytest.mark.behaviour("containers.json_in_out")
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        (r"two\nlines\n", "two\nlines"),
+        ("[1, 2]", "[1, 2]"),
+        ('{"a": NaN}', '{"a": NaN}'),
+        ('{"a": 1', '{"a": 1'),
+        (r"\377", "\N{REPLACEMENT CHARACTER}"),
+        ("", ""),
+    ],
+)
+async def test_everything_else_that_is_written_is_text(podman: Podman, board: Board, written: str, told: str) -> None:
+    async with bench(podman, board, own(command("write", "printf", written))) as at_work:
+        outcome = await at_work.call("write")
+        assert isinstance(outcome, Returned)
+        assert "structuredContent" not in json.loads(outcome.body)
+        assert text_of(outcome) == told
+
+
+async def test_a_tool_that_promised_data_and_wrote_text_has_failed(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("lie", "echo", "hi", output={"type": "object"}))) as at_work:
+        outcome = await at_work.call("lie")
+        assert isinstance(outcome, ToolFailed)
+        told = "lie ran, but did not write the JSON object that its output schema promises. It wrote this: hi"
+        assert text_of(outcome) == told
+
+
+@pytest.mark.behaviour("containers.failures_told")
+async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(podman: Podman, board: Board) -> None:
+    tools = (
+        script("loud", "echo out; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 3"),
+        script("quiet", "echo the output; exit 4"),
+        command("silent", "false"),
+        script("pretender", "exit 125"),
+    )
+    async with bench(podman, board, own(*tools)) as at_work:
+        outcomes = [await at_work.call(tool.spec.name) for tool in tools]
+        assert [type(outcome) for outcome in outcomes] == [ToolFailed] * 4
+        assert [text_of(outcome) for outcome in outcomes] == [
+            "loud failed with exit code 3:\n" + "\n".join(f"line {number}" for number in range(3, 13)),
+            "quiet failed with exit code 4:\nthe output",
+            "silent failed with exit code 1.",
+            "pretender failed with exit code 125.",
+        ]
+        assert at_work.provider.log()[-1] == "line 12"
+
+
+@pytest.mark.behaviour("containers.failures_told")
+async def test_what_the_engine_cannot_run_is_told_in_its_own_words(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("gone", "/opt/nowhere/tool"))) as at_work:
+        outcome = await at_work.call("gone")
+        assert isinstance(outcome, ProviderFailed)
+        assert not outcome.may_have_run
+        assert outcome.why.startswith(f"demo cannot start '/opt/nowhere/tool' in the image {IMAGE}: ")
+        assert str(podman.root) not in outcome.why
+    missing = own(command("echo", "cat"), image=Image("localhost/nowhere:1"))
+    async with bench(podman, board, missing) as at_work:
+        assert await at_work.call("echo") == ProviderFailed(
+            "demo cannot run the image localhost/nowhere:1: localhost/nowhere:1: image not known. Import the toolset "
+            "again, which fetches it",
+            may_have_run=False,
+        )
+
+
+@pytest.mark.parametrize("image", ["--privileged", "docker-archive:/etc/x.tar", "dir:/etc", "a b", "", "../x", "oci:x"])
+async def test_a_text_that_names_no_image_never_reaches_the_engine(podman: Podman, board: Board, image: str) -> None:
+    async with bench(podman, board, own(command("echo", "cat"), image=Image(image))) as at_work:
+        assert await at_work.call("echo") == ProviderFailed(
+            f"demo cannot run: {image!r} does not name an image. Write it as in registry.example.org/team/tool:1.0",
+            may_have_run=False,
+        )
+
+
+async def test_a_tool_that_is_not_what_was_approved_does_not_run(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("echo", "cat"))) as at_work:
+        changed = called("echo", {}, ToolSpec("echo", description="once it said this"))
+        assert await at_work.provider.call(changed) == ProviderFailed(
+            "demo:echo has changed, and what was approved is not what would run. List the tools again", False
+        )
+        assert await at_work.call("other") == ProviderFailed(
+            "demo has no tool 'other' now. List the tools again", may_have_run=False
+        )
+
+
+@pytest.mark.behaviour("containers.bounded")
+async def test_a_call_that_takes_too_long_is_ended_with_its_container(podman: Podman, board: Board) -> None:
+    tools = own(script("hang", "trap '' TERM; sleep 1000", seconds=1.0), command("echo", "cat"))
+    async with bench(podman, board, tools) as at_work:
+        assert await at_work.call("hang") == ProviderFailed(
+            "demo did not answer within 1 s, and its container was stopped", may_have_run=True
+        )
+        assert podman.left() == []
+        assert await at_work.said("echo", a=1) == '{"a": 1}'
+
+
+@pytest.mark.behaviour("containers.bounded")
+async def test_a_command_that_writes_without_end_is_stopped(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("flood", "yes"), command("echo", "cat"))) as at_work:
+        assert await at_work.call("flood") == ProviderFailed(
+            "flood wrote more than 8 MiB, and its container was stopped", may_have_run=True
+        )
+        assert podman.left() == []
+        large = "x" * 1_000_000
+        assert json.loads(await at_work.said("echo", text=large)) == {"text": large}
+
+
+@pytest.mark.behaviour("containers.bounded")
+async def test_a_command_that_reads_nothing_ends_as_it_likes(podman: Podman, board: Board) -> None:
+    async with bench(podman, board, own(command("hi", "echo", "hi"))) as at_work:
+        assert await at_work.said("hi", text="x" * 1_000_000) == "hi"
+
+
+@pytest.mark.behaviour("containers.nothing_left")
+async def test_a_cancelled_call_takes_its_container_with_it(podman: Podman, board: Board) -> None:
+    shared = own(script("hang", "echo started >&2; sleep 1000"), image=Image(IMAGE))
+    async with bench(podman, board, shared) as at_work, anyio.create_task_group() as tasks:
+        tasks.start_soon(at_work.call, "hang")
+        await _until_it_said(at_work.provider.log, "started")
+        assert len(podman.left()) == 1
+        tasks.cancel_scope.cancel()
+    assert podman.left() == []
+
+
+@pytest.mark.behaviour("containers.nothing_left")
+async def test_those_who_wait_are_told_when_the_toolset_is_stopped(podman: Podman, board: Board) -> None:
+    outcomes = []
+
+    async def call() -> None:
+        outcomes.append(await at_work.call("hang"))
+
+    async with bench(podman, board, own(script("hang", "echo started >&2; sleep 1000"))) as at_work:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await _until_it_said(at_work.provider.log, "started")
+            at_work.provider.restart()
+        assert outcomes == [ProviderFailed("demo was restarted", may_have_run=True)]
+        await at_work.until(Asleep)
+    assert isinstance(at_work.provider.listing().health, Off)
+    assert await at_work.call("hang") == ProviderFailed("demo was stopped", may_have_run=False)
+
+
+@pytest.mark.behaviour("containers.crash_costs_one_call")
+async def test_a_command_that_is_killed_costs_its_own_call_alone(podman: Podman, board: Board) -> None:
+    tools = own(script("die", "sh -c 'kill -9 $$'; exit $?"), script("wait", "sleep 1; echo done"))
+    outcomes: dict[str, Outcome] = {}
+
+    async def call(name: str) -> None:
+        outcomes[name] = await at_work.call(name)
+
+    async with bench(podman, board, tools) as at_work:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call, "wait")
+            tasks.start_soon(call, "die")
+        assert text_of(outcomes["wait"]) == "done"
+        assert isinstance(outcomes["die"], ToolFailed)
+
+
+@pytest.mark.behaviour("containers.json_in_out")
+async def test_nothing_is_lost_of_what_commands_write_that_end_at_once(podman: Podman, board: Board) -> None:
+    said: list[str] = []
+
+    async def call() -> None:
+        said.append(await at_work.said("hi"))
+
+    async with bench(podman, board, own(script("hi", "echo hi"))) as at_work:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(16):
+                tasks.start_soon(call)
+        assert said == ["hi"] * 16
+
+
+async def test_no_more_calls_run_at_once_than_the_toolset_may(podman: Podman, board: Board) -> None:
+    slow = (script("hold", "echo started >&2; sleep 1000"), script("next", "echo hi", seconds=0.5))
+    async with (
+        bench(podman, board, own(*slow, bounds=Bounds(processes=1))) as at_work,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(at_work.call, "hold")
+        await _until_it_said(at_work.provider.log, "started")
+        assert await at_work.call("next") == ProviderFailed(
+            "demo runs 1 calls at a time, and they took longer than 0.5 s. Try again later", may_have_run=False
+        )
+        tasks.cancel_scope.cancel()
+
+
+async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(podman: Podman, board: Board) -> None:
+    image = Image(IMAGE, env={"NAME": "${NAME}", "PLAIN": "a b=c # 'd\""})
+    values: dict[str, str | Unresolved] = {"${NAME}": Unresolved("the variable NAME is not set. Set it")}
+
+    def expand(text: str) -> str | Unresolved:
+        return values.get(text, text)
+
+    tools = own(script("show", 'echo "$NAME|$PLAIN"'), image=image)
+    async with bench(podman, board, tools, expand=expand) as at_work:
+        assert await at_work.call("show") == ProviderFailed(
+            "demo cannot run: the variable NAME is not set. Set it", may_have_run=False
+        )
+        values["${NAME}"] = "Ångström"
+        assert await at_work.said("show") == "Ångström|a b=c # 'd\""
+        values["${NAME}"] = "two\nlines"
+        assert await at_work.call("show") == ProviderFailed(
+            "demo cannot run: the value of NAME has several lines, which no container can be given. Encode it as one "
+            "line",
+            may_have_run=False,
+        )
+
+
+async def test_further_flags_of_the_operator_are_given_to_every_run(podman: Podman, board: Board) -> None:
+    flags = replace(podman.settings, flags=(*podman.settings.flags, "--hostname", "peg"))
+    async with bench(podman, board, own(command("name", "hostname")), settings=flags) as at_work:
+        assert await at_work.said("name") == "peg"
+
+
+async def _until_it_said(log: object, word: str) -> None:
+    assert callable(log)
+    with anyio.fail_after(PATIENCE):
+        while word not in log():  # noqa: ASYNC110 - a container rings no bell for what it writes
+            await anyio.sleep(0.02)

@@ -1,0 +1,131 @@
+"""A real container engine for the tests: podman with a storage of its own, and one small image made from busybox.
+
+Run as a program it installs what is missing, where it may: `python -m tests.servers.containers`. No registry is asked
+for anything: the image is imported from a folder.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pegboard.config.container_keys import ContainerSettings
+
+IMAGE = "localhost/pegboard-tests:1"
+LABELLED = "localhost/pegboard-tests-labelled:1"
+LABEL = '[{"id":"shout","command":["tr","a-z","A-Z"],"description":"Shouts."}]'
+PACKAGES = ("podman", "runc", "catatonit", "busybox-static")
+APPLETS = "awk cat dd echo env false head hostname id ls printf ps sed sh sleep tail touch tr true wc yes"
+_HERE = Path(__file__).parent / "boxes"
+_ULIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+_WAYS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    ((), ()),
+    # What a container itself, without an init and without a limit it may raise, needs to run others.
+    (("--runtime", "runc", "--cgroup-manager", "cgroupfs"), _ULIMITS),
+)
+
+
+class NoContainers(Exception):  # noqa: N818 - it is why tests are skipped
+    """Why no container can be run here."""
+
+
+@dataclass(frozen=True)
+class Podman:
+    """A podman that works here, with nothing in its storage but our images."""
+
+    settings: ContainerSettings
+    root: Path
+
+    def __call__(self, *arguments: str, given: bytes | None = None) -> str:
+        """What it says; raises `NoContainers` when it fails."""
+        line = ("podman", *self.settings.global_flags, *arguments)
+        done = subprocess.run(line, input=given, capture_output=True, timeout=100)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise NoContainers(f"{' '.join(arguments[:2])}: {lines[-1] if lines else done.returncode}")
+        return done.stdout.decode()
+
+    def left(self) -> list[str]:
+        """The names of all containers, running or not."""
+        return self("ps", "--all", "--format", "{{.Names}}").split()
+
+
+@contextmanager
+def podman() -> Iterator[Podman]:
+    """Raises `NoContainers`. The storage goes with the block."""
+    for needed in ("podman", "busybox"):
+        if shutil.which(needed) is None:
+            raise NoContainers(f"{needed} is not installed (Debian: apt-get install {' '.join(PACKAGES)})")
+    # Short, because sockets lie in it.
+    root = Path(tempfile.mkdtemp(prefix="pgb-", dir="/tmp"))
+    try:
+        engine = _working(root)
+        engine("import", "--change", f"LABEL io.pegboard.tools={LABEL}", str(root / "rootfs.tar"), LABELLED)
+        yield engine
+        with suppress(NoContainers):
+            engine("rm", "--force", "--all")
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+        if root.exists():  # files of other users, as a podman without root makes them
+            subprocess.run(("podman", "unshare", "rm", "-rf", str(root)), capture_output=True, check=False)
+
+
+def _working(root: Path) -> Podman:
+    store = ("--root", str(root / "s"), "--runroot", str(root / "r"), "--tmpdir", str(root / "t"))
+    _make_rootfs(root)
+    why = NoContainers("podman cannot run a container")
+    for global_flags, flags in _WAYS:
+        settings = ContainerSettings("podman", flags, (*store, "--storage-driver", "vfs", *global_flags))
+        engine = Podman(settings, root)
+        try:
+            engine("import", str(root / "rootfs.tar"), IMAGE)
+            engine("run", "--rm", "--network", "none", *flags, IMAGE, "true")
+        except NoContainers as error:
+            why = error
+        else:
+            return engine
+    raise why
+
+
+def _make_rootfs(root: Path) -> None:
+    files = root / "rootfs"
+    for folder in ("bin", "tools", "etc", "proc", "sys", "dev", "tmp", "workspace"):
+        (files / folder).mkdir(parents=True)
+    busybox = shutil.which("busybox")
+    assert busybox is not None
+    shutil.copy(busybox, files / "bin" / "busybox")
+    for applet in APPLETS.split():
+        (files / "bin" / applet).symlink_to("busybox")
+    for script in _HERE.iterdir():
+        shutil.copy(script, files / "tools" / script.name)
+        (files / "tools" / script.name).chmod(0o755)
+    subprocess.run(("tar", "-C", str(files), "-cf", str(root / "rootfs.tar"), "."), check=True)
+
+
+def install() -> int:
+    """What is missing, by root where there is apt-get; elsewhere only what to do is told."""
+    if all(shutil.which(program) for program in ("podman", "runc", "busybox")):
+        return 0
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        told = f"Tests of containers need podman and a static busybox (Debian: apt-get install {' '.join(PACKAGES)})"
+        print(f"{told}. Without, they are skipped.", file=sys.stderr)
+        return 0
+    print("Installing what the tests of containers need (podman, runc, busybox) …", file=sys.stderr)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *PACKAGES)
+    for line in (install, ("apt-get", "update", "--quiet"), install):
+        done = subprocess.run(line, env=environment, capture_output=True, check=False)
+        if line is install and done.returncode == 0:
+            return 0
+    print(done.stderr.decode(errors="replace").strip(), file=sys.stderr)
+    # Whether that is bad is for the tests to say: in CI they fail without an engine, elsewhere they are skipped.
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(install())
