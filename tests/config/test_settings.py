@@ -4,8 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from tests.config.loading import FOLDER, only_server, settings
+from tests.config.loading import FOLDER, only_server, problems, settings
 
+from pegboard.config.container_keys import ContainerSettings
 from pegboard.config.settings import Callers, Retention, Settings, load, load_text
 from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
 from pegboard.core.pattern import Pattern
@@ -344,3 +345,22 @@ def test_a_linked_file_is_relative_to_the_link(tmp_path: Path) -> None:
     loaded = load(tmp_path / "pegboard.yaml", {})
     assert isinstance(loaded, Settings)
     assert loaded.folder == tmp_path
+
+
+@pytest.mark.behaviour("containers.engine_found")
+def test_the_engine_of_containers_is_read_with_its_flags(tmp_path: Path) -> None:
+    text = "containers: {engine: ./bin/podman, flags: [--cpus, 1], global_flags: [--storage-driver, vfs]}"
+    loaded = load_text(text, "pegboard.yaml", tmp_path, {})
+    assert isinstance(loaded, Settings)
+    assert loaded.containers == ContainerSettings(
+        str(tmp_path / "bin" / "podman"), ("--cpus", "1"), ("--storage-driver", "vfs")
+    )
+    by_name = load_text("containers: {engine: docker}", "pegboard.yaml", tmp_path, {})
+    assert isinstance(by_name, Settings)
+    assert by_name.containers == ContainerSettings("docker")
+    assert problems("containers: {engine: '', image: x, flags: ['']}") == [
+        "pegboard.yaml:1: containers.engine: '' does not fit: it must not be blank.",
+        "pegboard.yaml:1: containers.image: unknown key. Images belong to toolsets: containers in toolset.yaml.",
+        "pegboard.yaml:1: containers.flags[0]: '' does not fit: it must not be blank; write each flag and each value "
+        "on its own, as in [--runtime, runc].",
+    ]

@@ -1,11 +1,10 @@
 """What an image says of its tools, in its label."""
 
-import json
-
 import pytest
 from tests.providers.containers.boxes import containers
 from tests.servers.containers import IMAGE, LABEL, LABELLED, Podman
 
+from pegboard.config.manifest import CommandEntry, read_label
 from pegboard.ports.describing import CannotDescribe
 from pegboard.providers.container.box import Board
 
@@ -18,7 +17,7 @@ async def test_the_tools_of_an_image_stand_in_its_label(podman: Podman, board: B
     told: list[str] = []
     await engine.fetch(LABELLED, told.append)
     assert await engine.label(LABELLED, told.append) == LABEL
-    assert json.loads(LABEL)[0]["id"] == "shout"
+    assert read_label(LABEL, LABELLED) == (CommandEntry("shout", ("tr", "a-z", "A-Z"), "Shouts."),)
     assert await engine.label(IMAGE, told.append) is None
     assert told == []
 
