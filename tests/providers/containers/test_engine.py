@@ -96,7 +96,7 @@ async def test_an_image_cannot_be_asked_for_its_tools_without_an_engine(
     ("said", "told"),
     [
         (b"Error: localhost/x:1: image not known\n", "localhost/x:1: image not known"),
-        (b"WARN[0000] noise\nError: statfs /home/me/data/workspaces/x: no such file\n", "statfs …/x: no such file"),
+        (b"WARN[0000] noise\nError: statfs /srv/me/data/workspaces/x: no such file\n", "statfs …/x: no such file"),
         (
             b"docker: Error response from daemon: Conflict.\nSee 'docker run --help'.\n",
             "Conflict",
