@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import anyio
@@ -187,3 +189,36 @@ async def test_a_restart_starts_it_anew_and_ends_calls_with_a_word(accidents: Pa
         assert now != former
         assert text_of(await watched.call("fine")) == "fine"
     assert await watched.call("fine") == ProviderFailed("Toolset dev is not running", may_have_run=False)
+
+
+GATEWAY = """
+import asyncio, sys
+from pathlib import Path
+from pegboard.ports.describing import Entry
+from pegboard.providers.python.process import Run, Setup, WorkerProcess
+
+async def main():
+    worker = WorkerProcess(lambda chunk: None, lambda *said: None)
+    entries = [Entry(name, f"accidents:{name}") for name in ("spin", "has_child")]
+    await worker.start(Setup("dev", Path(sys.argv[1]), entries, 1 << 29), 30)
+    told = lambda done, *_: print(worker.pid, int(done), flush=True)
+    worker.begin(Run(int(sys.argv[2]), b"{}", False, asyncio.get_running_loop().create_future(), told))
+    await asyncio.sleep(1000)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("providers.python_ends_with_gateway")
+@pytest.mark.parametrize("tool", [0, 1], ids=["spin", "has_child"])
+def test_workers_of_a_gateway_that_was_killed_end_by_themselves(tool: int, accidents: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", GATEWAY, str(accidents), str(tool)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as gateway:
+        assert gateway.stdout is not None
+        left = [psutil.Process(int(number)) for number in gateway.stdout.readline().split() if int(number)]
+        gateway.kill()
+    assert len(left) == 1 + tool
+    _, alive = psutil.wait_procs(left, timeout=30)
+    assert alive == []

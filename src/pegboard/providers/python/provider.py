@@ -128,9 +128,11 @@ class PythonTools:
         if isinstance(values, Unresolved):
             return values.why
         if attempt == 1 and not self._is_eager:
+            # Looked at before it is said that it sleeps, so that no change falls between the two.
+            since = {} if self._own.linked is None else await seen(self._folder)
             if not isinstance(self._listing.health, Asleep):
                 self._become(Asleep(self._clock()))
-            await self._wanted()
+            await self._wanted(since)
             values = await self._secrets()
             if isinstance(values, Unresolved):
                 return values.why
@@ -150,12 +152,11 @@ class PythonTools:
             self._pools.clear()
             self._lines.end(self._erase)
 
-    async def _wanted(self) -> None:
+    async def _wanted(self, since: Stamps) -> None:
         """Until somebody calls. The files of its author are followed while it sleeps, too: what they say is shown."""
         if self._own.linked is None:
             await self._demand.wanted()
             return
-        since = await seen(self._folder)
         async with anyio.create_task_group() as tasks:
 
             async def followed() -> None:

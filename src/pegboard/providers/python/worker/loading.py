@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ def _imported(folder: Path, name: str, entry: Wanted) -> ModuleType | CannotLoad
     found = getattr(module, "__file__", None)
     if found is None or not Path(found).is_relative_to(folder):
         return CannotLoadError(
-            f"{_relative(folder, str(file))}.py: another module is called {name!r} as well, and that one is loaded "
+            f"{_relative(folder, str(file))}.py:1: another module is called {name!r} as well, and that one is loaded "
             f"already. Rename the file."
         )
     return module
@@ -94,15 +95,20 @@ def _function(folder: Path, module: ModuleType, path: str, entry: Wanted) -> Fun
     try:
         made = described(function, name=entry.name, description=entry.description)
     except NotAToolError as error:
-        raise CannotLoadError(f"{_place(folder, function)}: {error.what}") from None
+        raise CannotLoadError(f"{_place(folder, module, function, path)}: {error.what}") from None
     return made if entry.title is None else replace(made, spec=replace(made.spec, title=entry.title))
 
 
-def _place(folder: Path, function: Any) -> str:
-    """File and line by which its author finds it."""
-    name = getattr(function, "__qualname__", type(function).__qualname__)
+def _place(folder: Path, module: ModuleType, function: Any, name: str) -> str:
+    """File and line by which its author finds it. What is no function has no line of its own, but begins one."""
     code = getattr(function, "__code__", None)
-    return name if code is None else f"{_relative(folder, code.co_filename)}:{code.co_firstlineno}: {name}"
+    if code is not None:
+        return f"{_relative(folder, code.co_filename)}:{code.co_firstlineno}: {name}"
+    file = Path(module.__file__ or "")
+    begins = re.compile(rf"(?:class\s+)?{re.escape(name.rpartition('.')[2])}\b")
+    text = file.read_text("utf-8", "replace").splitlines()
+    line = next((number for number, line in enumerate(text, 1) if begins.match(line.lstrip())), 1)
+    return f"{_relative(folder, str(file))}:{line}: {name}"
 
 
 def _line(folder: Path, error: BaseException, module: str) -> str:

@@ -1,0 +1,132 @@
+"""Files that change are used at once: a good edit replaces the processes, a broken one leaves the last good ones."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.providers.python.toolsets import KEY, described, entries, structured, text_of, working, written
+
+from pegboard.core.call import Outcome, ProviderFailed
+from pegboard.core.catalogue import Down, Flaw, Listing, Up
+from pegboard.core.ids import ToolId
+from pegboard.core.server import Always
+from pegboard.ports.describing import Entry
+
+pytestmark = pytest.mark.anyio
+
+FIRST = """
+import asyncio
+from pegboard.tools import ToolContext
+
+def version() -> int:
+    return 1
+
+async def linger(context: ToolContext) -> str:
+    context.progress(0)
+    while not context.workspace.joinpath("go").exists():
+        await asyncio.sleep(0.01)
+    return "first"
+"""
+SECOND = FIRST.replace("return 1", "return 2").replace('"first"', '"second"')
+WIDER = SECOND.replace("def version()", "def version(of: str = 'all')")
+BROKEN = "def version() -> int:\n    return 3 +\n"
+TOOLS = ("app:version", "app:linger")
+
+
+def description(listing: Listing, tool: str) -> object:
+    return listing.by_id[ToolId(KEY, tool)].spec.input_schema.get("properties")
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_a_good_edit_is_used_at_once_and_a_call_that_runs_ends_as_it_began(tmp_path: Path) -> None:
+    folder, workspace = written(tmp_path / "toolset", {"app.py": FIRST}), tmp_path / "workspace"
+    workspace.mkdir()
+    ended: list[Outcome] = []
+    begun = anyio.Event()
+    async with working(folder, *TOOLS, linked=True, starts=Always(), workspace=workspace) as watched:
+        await watched.up()
+        assert structured(await watched.call("version")) == {"result": 1}
+
+        async def call() -> None:
+            ended.append(await watched.call("linger", progress=lambda *_: begun.set()))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            await begun.wait()
+            watched.seen.clear()
+            written(folder, {"app.py": WIDER})
+            before = watched.admitted("version", {})
+            listing = await watched.until(lambda listing: bool(description(listing, "version")))
+            assert description(listing, "version") == {"of": {"type": "string", "default": "all"}}
+            assert [type(word.health) for word in watched.seen] == [Up]
+            assert structured(await watched.call("version")) == {"result": 2}
+            assert await watched.provider.call(before) == ProviderFailed(
+                "dev:version has changed, and what was approved is not what would run. List the tools again", False
+            )
+            (workspace / "go").touch()
+    assert [text_of(outcome) for outcome in ended] == ["first"]
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_a_broken_edit_is_told_and_the_last_good_one_runs_on_until_it_is_mended(tmp_path: Path) -> None:
+    folder = written(tmp_path / "toolset", {"app.py": FIRST})
+    async with working(folder, *TOOLS, starts=Always()) as watched:
+        await watched.up()
+        written(folder, {"app.py": BROKEN})
+        listing = await watched.until(lambda listing: bool(listing.flaws))
+        why = "app.py:2: invalid syntax. Python cannot read this file."
+        assert listing.flaws == (Flaw("the list", f"is from before the last edit, which cannot be used: {why}"),)
+        assert isinstance(listing.health, Up)
+        assert structured(await watched.call("version")) == {"result": 1}
+        assert watched.provider.log()[-1] == f"the files changed and cannot be used: {why}"
+        written(folder, {"app.py": SECOND})
+        await watched.until(lambda listing: not listing.flaws)
+        assert structured(await watched.call("version")) == {"result": 2}
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_one_that_cannot_start_is_down_with_the_line_and_comes_up_when_it_is_mended(tmp_path: Path) -> None:
+    folder = written(tmp_path / "toolset", {"app.py": FIRST})
+    tools = await described(folder, entries(*TOOLS), tmp_path)
+    written(folder, {"app.py": BROKEN})
+    async with working(folder, tools=tools, starts=Always()) as watched:
+        listing = await watched.until(lambda listing: isinstance(listing.health, Down))
+        assert isinstance(listing.health, Down)
+        assert listing.health.why == "app.py:2: invalid syntax. Python cannot read this file."
+        assert [tool.spec for tool in listing.tools] == [tool.spec for tool in tools]
+        written(folder, {"app.py": SECOND})
+        await watched.up()
+        assert structured(await watched.call("version")) == {"result": 2}
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_a_folder_that_is_followed_is_followed_while_its_tools_sleep_and_so_is_its_manifest(
+    tmp_path: Path,
+) -> None:
+    folder = written(tmp_path / "toolset", {"app.py": FIRST, "toolset.yaml": "app:version"})
+
+    def manifest(folder: Path) -> Sequence[Entry] | None:
+        return entries(*(folder / "toolset.yaml").read_text().split())
+
+    async with working(folder, *TOOLS[:1], linked=True, read=manifest) as watched:
+        await watched.asleep()
+        written(folder, {"toolset.yaml": "app:version app:linger"})
+        listing = await watched.until(lambda listing: len(listing.tools) == 2)
+        assert [tool.spec.name for tool in listing.tools] == ["version", "linger"]
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_what_a_tool_writes_beside_its_modules_restarts_nothing(tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path\n\ndef note() -> str:\n    Path('notes.txt').open('a').write('x')\n    return 'x'\n"
+    )
+    folder = written(tmp_path / "toolset", {"app.py": code})
+    async with working(folder, "app:note", starts=Always()) as watched:
+        await watched.up()
+        await watched.call("note")
+        written(folder, {"app.py": code.replace("return 'x'", "return 'y'")})
+        while text_of(await watched.call("note")) != "y":
+            pass
+        said = [line for line in watched.provider.log() if line.startswith("the files changed")]
+        assert said == ["the files changed: they are used from now on"]
