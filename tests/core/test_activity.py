@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 from tests.core.boards import FILE, GITHUB, ME, PERSON, key, server, toolset
+from tests.core.imports import FETCH, installing, own, own_tool
+from tests.core.imports import server as kit_server
 
 from pegboard.core.activity import Told, told
 from pegboard.core.argument import Argument, held
@@ -23,6 +25,7 @@ from pegboard.core.commands import (
 )
 from pegboard.core.editing import Edit
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
+from pegboard.core.imported import RemoveToolset
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
@@ -60,6 +63,14 @@ class RevokeEverything:
                 server(GITHUB, connection=Http(f"https://x/?key={SECRET}"), trust=Trust.STRICT), Toolset(DEV, PERSON)
             ),
             Told("server", "dev~github", "added, reached by http, trust strict"),
+        ),
+        (
+            installing(own("add", "sum"), kit_server(FETCH), approve=frozenset({own_tool("add")})),
+            Told("toolset", "kit", "imported 1.0 with 2 tools of its own and 1 server; 1 tool approved as read"),
+        ),
+        (
+            RemoveToolset(DEV),
+            Told("toolset", "dev", "removed with its tools, servers, switches and approvals"),
         ),
         (RemoveServer(GITHUB), Told("server", "dev~github", "removed with its switches and approvals")),
         (ThrowSwitch(SEARCH, on=True), Told("switch", "mcp:dev~github:search", "switched on")),

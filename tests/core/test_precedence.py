@@ -100,6 +100,7 @@ def test_one_thing_wrong_locks_the_tool_for_exactly_that_reason(damage: Damage) 
     assert (verdict.status.value, verdict.more) == (damage.status, ())
 
 
+@pytest.mark.behaviour("toolsets.own_tools_are_judged_alike")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_a_tool_that_a_toolset_brings_itself_is_locked_by_the_same_rules(damage: Damage) -> None:
     add = ToolId(MATH, "add")

@@ -1,5 +1,7 @@
 """Policies and calls as nobody would write them but any server or person may send them."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -7,13 +9,26 @@ from hypothesis import strategies as st
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.consent import Consent
-from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.ids import (
+    BuiltinKey,
+    PrincipalId,
+    ProviderKey,
+    ServerId,
+    ServerKey,
+    Source,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+)
 from pegboard.core.override import Override
+from pegboard.core.own import Bounds, ContainerTool, Image, Own, PythonTool
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Switch, Switchable
 from pegboard.core.server import (
     AllButTools,
     Always,
+    Connection,
+    Container,
     DeclaredAt,
     EveryTool,
     Http,
@@ -31,7 +46,7 @@ from pegboard.core.server import (
     Trust,
 )
 from pegboard.core.tool import Fingerprint, Json, ToolSpec
-from pegboard.core.toolset import Toolset
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
 
 LONE = "\ud83d"
 NASTY = ["", "\x00", "\x1a", "\x1a0000", LONE, "\ud83d\ude00", "\udfff\ud800", "😀", "é", "e\u0301", "\\u0000", "'; --"]
@@ -72,9 +87,23 @@ pairs = st.dictionaries(texts, texts, max_size=3)
 lists = st.lists(texts, max_size=3).map(tuple)
 optional = st.none() | texts
 sign_ins = st.just(NoOAuth()) | st.builds(OAuth, optional, optional, optional, lists)
-connections = st.builds(Stdio, texts, lists, pairs, optional) | st.builds(
+plain_connections = st.builds(Stdio, texts, lists, pairs, optional) | st.builds(
     Http, texts, st.sampled_from(Transport), pairs, sign_ins
 )
+few_bytes = st.integers(0, 2**50)
+numbers_of_seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
+images = st.builds(
+    Image,
+    texts,
+    lists,
+    pairs,
+    st.booleans(),
+    st.booleans(),
+    few_bytes,
+    few_bytes,
+    st.none() | numbers_of_seconds,
+)
+connections: st.SearchStrategy[Connection] = plain_connections | st.builds(Container, images)
 limits = st.just(EveryTool()) | st.builds(OnlyTools, lists) | st.builds(AllButTools, lists)
 seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
 timeouts = st.builds(Timeouts, seconds, seconds, seconds)
@@ -92,6 +121,49 @@ servers = st.builds(
     st.just(Always()) | st.builds(OnDemand, seconds),
     st.sampled_from(Protocol),
 )
+toolset_keys = st.builds(ToolsetKey, toolset_ids)
+provider_keys: st.SearchStrategy[ProviderKey] = server_keys | toolset_keys
+
+
+@st.composite
+def owns(draw: st.DrawFn) -> Own:
+    """What the core can make: no two tools of one toolset have the same name."""
+    described = draw(st.lists(specs, max_size=4, unique_by=lambda spec: spec.name))
+    split = draw(st.integers(0, len(described)))
+    return Own(
+        draw(texts),
+        tuple(PythonTool(draw(texts), spec) for spec in described[:split]),
+        draw(lists),
+        draw(lists),
+        draw(st.booleans()),
+        draw(st.builds(Bounds, few_bytes, numbers_of_seconds, few_bytes)),
+        draw(st.dictionaries(ids, images, max_size=3)),
+        tuple(
+            ContainerTool(draw(texts), draw(lists), spec, draw(st.none() | numbers_of_seconds))
+            for spec in described[split:]
+        ),
+        draw(optional),
+    )
+
+
+own_servers = st.builds(
+    Server,
+    toolset_keys,
+    owns(),
+    origins,
+    st.booleans(),
+    st.sampled_from(Trust),
+    limits,
+    timeouts,
+    st.booleans(),
+    st.just(Always()) | st.builds(OnDemand, seconds),
+)
+files = st.lists(
+    st.builds(ToolsetFile, texts, st.sampled_from(FileKind), st.just("0f" * 32), st.integers(0, 2**62)),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda file: file.path,
+).map(lambda found: tuple(sorted(found, key=lambda file: file.path)))
 switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
 switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
@@ -125,21 +197,28 @@ overrides = st.builds(
 consents = st.builds(Consent, ids, tool_ids, ids.map(Fingerprint), principals, optional, principals, times)
 
 
+def _of_one_place(rows: Iterable[Override]) -> tuple[Override, ...]:
+    return tuple({(row.toolset, row.target): row for row in rows}.values())
+
+
 @st.composite
 def decided(draw: st.DrawFn) -> Decided:
     """What the core can make: a server belongs to a toolset that is there, and one place has one override."""
     few: dict[str, Any] = {"max_size": 4}
-    installed = {server.key: server for server in draw(st.lists(servers, **few))}
+    installed = {server.key: server for server in draw(st.lists(servers | own_servers, **few))}
     owners = {key.toolset for key in installed} | {toolset.id for toolset in draw(st.lists(toolsets, **few))}
+    imported = [id for id in sorted(owners) if draw(st.booleans())]
     return Decided(
         version=draw(st.integers(1, 2**40)),
         servers=installed,
         toolsets={id: draw(st.builds(Toolset, st.just(id), origins, texts, texts, texts)) for id in sorted(owners)},
         switches=draw(st.dictionaries(switchables, switches, **few)),
         approvals=draw(st.dictionaries(tool_ids, approvals, **few)),
-        baselined=draw(st.dictionaries(server_keys, times, **few)),
-        overrides=tuple(draw(st.lists(overrides, unique_by=lambda row: (row.toolset, row.target), **few))),
-        trust=draw(st.dictionaries(server_keys, st.sampled_from(Trust), **few)),
+        baselined=draw(st.dictionaries(provider_keys, times, **few)),
+        overrides=_of_one_place(draw(st.lists(overrides, **few))),
+        trust=draw(st.dictionaries(provider_keys, st.sampled_from(Trust), **few)),
         grants=draw(st.dictionaries(principals, st.frozensets(toolset_ids, max_size=3), **few)),
         consents={consent.id: consent for consent in draw(st.lists(consents, **few))},
+        files={id: draw(files) for id in imported},
+        manifest_overrides=_of_one_place(replace(row, manifest=True) for row in draw(st.lists(overrides, **few))),
     )

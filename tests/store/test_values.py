@@ -11,6 +11,7 @@ from tests.store.generated import LONE, NASTY, decided, texts, tool_ids
 
 from pegboard.core.ids import BuiltinKey, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
+from pegboard.core.own import Own
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided
 from pegboard.core.tool import Json, ToolSpec
@@ -33,7 +34,13 @@ async def kept(store: Store, value: Decided) -> tuple[Decided, Decided]:
 def exact(value: Decided) -> object:
     """Equality tells `1`, `1.0` and `True` apart nowhere, and the text of a fingerprint everywhere."""
     prints = {str(tool): approval.fingerprint for tool, approval in value.approvals.items()}
-    return prints, [json.dumps(row.renderer_config) for row in value.overrides], [repr(row) for row in value.overrides]
+    rows = (*value.overrides, *value.manifest_overrides)
+    own = {
+        str(key): [spec.fingerprint for spec in server.connection.specs]
+        for key, server in value.servers.items()
+        if isinstance(server.connection, Own)
+    }
+    return prints, own, [json.dumps(row.renderer_config) for row in rows], [repr(row) for row in rows]
 
 
 @pytest.mark.anyio

@@ -28,10 +28,12 @@ from .commands import (
     ThrowSwitch,
 )
 from .editing import ARGUMENT, Edit
-from .ids import PrincipalId
+from .ids import PrincipalId, ServerKey
+from .imported import InstallToolset, RemoveToolset
 from .override import Override
 from .own import Own
 from .rules import awaited_review
+from .said import plainly
 from .server import Container, Http, Server, Stdio
 from .status import Status
 
@@ -51,7 +53,7 @@ CHANGE: Final = "change"
 
 KINDS: Final = (
     *(CALL, REFUSAL, "decision", CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
-    *("override", "grant", "sign_in", "sign_out", "config"),
+    *("override", "grant", "sign_in", "sign_out", "config", "toolset"),
 )
 """All there are; `decision` stands for every one but the first two."""
 OUTCOMES: Final = (
@@ -94,6 +96,10 @@ def told(command: object) -> Told:
         case AddServer(server):
             held = "" if awaited_review(server) is None else ", in quarantine"
             return Told("server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}{held}")
+        case InstallToolset(toolset):
+            return Told("toolset", toolset.id, _installed(command))
+        case RemoveToolset(id):
+            return Told("toolset", id, "removed with its tools, servers, switches and approvals")
         case RemoveServer(key):
             return Told("server", str(key), "removed with its switches and approvals")
         case ThrowSwitch(what, on, note):
@@ -129,6 +135,15 @@ def told(command: object) -> Told:
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NAMES: Final = ("tool", "server", "key", "what", "toolset", "target")
+
+
+def _installed(command: InstallToolset) -> str:
+    servers = [server for server in command.servers if isinstance(server.key, ServerKey)]
+    own, version = len(command.specs), f" {plainly(command.toolset.version)}" if command.toolset.version else ""
+    parts = [_count(own, "tool") + " of its own"] if own else []
+    parts += [_count(len(servers), "server")] if servers else []
+    read = f"; {_count(len(command.approve), 'tool')} approved as read" if command.approve else ""
+    return f"imported{version} with {' and '.join(parts) or 'no tools'}{read}"
 
 
 def _owner(approvals: tuple[Approve, ...]) -> str | None:

@@ -8,9 +8,12 @@ from typing import Final, TypeAlias, assert_never
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey, titled
+from .imported import InstallToolset, RemoveToolset, installed, removed
+from .leaving import forgetting
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
-from .server import InstalledBy, Server, Trust
+from .rejected import Rejected as Rejected
+from .server import InstalledBy, Server, Trust, unreviewed
 from .settling import overridden, place, row_at, switched
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
@@ -139,12 +142,9 @@ Command: TypeAlias = (
     | Grant
     | Remember
     | Revoke
+    | InstallToolset
+    | RemoveToolset
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    why: str
 
 
 def apply(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Policy | Rejected:
@@ -158,7 +158,7 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
     decided = policy.decided
     match command:
         case AddServer(server, toolset):
-            return _added(policy, _unreviewed(server) if by in policy.declared.principals else server, toolset)
+            return _added(policy, unreviewed(server) if by in policy.declared.principals else server, toolset)
         case RemoveServer(key):
             return _removed(policy, key)
         case ThrowSwitch(what, on, note):
@@ -210,6 +210,10 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if id not in decided.consents:
                 return Rejected(f"There is no remembered grant {id!r}. See: pegboard tickets grants")
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
+        case InstallToolset():
+            return installed(policy, command, by, at)
+        case RemoveToolset(id):
+            return removed(policy, ToolsetId(id))
         case _:
             assert_never(command)
 
@@ -236,11 +240,6 @@ def _changed_meanwhile(changed: list[ToolId], asked: int) -> str:
     told = ", ".join(str(tool) for tool in changed[:_NAMED]) + (" and others" if len(changed) > _NAMED else "")
     none = "" if asked == 1 else " None of them was approved."
     return f"{told} changed while you were reading it.{none} Review the difference again: pegboard approvals list"
-
-
-def _unreviewed(server: Server) -> Server:
-    """A caller is an agent, or lends it a name: what it adds neither runs nor is trusted before a person's review."""
-    return replace(server, quarantined=True, trust=Trust.STRICT if server.trust is Trust.OPEN else server.trust)
 
 
 def _released(policy: Policy, key: ProviderKey, at: datetime) -> Decided | Rejected:
@@ -270,6 +269,11 @@ def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Reject
             f"Toolset {toolset.id!r} is declared at {known.origin}, and a declared toolset is the operator's. "
             f"Choose another toolset, or add the server in the file."
         )
+    if toolset.id in policy.decided.files:
+        return Rejected(
+            f"Toolset {toolset.id!r} was imported, and has what its toolset.yaml says. "
+            f"Choose another toolset, or add the server there and import it again: pegboard toolset import"
+        )
     decided = policy.decided
     return replace(
         decided,
@@ -285,27 +289,21 @@ def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:
         if (declared := policy.declared.servers.get(key)) is not None:
             return Rejected(f"Server {key} is declared at {declared.origin}. Remove it there.")
         return _no_server(key)
-    servers = {k: server for k, server in decided.servers.items() if k != key}
+    if key.toolset in decided.files:
+        return Rejected(
+            f"Server {key} came with toolset {key.toolset!r}. Switch it off: pegboard servers disable {key}   Or take "
+            f"it out of the toolset.yaml and import that again, or: pegboard toolset remove {key.toolset}"
+        )
     owner = decided.toolsets.get(key.toolset)
-    orphaned = owner is not None and owner.user_mcp and all(k.toolset != key.toolset for k in servers)
-
-    def stays(what: Switchable) -> bool:
-        if isinstance(what, ToolId):
-            return what.source != key
-        return what != key and not (orphaned and what == key.toolset)
-
+    alone = all(other == key or other.toolset != key.toolset for other in decided.servers)
+    orphaned = owner is not None and owner.user_mcp and alone
+    kept = forgetting(decided, lambda other: other == key, toolset=key.toolset if orphaned else None)
     return replace(
-        decided,
-        servers=servers,
-        toolsets={id: toolset for id, toolset in decided.toolsets.items() if not (orphaned and id == key.toolset)},
-        switches={what: switch for what, switch in decided.switches.items() if stays(what)},
-        approvals={tool: approval for tool, approval in decided.approvals.items() if tool.source != key},
-        consents={id: consent for id, consent in decided.consents.items() if consent.tool.source != key},
-        baselined={k: when for k, when in decided.baselined.items() if k != key},
-        trust={k: trust for k, trust in decided.trust.items() if k != key},
+        kept,
+        toolsets={id: toolset for id, toolset in kept.toolsets.items() if not (orphaned and id == key.toolset)},
         overrides=tuple(
             row
-            for row in decided.overrides
+            for row in kept.overrides
             if not (isinstance(row.target, ToolId) and row.target.source == key)
             and not (orphaned and row.toolset == key.toolset)
         ),

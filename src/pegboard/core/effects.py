@@ -78,6 +78,7 @@ def _stronger(holder: Override | None, look: Appearance, place: str) -> str:
         return "another override decides it"
     place = place.rpartition(".")[0] if place.startswith("arguments.") else place
     whose = "the operator's file" if holder.declared else f"the override of {holder.target}"
+    whose = f"the manifest of toolset {holder.toolset}" if holder.manifest else whose
     return f"{whose} decides it{_at(holder.origin(place))}"
 
 

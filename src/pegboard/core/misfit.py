@@ -26,7 +26,7 @@ class Misfit:
 
 def misfits(catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
     """Of servers that are not up nobody knows what they would list, and nothing is said of their tools."""
-    rows = (*policy.declared.overrides, *policy.decided.overrides)
+    rows = policy.overrides.rows
     for row in rows:
         yield from _about_nothing(row, catalogue, policy)
     if rows:
@@ -116,9 +116,13 @@ def _is_sent(tool: Tool, name: str, policy: Policy) -> bool:
 
 
 def by_row(found: Sequence[Misfit], row: Override) -> tuple[Misfit, ...]:
-    place = row.declared, row.toolset, row.target
+    place = _layer(row), row.toolset, row.target
     return tuple(
         misfit
         for misfit in found
-        if (misfit.override.declared, misfit.override.toolset, misfit.override.target) == place
+        if (_layer(misfit.override), misfit.override.toolset, misfit.override.target) == place
     )
+
+
+def _layer(row: Override) -> tuple[bool, bool]:
+    return row.manifest, row.declared

@@ -39,6 +39,8 @@ class Override:
     """Written by the operator in a file: the base on which a person's override lies."""
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
     """Where each field was said, or by whom and when; of single parameters by `arguments.NAME`."""
+    manifest: bool = False
+    """Brought by the toolset itself: the base of all, on which what a file declares lies as well."""
 
     def fits(self, tool: ToolId) -> bool:
         if tool.toolset != self.toolset:
@@ -96,7 +98,8 @@ def target(text: str, toolset: ToolsetId) -> ToolId | Pattern | BadId:
 
 
 def appearance(tool: ToolId, overrides: Iterable[Override]) -> Appearance:
-    """A person's word lies on the declared base; within each, the most specific wins, then the later one."""
+    """A person's word lies on what a file declares, and that on what the toolset's manifest says; within each, the most
+    specific wins, then the later one."""
     return OverrideIndex(tuple(overrides)).for_tool(tool)
 
 
@@ -139,9 +142,13 @@ class OverrideIndex:
 
     def hides(self, tool: ToolId) -> bool:
         """Whether `enabled` is false in the end: what `for_tool` says, for the rules that ask nothing else."""
+        return self.hider(tool) is not None
+
+    def hider(self, tool: ToolId) -> Override | None:
+        """The row by which it is."""
         ranked = self._enabled_by_toolset.get(tool.toolset)
         fitting = () if ranked is None else ranked.fitting(tool)
-        return bool(fitting) and fitting[-1].enabled is False
+        return fitting[-1] if fitting and fitting[-1].enabled is False else None
 
     def confirms(self, tool: ToolId) -> bool:
         """Whether `requires_confirmation` is true in the end."""
@@ -222,5 +229,5 @@ def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:
     }
 
 
-def _rank(row: Override) -> tuple[bool, tuple[int, ...]]:
-    return not row.declared, row.specificity
+def _rank(row: Override) -> tuple[bool, bool, tuple[int, ...]]:
+    return not row.manifest, not row.declared, row.specificity

@@ -16,7 +16,7 @@ from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .shaping import Shaped
 from .tool import Fingerprint, Tool, ToolSpec
-from .toolset import Toolset
+from .toolset import Toolset, ToolsetFile
 from .values import Faults, Value
 from .vouched import Vouched
 
@@ -92,6 +92,10 @@ class Decided:
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
     """Remembered grants, by their ids."""
+    files: Mapping[ToolsetId, tuple[ToolsetFile, ...]] = field(default_factory=dict[ToolsetId, tuple[ToolsetFile, ...]])
+    """Of each toolset that was imported, and of no other."""
+    manifest_overrides: tuple[Override, ...] = ()
+    """What imported toolsets say of their own tools: another import replaces it, and people's words lie on top."""
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,8 @@ class Policy:
         return OverrideIndex(self.declared.overrides)
 
     @cached_property
-    def decided_overrides(self) -> OverrideIndex:
-        return OverrideIndex(self.decided.overrides)
-
-    @cached_property
     def overrides(self) -> OverrideIndex:
-        return OverrideIndex((*self.declared.overrides, *self.decided.overrides))
+        return OverrideIndex((*self.decided.manifest_overrides, *self.declared.overrides, *self.decided.overrides))
 
     @cached_property
     def shapes(self) -> dict[ToolId, tuple[Tool, Shaped | None]]:
@@ -174,11 +174,12 @@ class Clash:
     id: str
     declared: DeclaredAt | str
     installed: str
+    remove: str = "servers remove"
 
     def __str__(self) -> str:
         return (
             f"{self.id!r} is declared at {self.declared} and also {self.installed}. "
-            f"Rename it in the file, or run: pegboard servers remove {self.id}"
+            f"Rename it in the file, or run: pegboard {self.remove} {self.id}"
         )
 
 
@@ -186,10 +187,16 @@ def clashes(declared: Declared, decided: Decided) -> tuple[Clash, ...]:
     servers = [
         Clash(str(key), _where(declared.servers[key]), str(decided.servers[key].origin))
         for key in sorted(declared.servers.keys() & decided.servers.keys(), key=str)
+        if key.toolset not in decided.files
     ]
     clashing = {key.split("~")[0] for key in (clash.id for clash in servers)}
     toolsets = [
-        Clash(id, _where(declared.toolsets[id]), str(decided.toolsets[id].origin))
+        Clash(
+            id,
+            _where(declared.toolsets[id]),
+            str(decided.toolsets[id].origin),
+            "servers remove" if decided.toolsets[id].user_mcp else "toolset remove",
+        )
         for id in sorted(declared.toolsets.keys() & decided.toolsets.keys())
         if id not in clashing
     ]

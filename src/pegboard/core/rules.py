@@ -88,11 +88,12 @@ def no_declared_override_denies_it(tool: Tool, health: Health | None, policy: Po
 
 
 def is_switched_on(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-    """The tool's own switch is the nearest; without one, a person's override may hide it."""
+    """The tool's own switch is the nearest; without one, an override may hide it that is not the operator's."""
     switch = policy.decided.switches.get(tool.id)
     if switch is not None:
         return None if switch.on else SwitchedOff(tool.id, switch)
-    return SwitchedOff(tool.id, None) if policy.decided_overrides.hides(tool.id) else None
+    row = policy.overrides.hider(tool.id)
+    return None if row is None or row.declared else SwitchedOff(tool.id, None, row.manifest)
 
 
 def overrides_fit_it(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:

@@ -5,7 +5,7 @@ The tools that a toolset brings itself are one too, to everything that people de
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 from typing import TypeAlias
@@ -191,6 +191,11 @@ class Server:
     def id(self) -> str:
         """As people call it within its toolset; what a toolset brings itself goes by the toolset's."""
         return str(self.key.server if isinstance(self.key, ServerKey) else self.key.toolset)
+
+
+def unreviewed(server: Server) -> Server:
+    """A caller is an agent, or lends it a name: what it adds neither runs nor is trusted before a person's review."""
+    return replace(server, quarantined=True, trust=Trust.STRICT if server.trust is Trust.OPEN else server.trust)
 
 
 def mark_of(server: Server) -> str:

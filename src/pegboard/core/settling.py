@@ -18,7 +18,8 @@ def switched(decided: Decided, what: Switchable, switch: Switch) -> Decided:
     hold, unseen, against an override that comes later."""
     overrides = tuple(row for row in map(partial(_without_switch, what), decided.overrides) if row is not None)
     switches = {**decided.switches, what: switch}
-    if switch.on and isinstance(what, ToolId) and not OverrideIndex(overrides).hides(what):
+    every = OverrideIndex((*decided.manifest_overrides, *overrides))
+    if switch.on and isinstance(what, ToolId) and not every.hides(what):
         del switches[what]
     return replace(decided, switches=switches, overrides=overrides)
 

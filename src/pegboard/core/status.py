@@ -71,7 +71,9 @@ class DeniedByOverride:
 class SwitchedOff:
     tool: ToolId
     by: Switch | None
-    """`None` when a person's override pattern hides it."""
+    """`None` when an override hides it."""
+    by_manifest: bool = False
+    """Whether that override is the toolset's own, and no person's."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,9 @@ def sentence(reason: Reason) -> str:
         case DeniedByOverride(tool, at):
             where = "" if at is None else f" ({at.short})"
             return f"{plainly(tool)} is denied by the operator: a declared override sets enabled to false{where}."
-        case SwitchedOff(tool, switch):
+        case SwitchedOff(tool, switch, by_manifest):
             if switch is None:
-                return f"{plainly(tool)} is hidden by a person's override."
+                return f"{plainly(tool)} is hidden by {'its toolset' if by_manifest else 'a person'}'s override."
             return f"{plainly(tool)} was {_blocked(switch) if switch.blocks else _by(switch)}."
         case OverrideUnfit(tool):
             return f"{plainly(tool)} is closed: an override of its arguments cannot be applied to it."

@@ -20,7 +20,11 @@ _BLOCKED: Final = "blocked_"
 """Before the kind of a tool whose switch is a block. A Pegboard that knows no blocks does not read such a row for
 another switch: it says that it must be upgraded."""
 
-Place: TypeAlias = tuple[ToolsetId, ToolId | Pattern]
+_MANIFEST: Final = "manifest_"
+"""Before the kind of what a toolset's manifest says, beside which a person may say something of the same tool."""
+
+Place: TypeAlias = tuple[ToolsetId, ToolId | Pattern, bool]
+"""The last: whether it is the manifest's."""
 
 
 def switch_row(what: Switchable, switch: Switch) -> Row:
@@ -50,7 +54,7 @@ def approval_row(tool: ToolId, approval: Approval) -> Row:
         "tool_id": key(text),
         "kind": kind,
         "whole": whole(text),
-        "spec": _spec_row(approval.spec),
+        "spec": spec_row(approval.spec),
         "by": approval.by,
         "at": approval.at.isoformat(),
         "first_sight": approval.first_sight,
@@ -59,7 +63,7 @@ def approval_row(tool: ToolId, approval: Approval) -> Row:
 
 def approval_of(row: Row, specs: "Specs | None" = None) -> tuple[ToolId, Approval]:
     tool = tool_of(row["kind"], _text(row, "tool_id"))
-    spec = _spec(row["spec"]) if specs is None else specs.read(row["spec"])
+    spec = spec_of(row["spec"]) if specs is None else specs.read(row["spec"])
     return tool, Approval(spec, PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["first_sight"])
 
 
@@ -74,7 +78,7 @@ class Specs:
     def read(self, text: str) -> ToolSpec:
         # By digest, because the texts are as large as the specs and nobody else needs them.
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-        spec = self._read[digest] = self._before.get(digest) or _spec(text)
+        spec = self._read[digest] = self._before.get(digest) or spec_of(text)
         return spec
 
     def complete(self) -> "Specs":
@@ -83,11 +87,11 @@ class Specs:
         return self
 
 
-def _spec(text: str) -> ToolSpec:
+def spec_of(text: str) -> ToolSpec:
     return ToolSpec(**json.loads(text))
 
 
-def _spec_row(spec: ToolSpec) -> str:
+def spec_row(spec: ToolSpec) -> str:
     return document(
         {
             "name": spec.name,
@@ -101,13 +105,13 @@ def _spec_row(spec: ToolSpec) -> str:
 
 
 def override_row(place: Place, placed: tuple[int, Override]) -> Row:
-    (toolset, target), (order, override) = place, placed
+    (toolset, target, manifest), (order, override) = place, placed
     kind, text = kind_and_text(target)
     config = override.renderer_config
     return {
         "toolset_id": toolset,
         "tool_id": key(text),
-        "kind": kind,
+        "kind": f"{_MANIFEST}{kind}" if manifest else kind,
         "whole": whole(text),
         "place": order,
         "renderer": override.renderer,
@@ -123,7 +127,8 @@ def override_row(place: Place, placed: tuple[int, Override]) -> Row:
 
 
 def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
-    target = target_of(row["kind"], _text(row, "tool_id"))
+    kind = str(row["kind"])
+    target, manifest = target_of(kind.removeprefix(_MANIFEST), _text(row, "tool_id")), kind.startswith(_MANIFEST)
     assert isinstance(target, ToolId | Pattern)
     toolset = ToolsetId(row["toolset_id"])
     config = row["renderer_config"]
@@ -139,8 +144,9 @@ def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
         arguments_of(row["arguments"]),
         row["declared"],
         origins_of(row["origins"]),
+        manifest,
     )
-    return (toolset, target), (row["place"], override)
+    return (toolset, target, manifest), (row["place"], override)
 
 
 def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from pegboard.core.ids import PrincipalId, ServerId, ServerKey, ToolsetId
+from pegboard.core.ids import PrincipalId, ProviderKey, ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.server import (
     AllButTools,
@@ -39,11 +39,23 @@ _PROTOCOL: Final = "protocol"
 
 
 def server_row(key: ServerKey, server: Server) -> Row:
-    timeouts = server.timeouts
     return {
         "toolset_id": key.toolset,
         "server_id": key.server,
         "connection": _connection_row(server.connection),
+        **terms_row(server),
+    }
+
+
+def server_of(row: Row) -> tuple[ServerKey, Server]:
+    key = ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+    return key, server_from(row, key, _connection(row["connection"]))
+
+
+def terms_row(server: Server) -> Row:
+    """What is allowed of it and how long it is waited for, however it is reached."""
+    timeouts = server.timeouts
+    return {
         "enabled": server.enabled,
         "trust": server.trust.value,
         "tool_limit": _limit_row(server.limit),
@@ -59,13 +71,12 @@ def server_row(key: ServerKey, server: Server) -> Row:
     }
 
 
-def server_of(row: Row) -> tuple[ServerKey, Server]:
-    key = ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+def server_from(row: Row, key: ProviderKey, connection: Connection) -> Server:
     times: dict[str, Any] = json.loads(row["timeouts"])
     idle, protocol = times.pop(_IDLE, None), Protocol(times.pop(_PROTOCOL, Protocol.LATEST))
-    return key, Server(
+    return Server(
         key,
-        _connection(row["connection"]),
+        connection,
         _origin(row["origin"]),
         row["enabled"],
         Trust(row["trust"]),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy
 from sqlalchemy import Table
@@ -30,6 +30,22 @@ from .decisions import (
     switch_row,
 )
 from .installed import server_of, server_row, toolset_of, toolset_row
+from .own import (
+    by_toolset,
+    file_of,
+    file_row,
+    filled,
+    image_in,
+    image_row,
+    own_files,
+    own_images,
+    own_of,
+    own_row,
+    own_servers,
+    own_tools,
+    tool_of,
+    tool_row,
+)
 from .text import Row
 
 K = TypeVar("K")
@@ -52,18 +68,25 @@ class Kept(Generic[K, V]):
 
 def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], specs: Specs) -> Decided:
     approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
+    described = replace(TOOLS, value=partial(tool_of, specs=specs)).values(rows[schema.tools])
+    own = filled(OWN.values(rows[schema.toolset_own]), described, IMAGES.values(rows[schema.toolset_docker_containers]))
     ordered = OVERRIDES.values(rows[schema.tool_overrides])
+    overrides = [override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])]
+    spoken = SERVERS.values(rows[schema.toolset_mcp_servers])
+    servers: dict[ProviderKey, Server] = {server.key: server for server in (*own.values(), *spoken.values())}
     return Decided(
         version=version,
-        servers=_sorted({**cast("Mapping[ProviderKey, Server]", SERVERS.values(rows[schema.toolset_mcp_servers]))}),
+        servers=_sorted(servers),
         toolsets=_sorted(TOOLSETS.values(rows[schema.toolsets])),
         switches=_sorted(SWITCHES.values(rows[schema.switches])),
         approvals=_sorted(approvals.values(rows[schema.approvals])),
         baselined=_sorted(BASELINES.values(rows[schema.baselines])),
-        overrides=tuple(override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])),
+        overrides=tuple(row for row in overrides if not row.manifest),
         trust=_sorted(TRUST.values(rows[schema.trust])),
         grants=_sorted(GRANTS.values(rows[schema.grants])),
         consents=_sorted(CONSENTS.values(rows[schema.consents])),
+        files=by_toolset(FILES.values(rows[schema.toolset_files])),
+        manifest_overrides=tuple(row for row in overrides if row.manifest),
     )
 
 
@@ -74,7 +97,11 @@ def _sorted(values: Mapping[K, V]) -> dict[K, V]:
 
 def _placed(decided: Decided) -> Mapping[Place, tuple[int, Override]]:
     """Which of two overrides is the later decides, so each row knows its place."""
-    return {(row.toolset, row.target): (place, row) for place, row in enumerate(decided.overrides)}
+    return {
+        (row.toolset, row.target, row.manifest): (place, row)
+        for rows in (decided.manifest_overrides, decided.overrides)
+        for place, row in enumerate(rows)
+    }
 
 
 @dataclass(frozen=True)
@@ -123,6 +150,10 @@ def _mcp_servers(decided: Decided) -> Mapping[ServerKey, Server]:
 
 
 SERVERS: Final = Kept(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of)
+OWN: Final = Kept(schema.toolset_own, own_servers, own_row, own_of)
+TOOLS: Final = Kept(schema.tools, own_tools, tool_row, tool_of)
+IMAGES: Final = Kept(schema.toolset_docker_containers, own_images, image_row, image_in)
+FILES: Final = Kept(schema.toolset_files, own_files, file_row, file_of)
 TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of)
 SWITCHES: Final = Kept(schema.switches, lambda decided: decided.switches, switch_row, switch_of)
 APPROVALS: Final = Kept(schema.approvals, lambda decided: decided.approvals, approval_row, approval_of)
@@ -145,6 +176,10 @@ CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consen
 EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     TOOLSETS,
     SERVERS,
+    OWN,
+    TOOLS,
+    IMAGES,
+    FILES,
     SWITCHES,
     APPROVALS,
     BASELINES,

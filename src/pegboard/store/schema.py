@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0008"
+REVISION: Final = "0009"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -59,6 +59,63 @@ toolset_mcp_servers: Final = Table(
     Column("origin", Words, nullable=False),
     PrimaryKeyConstraint("toolset_id", "server_id"),
     # Deferred, because a changed row is deleted and inserted within one transaction.
+    ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
+)
+
+toolset_own: Final = Table(
+    "toolset_own",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("own", Words, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("trust", Text, nullable=False),
+    Column("tool_limit", Words, nullable=False),
+    Column("timeouts", Text, nullable=False),
+    Column("quarantined", Boolean, nullable=False),
+    Column("origin", Words, nullable=False),
+    PrimaryKeyConstraint("toolset_id"),
+    ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
+)
+"""How the tools that a toolset brings itself are run, and what is allowed of them; each of them is in `tools`."""
+
+tools: Final = Table(
+    "tools",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("tool_id", Words, nullable=False),
+    Column("whole", Words),
+    Column("place", Integer, nullable=False),
+    Column("entrypoint", Words),
+    Column("container", Words),
+    Column("command", Words),
+    Column("seconds", Text),
+    Column("spec", Words, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "tool_id"),
+    ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
+)
+"""An entrypoint, or a container and its command; and what the tool was described as when it was imported."""
+
+toolset_docker_containers: Final = Table(
+    "toolset_docker_containers",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("container_id", Text, nullable=False),
+    Column("image", Words, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "container_id"),
+    ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
+)
+"""Those whose tools are commands. One that speaks MCP is a server of its toolset."""
+
+toolset_files: Final = Table(
+    "toolset_files",
+    metadata,
+    Column("toolset_id", Text, nullable=False),
+    Column("path", Words, nullable=False),
+    Column("whole", Words),
+    Column("kind", Text, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    PrimaryKeyConstraint("toolset_id", "path"),
     ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
 )
 

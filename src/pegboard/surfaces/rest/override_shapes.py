@@ -24,9 +24,15 @@ def override_shape(row: Override, found: Sequence[Misfit]) -> Shape:
         "target": str(row.target),
         "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
         "declared": row.declared,
+        **_of_manifest(row),
         "fields": [_field(name, value, origin) for name, value, origin in _said(row)],
         "misfits": [misfit_shape(misfit) for misfit in by_row(found, row)],
     }
+
+
+def _of_manifest(row: Override) -> Shape:
+    """Told only where it is so."""
+    return {"manifest": True} if row.manifest else {}
 
 
 def misfit_shape(misfit: Misfit) -> Shape:
@@ -41,7 +47,7 @@ def appearance_shape(look: Appearance, effects: Mapping[str, Effect]) -> list[Sh
             row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
             _value(look, place),
         )
-        about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared}
+        about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared, **_of_manifest(row)}
         effect = effects.get(place, _PLAIN)
         told.append({**_field(place, value, origin), **about, "inForce": effect.holds, "effect": effect.what or None})
     return told

@@ -37,9 +37,9 @@ def override_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/overrides")
     async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> Shape:
-        """Every override, declared ones first, each field with whose word it is, and what does not fit."""
+        """Every override, manifests' and files' first, each field with whose word it is, and what does not fit."""
         found = all_misfits(gateway)
-        rows = (*board.policy.declared.overrides, *board.policy.decided.overrides)
+        rows = board.policy.overrides.rows
         told = [override_shape(row, found) for row in rows if asked.toolset in (None, row.toolset)]
         return {"overrides": told, "policyVersion": board.policy.version}
 

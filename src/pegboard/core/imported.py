@@ -1,0 +1,195 @@
+"""Toolsets that people import: what comes of importing one, of importing it again, and of removing it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from .ids import BadId, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey, is_id, titled, toolset_id
+from .leaving import forgetting
+from .override import Override
+from .own import Own
+from .policy import Approval, Decided, Policy
+from .rejected import Rejected
+from .server import InstalledBy, Server, unreviewed
+from .tool import ToolSpec
+from .toolset import Toolset, ToolsetFile
+
+_SEE: Final = "See: pegboard toolset list"
+
+
+@dataclass(frozen=True)
+class InstallToolset:
+    """All of a toolset as its manifest has it, for the first time or again. What a caller installs, and not the
+    operator, is put into quarantine."""
+
+    toolset: Toolset
+    servers: tuple[Server, ...] = ()
+    """Its MCP servers, and as one more with the key of the toolset the tools that it brings itself."""
+    overrides: tuple[Override, ...] = ()
+    files: tuple[ToolsetFile, ...] = ()
+    approve: frozenset[ToolId] = frozenset()
+    """Tools of its own that whoever installs it has read as they are now."""
+
+    @property
+    def own(self) -> Own | None:
+        return next((server.connection for server in self.servers if isinstance(server.connection, Own)), None)
+
+    @property
+    def specs(self) -> dict[ToolId, ToolSpec]:
+        """What is known of its own tools before any of them runs."""
+        return _specs(self.toolset.id, self.own)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveToolset:
+    id: ToolsetId
+
+
+def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime) -> Decided | Rejected:
+    """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
+    with whatever was decided about it, but for people's overrides, which are told as misfits."""
+    foreign = by in policy.declared.principals
+    why = next(_taken(policy, command), None) or next(_unsound(command), None)
+    if why is None and foreign:
+        why = next(_beyond_a_caller(policy, command), None)
+    if why is not None:
+        return Rejected(why)
+    id, decided = command.toolset.id, policy.decided
+    former, origin = decided.toolsets.get(id), InstalledBy(by, at)
+    servers = {
+        server.key: _settled(unreviewed(server) if foreign else server, decided.servers.get(server.key), origin)
+        for server in command.servers
+    }
+    specs, mine = command.specs, ToolsetKey(id)
+    kept = forgetting(
+        decided,
+        lambda key: key.toolset == id and key not in servers,
+        tools=lambda tool: tool.source == mine and tool not in specs,
+    )
+    toolset = replace(command.toolset, user_mcp=False, origin=origin)
+    if former is not None and replace(toolset, origin=former.origin) == former:
+        toolset = former
+    rows = tuple(replace(row, manifest=True, declared=False) for row in command.overrides if row.says)
+    return replace(
+        kept,
+        servers={**kept.servers, **servers},
+        toolsets={**kept.toolsets, id: toolset},
+        approvals={**kept.approvals, **_read(kept, specs, command.approve, by, at)},
+        files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
+        manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
+    )
+
+
+def removed(policy: Policy, id: ToolsetId) -> Decided | Rejected:
+    """With everything of it and everything that was decided about it."""
+    decided = policy.decided
+    if id not in decided.toolsets:
+        if (declared := policy.declared.toolsets.get(id)) is not None:
+            return Rejected(f"Toolset {id!r} is declared at {declared.origin}. Remove it there.")
+        return Rejected(f"There is no toolset {id!r}. {_SEE}")
+    kept = forgetting(decided, lambda key: key.toolset == id, toolset=id)
+    return replace(
+        kept,
+        toolsets={other: toolset for other, toolset in kept.toolsets.items() if other != id},
+        overrides=tuple(row for row in kept.overrides if row.toolset != id),
+        manifest_overrides=tuple(row for row in kept.manifest_overrides if row.toolset != id),
+        # Whoever was granted it was granted this one, and not what somebody calls so later.
+        grants={who: toolsets - {id} for who, toolsets in kept.grants.items()},
+        files={other: files for other, files in kept.files.items() if other != id},
+    )
+
+
+def _settled(server: Server, former: Server | None, origin: InstalledBy) -> Server:
+    """What is the same as before keeps the word of who brought it; a review that is due is still due."""
+    if former is None:
+        return replace(server, origin=origin)
+    server = replace(server, quarantined=former.quarantined)
+    same = replace(server, origin=former.origin)
+    return former if same == former else replace(server, origin=origin)
+
+
+def _read(
+    decided: Decided, specs: dict[ToolId, ToolSpec], approve: Iterable[ToolId], by: PrincipalId, at: datetime
+) -> dict[ToolId, Approval]:
+    """An approval that holds already is left as it is, with the name of who gave it."""
+    known = decided.approvals
+    fresh = [tool for tool in approve if tool not in known or known[tool].fingerprint != specs[tool].fingerprint]
+    return {tool: Approval(specs[tool], by, at) for tool in sorted(fresh)}
+
+
+def _taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
+    """Why this id is another's."""
+    id, decided = command.toolset.id, policy.decided
+    if isinstance(bad := toolset_id(id), BadId):
+        yield f"{bad.why}."
+    if (declared := policy.declared.toolsets.get(id)) is not None:
+        yield (
+            f"Toolset {id!r} is declared at {declared.origin}, and a declared toolset is the operator's. "
+            f"Give the one that you import another id, or take it out of the file."
+        )
+    there = decided.toolsets.get(id)
+    if there is not None and id not in decided.files:
+        keys = ", ".join(sorted(str(key) for key in decided.servers if key.toolset == id))
+        yield (
+            f"There is a toolset {id!r} already, {there.origin}, which was not imported: it holds {keys or 'nothing'}. "
+            f"Give the one that you import another id, or remove that one: pegboard toolset remove {id}"
+        )
+
+
+def _unsound(command: InstallToolset) -> Iterator[str]:
+    """Why it contradicts itself."""
+    id, specs = command.toolset.id, command.specs
+    if not command.files:
+        yield f"Toolset {id!r} has no files, not even a toolset.yaml. Import the folder, ZIP or file that has it."
+    for server in command.servers:
+        if server.key.toolset != id:
+            yield f"{titled(server.key)} does not belong to toolset {id!r}. Name one and the same toolset."
+        if isinstance(server.key, ToolsetKey) is not isinstance(server.connection, Own):
+            yield f"{titled(server.key)} is reached in a way that is not its own: {type(server.connection).__name__}."
+        if isinstance(server.key, ServerKey) and not is_id(server.key.server):
+            yield f"{server.key.server!r} is not a server id. Choose another in toolset.yaml."
+    yield from (f"Toolset {id!r} names {key} twice." for key in _twice(str(server.key) for server in command.servers))
+    if command.own is not None:
+        yield from _unsound_itself(id, command.own)
+    for row in command.overrides:
+        if row.toolset != id or (isinstance(row.target, ToolId) and row.target.toolset != id):
+            yield f"The override of {row.target} is not of toolset {id!r}: a manifest speaks of its own tools alone."
+    yield from (f"Toolset {id!r} has two overrides of {target}. Make them one." for target in _twice(_targets(command)))
+    yield from (f"Toolset {id!r} has two files {path!r}." for path in _twice(file.path for file in command.files))
+    for tool_id in sorted(command.approve - specs.keys()):
+        yield f"{tool_id} is not a tool that toolset {id!r} brings itself, so it cannot be approved with it."
+
+
+def _unsound_itself(id: ToolsetId, own: Own) -> Iterator[str]:
+    names = [spec.name for spec in own.specs]
+    yield from (f"Toolset {id!r} has two tools of its own called {name!r}. Rename one." for name in _twice(names))
+    for tool in own.commands:
+        if tool.container not in own.containers:
+            yield f"Tool {tool.spec.name!r} of toolset {id!r} names container {tool.container!r}, which is not there."
+    for name in (*(name for name in names if not name), *(name for name in own.containers if not is_id(name))):
+        yield f"{name!r} cannot be the id of a tool or container of toolset {id!r}. Choose another in toolset.yaml."
+
+
+def _targets(command: InstallToolset) -> Iterator[str]:
+    return (f"{type(row.target).__name__} {row.target}" for row in command.overrides)
+
+
+def _beyond_a_caller(policy: Policy, command: InstallToolset) -> Iterator[str]:
+    """A caller is an agent, or lends it a name: it replaces nothing, and nothing that it says is taken as read."""
+    id = command.toolset.id
+    if (there := policy.decided.toolsets.get(id)) is not None:
+        yield f"Toolset {id!r} is there already, {there.origin}, and only the operator imports it again."
+    if command.approve:
+        yield f"Only the operator approves tools of {id!r}."
+    if command.overrides:
+        yield f"Only the operator imports a toolset with overrides, as {id!r} has: they change what tools say."
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def _specs(id: ToolsetId, own: Own | None) -> dict[ToolId, ToolSpec]:
+    return {} if own is None else {ToolId(ToolsetKey(id), spec.name): spec for spec in own.specs}

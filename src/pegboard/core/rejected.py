@@ -1,0 +1,8 @@
+"""A command that cannot be carried out, and why."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    why: str

@@ -1,0 +1,46 @@
+"""Versions of toolsets, as people write them: which of two is the later."""
+
+import re
+from typing import Final, TypeAlias
+
+_PART: Final = re.compile(r"[0-9]{1,4000}|[a-z]+")
+_EARLY: Final = {"dev": -4, "alpha": -3, "a": -3, "beta": -2, "b": -2, "preview": -1, "pre": -1, "rc": -1, "c": -1}
+"""What comes before the release that it is named after; any other word does too, before all of these."""
+_OTHER: Final = -5
+_LATER: Final = frozenset({"post", "rev", "r", "patch", "p"})
+
+_Part: TypeAlias = tuple[int, int, str]
+_END: Final[_Part] = (0, 0, "")
+"""A release is later than what has a word after its numbers, and earlier than what goes on with one."""
+
+
+def is_downgrade(old: str, new: str) -> bool:
+    """Whether the new one comes before the old one. What cannot be compared, as an empty text, is no downgrade."""
+    before, after = _read(old), _read(new)
+    return before is not None and after is not None and after < before
+
+
+def is_same(old: str, new: str) -> bool:
+    """`1.0`, `v1` and `1.0.0+build` are one version."""
+    before, after = _read(old), _read(new)
+    return old.strip() == new.strip() if before is None or after is None else before == after
+
+
+def _read(text: str) -> tuple[tuple[int, ...], tuple[_Part, ...]] | None:
+    """The numbers of the release, and what follows them. A build, after `+`, tells no version apart."""
+    found: list[str] = _PART.findall(text.strip().lower().partition("+")[0].removeprefix("v"))
+    split = next((place for place, part in enumerate(found) if not part[0].isdigit()), len(found))
+    if split == 0:
+        return None
+    release = [int(part) for part in found[:split]]
+    while len(release) > 1 and release[-1] == 0:
+        release.pop()
+    return tuple(release), (*map(_part, found[split:]), _END)
+
+
+def _part(text: str) -> _Part:
+    if text[0].isdigit():
+        return 1, int(text), ""
+    if text in _LATER:
+        return 0, 1, ""
+    return 0, _EARLY.get(text, _OTHER), "" if text in _EARLY else text
