@@ -38,6 +38,7 @@ _WITHIN_A_YEAR: Final = "|".join(
 )
 _SHORT_DURATION: Final = rf"(?=.*[1-9])(?=[0-9]{{1,9}}(?![0-9]))(?:[0-9]+(?:\.[0-9]{{1,9}})?\s?ms|{_WITHIN_A_YEAR})"
 _UNUSABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_HALVED: Final = "this text holds a NUL character or half a character. Remove it."
 
 
 class Shape(Protocol[T_co]):
@@ -98,7 +99,7 @@ class Text:
         if node.kind is Kind.NOTHING:
             return tell.wrong(node.line, at, 'this has no value. Write "" for an empty text, or remove the key.')
         if _UNUSABLE.search(node.text):
-            return tell.wrong(node.line, at, "this text holds a NUL character or half a character. Remove it.")
+            return tell.wrong(node.line, at, _HALVED)
         if self.holds_references and isinstance(split := references.parts(node.text), references.Malformed):
             return tell.wrong(node.line, at, split.why)
         if self.holds_references and not self.of_caller and (asked := references.asked_of_callers(node.text)):
@@ -159,6 +160,7 @@ class Value:
         if isinstance(node, Scalar) and node.kind is Kind.NOTHING and not node.text:
             return tell.wrong(node.line, at, "this has no value. Write null for nothing, or remove the key.")
         found = [told for scalar in _scalars(node) if (told := self._problem(scalar)) is not None]
+        found += [(line, _HALVED) for key, line in _keys(node) if _UNUSABLE.search(key)]
         for line, what in found:
             tell.wrong(line, at, what)
         return Wrong() if found else plain(node)
@@ -172,7 +174,7 @@ class Value:
         if scalar.kind is not Kind.TEXT:
             return None
         if _UNUSABLE.search(scalar.text):
-            return scalar.line, "this text holds a NUL character or half a character. Remove it."
+            return scalar.line, _HALVED
         if not self.holds_references:
             return None
         split = references.parts(scalar.text)
@@ -316,7 +318,7 @@ class MapOf(Generic[T]):
         good: dict[str, Placed[T]] = {}
         for entry in node.entries:
             here = under(at, entry.key)
-            misfit = self.name.misfit(entry.key)
+            misfit = "it holds half a character" if _UNUSABLE.search(entry.key) else self.name.misfit(entry.key)
             if misfit is not None:
                 tell.wrong(entry.line, here, f"{_short(entry.key)} cannot be a name here: {misfit}.")
             value = self.item.read(entry.value, here, tell)
@@ -330,6 +332,17 @@ class MapOf(Generic[T]):
             "propertyNames": self.name.schema(),
             "additionalProperties": self.item.schema(),
         }
+
+
+def _keys(node: Node) -> Iterator[tuple[str, int]]:
+    match node:
+        case Items(nodes):
+            for item in nodes:
+                yield from _keys(item)
+        case Table(entries):
+            for entry in entries:
+                yield entry.key, entry.line
+                yield from _keys(entry.value)
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:

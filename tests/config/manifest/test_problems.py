@@ -171,3 +171,14 @@ def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None
 def test_a_large_manifest_is_read_whole() -> None:
     tools = "\n".join(f'  - {{id: t{n}, entrypoint: "tools.m{n}:f"}}' for n in range(2_000))
     assert len(manifest(f"id: a\ntools:\n{tools}\n").tools) == 2_000
+
+
+@pytest.mark.behaviour("toolsets.manifest_hostile")
+def test_half_a_character_in_a_name_is_told_wherever_it_stands() -> None:
+    text = r"""{"id": "a", "tools": [{"id": "t", "entrypoint": "m:f",
+        "renderer": {"type": "html", "data": {"\ud800": 1}}}],
+        "mcp_servers": [{"id": "s", "command": "x", "env": {"\ud800": "a"}}]}"""
+    assert problems(text, "toolset.json") == [
+        "toolset.json:2: tools[0].renderer: this text holds a NUL character or half a character. Remove it.",
+        "toolset.json:3: mcp_servers[0].env.'\\ud800': '\\ud800' cannot be a name here: it holds half a character.",
+    ]

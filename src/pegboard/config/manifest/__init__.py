@@ -14,6 +14,7 @@ from .model import (
     ToolEntry,
 )
 from .reading import read_manifest
+from .template import new_toolset
 from .writing import written
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "SpeaksMcp",
     "ToolEntry",
     "check_files",
+    "new_toolset",
     "read_label",
     "read_manifest",
     "written",
