@@ -19,7 +19,7 @@ from pegboard.config.container_keys import ContainerSettings
 IMAGE = "localhost/pegboard-tests:1"
 LABELLED = "localhost/pegboard-tests-labelled:1"
 LABEL = '[{"id":"shout","command":["tr","a-z","A-Z"],"description":"Shouts."}]'
-PACKAGES = ("podman", "runc", "catatonit", "busybox-static")
+PACKAGES = ("podman", "runc", "busybox-static")
 APPLETS = "awk cat dd echo env false head hostname id ls printf ps sed sh sleep tail touch tr true wc yes"
 _HERE = Path(__file__).parent / "boxes"
 _ULIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
@@ -117,7 +117,7 @@ def install() -> int:
         return 0
     print("Installing what the tests of containers need (podman, runc, busybox) …", file=sys.stderr)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *PACKAGES)
+    install = ("apt-get", "install", "--yes", "--quiet", *PACKAGES)
     for line in (install, ("apt-get", "update", "--quiet"), install):
         done = subprocess.run(line, env=environment, capture_output=True, check=False)
         if line is install and done.returncode == 0:

@@ -13,7 +13,7 @@ from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Asleep, Off
 from pegboard.core.ids import ToolId
 from pegboard.core.own import Bounds, Image
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.ports import Unresolved
 from pegboard.providers.container.box import Board
 
@@ -51,12 +51,21 @@ async def test_everything_else_that_is_written_is_text(podman: Podman, board: Bo
         assert text_of(outcome) == told
 
 
-async def test_a_tool_that_promised_data_and_wrote_text_has_failed(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("lie", "echo", "hi", output={"type": "object"}))) as at_work:
-        outcome = await at_work.call("lie")
-        assert isinstance(outcome, ToolFailed)
-        told = "lie ran, but did not write the JSON object that its output schema promises. It wrote this: hi"
-        assert text_of(outcome) == told
+async def test_a_tool_that_does_not_write_what_it_promised_has_failed(podman: Podman, board: Board) -> None:
+    promise: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    tools = (
+        command("lie", "echo", "hi", output=promise),
+        command("err", "echo", '{"a": "b"}', output=promise),
+        command("true", "echo", '{"a": 1}', output=promise),
+    )
+    async with bench(podman, board, own(*tools)) as at_work:
+        outcomes = [await at_work.call(tool.spec.name) for tool in tools]
+        assert [type(outcome) for outcome in outcomes] == [ToolFailed, ToolFailed, Returned]
+        assert [text_of(outcome) for outcome in outcomes] == [
+            "lie ran, but did not write the JSON object that its output schema promises. It wrote this: hi",
+            'err ran, but what it wrote does not fit its output schema: a: "b" is not of type "integer"',
+            '{"a": 1}',
+        ]
 
 
 @pytest.mark.behaviour("containers.failures_told")
@@ -65,7 +74,7 @@ async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(podman: 
         script("loud", "echo out; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 3"),
         script("quiet", "echo the output; exit 4"),
         command("silent", "false"),
-        script("pretender", "exit 125"),
+        script("pretender", "echo Error: not me >&2; exit 125"),
     )
     async with bench(podman, board, own(*tools)) as at_work:
         outcomes = [await at_work.call(tool.spec.name) for tool in tools]
@@ -74,9 +83,9 @@ async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(podman: 
             "loud failed with exit code 3:\n" + "\n".join(f"line {number}" for number in range(3, 13)),
             "quiet failed with exit code 4:\nthe output",
             "silent failed with exit code 1.",
-            "pretender failed with exit code 125.",
+            "pretender failed with exit code 125:\nError: not me",
         ]
-        assert at_work.provider.log()[-1] == "line 12"
+        assert at_work.provider.log()[-2:] == ("line 12", "Error: not me")
 
 
 @pytest.mark.behaviour("containers.failures_told")

@@ -101,6 +101,11 @@ async def test_an_image_cannot_be_asked_for_its_tools_without_an_engine(
             b"docker: Error response from daemon: Conflict.\nSee 'docker run --help'.\n",
             "Conflict",
         ),
+        (
+            b"docker: Cannot connect to the Docker daemon at unix:///run/user/7/docker.sock. Is it running?\n\n"
+            b"Run 'docker run --help' for more information\n",
+            "Cannot connect to the Docker daemon at …/docker.sock. Is it running?",
+        ),
         (b'Error: exec: "/opt/tool": not found', 'exec: "/opt/tool": not found'),
         (b"", "it did not say why"),
         (b"Error: \x1b[31mred\x1b[0m\xff", "red\N{REPLACEMENT CHARACTER}"),

@@ -63,7 +63,10 @@ async def test_memory_is_limited(podman: Podman, board: Board) -> None:
     async with bench(podman, board, own(hungry, image=Image(IMAGE, memory=32 * MIB))) as at_work:
         outcome = await at_work.call("hungry")
         assert isinstance(outcome, ToolFailed)
-        assert text_of(outcome) == "hungry was killed, most likely because it took more memory than its 32 MiB."
+        assert (
+            text_of(outcome)
+            == "hungry was killed (exit code 137), most likely because it took more memory than its 32 MiB."
+        )
 
 
 @pytest.mark.behaviour("containers.bounded")

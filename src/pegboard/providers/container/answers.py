@@ -1,14 +1,16 @@
 """What a command wrote, as the answer of a tool: a JSON object is data, everything else is text."""
 
 import json
+from collections.abc import Mapping
 from typing import Final, NoReturn
 
 from pegboard.children.lines import one_line
 from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.nesting import deeper_than
 from pegboard.core.own import MIB, ContainerTool, Image
+from pegboard.core.tool import canonical
 
-from .engine import engine_error, is_the_engines
+from .engine import engine_error, said_by_engine, without_asides
 from .running import Ended
 
 _DEEPEST: Final = 200
@@ -21,9 +23,9 @@ _NOT_STARTED: Final = (126, 127)
 def answer(tool: ContainerTool, image: Image, ended: Ended, source: str) -> Outcome:
     if ended.code == 0:
         return _returned(tool, ended.out)
-    last = ended.lines[-1] if ended.lines else ""
     # By its code alone, what the engine says could be what the program in the container says.
-    if ended.code in (_ENGINE_FAILED, *_NOT_STARTED) and is_the_engines(last):
+    last = None if ended.spoke else said_by_engine(ended.lines)
+    if ended.code in (_ENGINE_FAILED, *_NOT_STARTED) and last is not None:
         why = engine_error(last, keep=tool.command)
         if ended.code == _ENGINE_FAILED:
             return ProviderFailed(f"{source} cannot run the image {image.image}: {why}{_advice(why)}", False)
@@ -38,25 +40,29 @@ def _advice(why: str) -> str:
 
 
 def _failure(tool: ContainerTool, image: Image, ended: Ended) -> str:
-    said = [line for line in ended.lines if line.strip()] or ended.out.decode("utf-8", "replace").splitlines()
+    said = without_asides(ended.lines) or ended.out.decode("utf-8", "replace").splitlines()
     told = "\n".join(one_line(line, 2_000) for line in said[-_LAST_LINES:])
     how = f"{tool.spec.name} failed with exit code {ended.code}"
     if ended.code == _KILLED:
-        how = f"{tool.spec.name} was killed, most likely because it took more memory than its {image.memory // MIB} MiB"
+        memory = f"{image.memory // MIB} MiB"
+        how = f"{tool.spec.name} was killed (exit code 137), most likely because it took more memory than its {memory}"
     return f"{how}:\n{told}" if told else f"{how}."
 
 
 def _returned(tool: ContainerTool, out: bytes) -> Outcome:
     text = out.strip()
-    if _is_object(text):
+    if (written := _object(text)) is not None:
+        if (problem := _misfit(tool, written)) is not None:
+            told = f"{tool.spec.name} ran, but what it wrote does not fit its output schema"
+            return ToolFailed(_body(f"{told}: {problem}", failed=True))
         shown = json.dumps(text.decode())
         return Returned(
             f'{{"content":[{{"type":"text","text":{shown}}}],"structuredContent":{text.decode()}}}'.encode()
         )
     if tool.spec.output_schema is not None:
-        written = "nothing" if not text else f"this: {one_line(text.decode('utf-8', 'replace'), 200)}"
+        what = "nothing" if not text else f"this: {one_line(text.decode('utf-8', 'replace'), 200)}"
         told = f"{tool.spec.name} ran, but did not write the JSON object that its output schema promises"
-        return ToolFailed(_body(f"{told}. It wrote {written}", failed=True))
+        return ToolFailed(_body(f"{told}. It wrote {what}", failed=True))
     return Returned(_body(out.decode("utf-8", "replace").removesuffix("\n")))
 
 
@@ -65,14 +71,31 @@ def _body(text: str, *, failed: bool = False) -> bytes:
     return json.dumps({"content": content, **({"isError": True} if failed else {})}).encode()
 
 
-def _is_object(text: bytes) -> bool:
+def _misfit(tool: ContainerTool, written: Mapping[str, object]) -> str | None:
+    if tool.spec.output_schema is None:
+        return None
+    import jsonschema_rs  # Only here, because few tools promise what they write.
+
+    schema = json.loads(canonical(tool.spec.output_schema))
+    try:
+        error = next(iter(jsonschema_rs.validator_for(schema).iter_errors(written)), None)
+    except (ValueError, jsonschema_rs.ReferencingError):
+        return None  # The schema itself is no good: that is for whoever reads it to tell.
+    if error is None:
+        return None
+    where = ".".join(map(str, error.instance_path))
+    return one_line(f"{where}: {error.message}" if where else error.message, 300)
+
+
+def _object(text: bytes) -> dict[str, object] | None:
     """By the letter of the standard, and no deeper than those who read it after us can bear."""
     if not text.startswith(b"{") or deeper_than(_DEEPEST, text):
-        return False
+        return None
     try:
-        return isinstance(json.loads(text.decode(), parse_constant=_not_json), dict)
+        value = json.loads(text.decode(), parse_constant=_not_json)
     except (ValueError, RecursionError):
-        return False
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _not_json(word: str) -> NoReturn:

@@ -78,7 +78,7 @@ class Commands:
         self._room = anyio.Semaphore(max(own.bounds.processes, 1))
         self._calls: dict[anyio.CancelScope, str | None] = {}
         """Each with the reason it was broken off for."""
-        self._is_podman: bool | None = None
+        self._records: bool | None = None
         self._ending: str | None = None
 
     def listing(self) -> Listing:
@@ -99,7 +99,7 @@ class Commands:
         self._ring = ring
         try:
             while True:
-                self._ending = self._is_podman = None
+                self._ending = self._records = None
                 with anyio.CancelScope() as self._round:
                     await self._stay()
         finally:
@@ -207,13 +207,12 @@ class Commands:
             raise NotNow(f"cannot start {engine.name}: {error}") from None
 
     async def _keeps(self, engine: Engine) -> bool:
-        """Whether it keeps what a container wrote where we say."""
-        if self._is_podman is None:
+        if self._records is None:
             try:
-                self._is_podman = await engine.is_podman()
+                self._records = await engine.keeps_records()
             except (OSError, TimeoutError) as error:
                 raise NotNow(f"cannot start {engine.name}: {error}") from None
-        return self._is_podman
+        return self._records
 
     def _break_off(self, why: str) -> None:
         self._ending = why

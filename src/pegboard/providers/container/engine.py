@@ -25,6 +25,7 @@ ENGINES: Final = ("podman", "docker")
 LONGEST_WHY: Final = 300
 MOST_SAID: Final = 8_000_000
 _VERSION: Final = 30.0
+_REMOTE: Final = frozenset({"--remote", "-r", "--url", "--connection", "-c"})
 _ITS_OWN: Final = re.compile(
     r"XDG_(?:RUNTIME_DIR|CONFIG_HOME|DATA_HOME)|DBUS_SESSION_BUS_ADDRESS|SSH_AUTH_SOCK|REGISTRY_AUTH_FILE"
     r"|DOCKER_(?:HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY|TLS)|CONTAINERS?_[A-Z_]+|STORAGE_(?:DRIVER|OPTS)"
@@ -32,8 +33,10 @@ _ITS_OWN: Final = re.compile(
 _PROXIES: Final = re.compile(r"(?:HTTPS?|NO|ALL)_PROXY", re.IGNORECASE)
 """Only for fetching images: podman hands them on to every container that it starts with them."""
 
-_PATH: Final = re.compile(r"""(?<![\w.:/@-])/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
-_SAID_BY_ENGINE: Final = re.compile(r"(?:Error: |docker: |time=\"|level=)")
+_PATH: Final = re.compile(r"""(?<![\w.:/@-])(?:unix:/{2})?/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
+_SAID_BY_ENGINE: Final = re.compile(r"Error: |docker: |Cannot connect to the Docker daemon")
+_ASIDE: Final = re.compile(r"time=\"|WARN\[|\s*$|See 'docker|Run 'docker")
+"""What engines write around what they have to say."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,11 @@ class Engine:
     def line(self, *arguments: str) -> tuple[str, ...]:
         return (self.program, *self.global_flags, *arguments)
 
-    async def is_podman(self) -> bool:
-        """It may go by docker's name. Raises as `ask` does."""
+    async def keeps_records(self) -> bool:
+        """Whether it writes what a container writes to a file of ours as well: podman does, on this very machine, and
+        it may go by docker's name. Raises as `ask` does."""
+        if sys.platform != "linux" or "CONTAINER_HOST" in self.environment or _REMOTE & {*self.global_flags}:
+            return False
         return b"podman" in (await self.ask("--version", within=_VERSION)).out.lower()
 
     async def ask(self, *arguments: str, within: float, proxies: bool = False) -> Said:
@@ -162,8 +168,8 @@ def _made(folder: Path | None) -> str | None:
 def engine_error(error: bytes | str, *, keep: tuple[str, ...] = ()) -> str:
     """Its last line, with no folder of this machine in it. What is among `keep` may be a path in the container."""
     text = error.decode("utf-8", "replace") if isinstance(error, bytes) else error
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("See '")]
-    last = re.sub(r"^(?:Error|docker):\s+(?:Error response from daemon:\s+)?", "", lines[-1] if lines else "")
+    lines = without_asides(tuple(text.splitlines())) or ("",)
+    last = re.sub(r"^(?:Error|docker):\s+(?:Error response from daemon:\s+)?", "", lines[-1].strip())
 
     def shortened(path: re.Match[str]) -> str:
         whole = path.group()
@@ -172,9 +178,14 @@ def engine_error(error: bytes | str, *, keep: tuple[str, ...] = ()) -> str:
     return one_line(_PATH.sub(shortened, last), LONGEST_WHY).rstrip(".") or "it did not say why"
 
 
-def is_the_engines(line: str) -> bool:
-    """Whether a line of the error stream is the engine's own, and not the program's in the container."""
-    return _SAID_BY_ENGINE.match(line) is not None
+def said_by_engine(lines: tuple[str, ...]) -> str | None:
+    """The last line, if by its look it is the engine's own, and not the program's in the container."""
+    last = without_asides(lines)[-1:]
+    return last[0] if last and _SAID_BY_ENGINE.match(last[0]) is not None else None
+
+
+def without_asides(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line for line in lines if _ASIDE.match(line) is None)
 
 
 def _matching(names: re.Pattern[str]) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Ended:
     out: bytes
     lines: tuple[str, ...]
     """The last of what it, or the engine, wrote to the error stream."""
+    spoke: bool = False
+    """Whether it is known that the program wrote these lines, or any output."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,14 @@ async def run(
             return Ended(code, bytes(out), lines.all())
         if len(kept.out) > most:
             return TooMuch()
+        if not kept.out and not kept.error:
+            return Ended(code, b"", lines.all())
+        its_own = LastLines()
+        its_own.feed(kept.error, erase)
+        its_own.end(erase)
         if len(kept.error) > heard:
-            lines = LastLines()
-            lines.feed(kept.error, erase)
-            lines.end(erase)
             hear(kept.error)
-        return Ended(code, kept.out, lines.all())
+        return Ended(code, kept.out, its_own.all(), spoke=True)
     finally:
         with anyio.CancelScope(shield=True):
             if process.returncode is None:
