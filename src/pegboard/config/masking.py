@@ -1,7 +1,8 @@
 """A server as it may be shown: references as they are, and nothing that could be a secret."""
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, assert_never
 from urllib.parse import unquote
@@ -21,10 +22,11 @@ _SECRET_KEY: Final = re.compile(
     re.IGNORECASE,
 )
 _WORD_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# Bounded where it looks ahead, so that the time stays in proportion to the text.
 _SECRET_VALUE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|sk-|pk_|rk_|sk_|xox[abeprs]-|AKIA|ASIA|AIza|ya29\.|npm_|pypi-|hf_)"
-    r"(?=[A-Za-z0-9_.-]*[0-9])[A-Za-z0-9_.-]{12,}"
-    r"|(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]+"
+    r"(?=[A-Za-z0-9_.-]{0,100}[0-9])[A-Za-z0-9_.-]{12,}"
+    r"|(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_.-]+"
     r"|(?<=Bearer )\S+|(?<=Basic )[A-Za-z0-9+/=]{8,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
 )
@@ -131,7 +133,7 @@ def secrets_in(text: str) -> tuple[Span, ...]:
             for match in _PARAMETER.finditer(text)
             if is_secret_key(unquote(match.group(1)))
         ]
-    whole = (_with_whole_references(span, text) for span in found)
+    whole = _with_whole_references(found, text)
     return _apart(span for span in whole if not is_only_references(text[span.start : span.end]))
 
 
@@ -155,12 +157,16 @@ def _secrets_in_arg(arg: str, before: str) -> tuple[Span, ...]:
     return () if is_only_references(arg[whole.start :]) else (whole,)
 
 
-def _with_whole_references(span: Span, text: str) -> Span:
+def _with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:
     """What looks like the end of a secret may be the middle of a reference."""
-    for reference in _REFERENCE.finditer(text):
-        if reference.start() < span.end and span.start < reference.end():
-            span = Span(min(span.start, reference.start()), max(span.end, reference.end()), span.name)
-    return span
+    references = [found.span() for found in _REFERENCE.finditer(text)]
+    starts, ends = [start for start, _ in references], [end for _, end in references]
+    for span in spans:
+        # References stand apart and in order, so those that a span meets are neighbours.
+        first, beyond = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        if first < beyond:
+            span = Span(min(span.start, starts[first]), max(span.end, ends[beyond - 1]), span.name)
+        yield span
 
 
 def _apart(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -65,7 +65,7 @@ _FORMS: Final = tuple(
     re.compile(form)
     for form in (
         _KEY_BLOCK,
-        r"\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?",
+        r"\beyJ[\w-]{8,1000}\.[\w-]{4,}(?:\.[\w-]*)?",
         r"\b(?:sk|pk|rk)[-_][\w-]{16,}|\bgh[opsur]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}",
         r"\bxox[abeprs]-[\w-]{10,}|\bAKIA[A-Z0-9]{12,}|\bAIza[\w-]{20,}",
         r"(?i)\b(?P<told>(?:bearer|basic)\s{1,8})[\w.~+/=-]{8,}",

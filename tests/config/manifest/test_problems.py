@@ -3,7 +3,7 @@
 import pytest
 from tests.config.manifest.reading import FOLDER, manifest, problems
 
-from pegboard.config.manifest import read_manifest
+from pegboard.config.manifest import Manifest, read_manifest, written
 from pegboard.config.manifest.reading import MAX_BYTES
 from pegboard.config.settings import Broken
 
@@ -169,8 +169,23 @@ def test_of_very_many_problems_the_first_are_told_and_the_rest_counted() -> None
 
 
 def test_a_large_manifest_is_read_whole() -> None:
-    tools = "\n".join(f'  - {{id: t{n}, entrypoint: "tools.m{n}:f"}}' for n in range(2_000))
-    assert len(manifest(f"id: a\ntools:\n{tools}\n").tools) == 2_000
+    tools = "\n".join(f'  - {{id: t{n}, entrypoint: "tools.m{n}:f"}}' for n in range(1_000))
+    rows = "\n".join(f"  - {{tool_id: t{n}, enabled: false}}" for n in range(1_000))
+    read = manifest(f"id: a\ntools:\n{tools}\ntool_overrides:\n{rows}\n")
+    assert (len(read.tools), len(read.overrides)) == (1_000, 1_000)
+    assert manifest(written(read)) == read
+
+
+@pytest.mark.behaviour("toolsets.manifest_hostile")
+def test_a_text_that_would_take_long_to_look_at_is_refused_by_its_length() -> None:
+    blanks = " " * 500_000
+    told = problems(f"id: a\nrequirements: ['a{blanks}!']\ntools: [{{id: t, entrypoint: '{'a.' * 250_000}'}}]")
+    assert told == [
+        "toolset.yaml:2: requirements[0]: 'a" + " " * 60 + "...' does not fit: it has 500002 characters, and 1024 are "
+        "the most.",
+        "toolset.yaml:3: tools[0].entrypoint: '" + "a." * 30 + "a...' does not fit: it has 500000 characters, and 512 "
+        "are the most.",
+    ]
 
 
 @pytest.mark.behaviour("toolsets.manifest_hostile")
@@ -182,3 +197,11 @@ def test_half_a_character_in_a_name_is_told_wherever_it_stands() -> None:
         "toolset.json:2: tools[0].renderer: this text holds a NUL character or half a character. Remove it.",
         "toolset.json:3: mcp_servers[0].env.'\\ud800': '\\ud800' cannot be a name here: it holds half a character.",
     ]
+
+
+@pytest.mark.behaviour("toolsets.manifest_hostile")
+@pytest.mark.parametrize("word", ["-sk", "-eyJ", "Bearer x ${A} ", "://x?key=", "-----BEGIN ", "--token=", "a://a@"])
+def test_texts_made_to_be_looked_at_for_long_are_written_soon(word: str) -> None:
+    text = word * (65_000 // len(word))
+    read = manifest(f"id: a\nmcp_servers: [{{id: s, command: x, args: ['{text}'], env: {{A: '{text}'}}}}]")
+    assert isinstance(manifest(written(read)), Manifest)

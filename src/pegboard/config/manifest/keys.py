@@ -22,6 +22,7 @@ _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _ENTRYPOINT: Final = Form(
     rf"{_NAME}(?:\.{_NAME})*:{_NAME}",
     "write package.module:function, with dots between folders and without .py: tools/weather.py is tools.weather",
+    longest=512,
 )
 _SECRET: Final = Form(r"[A-Za-z_][A-Za-z0-9_]{0,127}", "a secret's name holds letters, digits and '_', such as API_KEY")
 _VERSION: Final = Form(
@@ -34,6 +35,7 @@ _IMAGE: Final = Form(
 _REQUIREMENT: Final = Form(
     r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\s*(?:\[[A-Za-z0-9._,\s-]*\])?\s*(?:[<>=!~;@(][^\r\n\u0000]*)?",
     "write a package and what versions will do, such as httpx>=0.27; options and paths are not taken here",
+    longest=1_024,
 )
 _ONE_LINE: Final = Form(TITLE.regex, TITLE.rule, longest=TITLE.longest)
 _SEVERAL_LINES: Final = Form(WORDS.regex, WORDS.rule, longest=WORDS.longest)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pegboard.config import override_keys
 from pegboard.config.overriding import override
 from pegboard.config.section import Values
 from pegboard.config.telling import Placed, Telling
 from pegboard.config.tree import under
-from pegboard.core.ids import BadId, ServerId, ServerKey, ToolId, ToolsetKey, server_key
+from pegboard.core.ids import BadId, ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey, server_key
 from pegboard.core.override import FIELDS, Override, target
 from pegboard.core.pattern import Pattern, is_pattern
 from pegboard.core.reference import closest
@@ -19,6 +20,8 @@ from . import keys
 from .model import Labelled, Manifest
 from .shapes import Rendering
 
+_NAMED: Final = 8
+
 
 def overrides(manifest: Manifest, values: Values, tell: Telling) -> Manifest:
     """The manifest with its overrides: those of single tools by id, then those by pattern in the order of the file."""
@@ -26,8 +29,9 @@ def overrides(manifest: Manifest, values: Values, tell: Telling) -> Manifest:
     for entry in _of_entries(manifest, values):
         found[entry.target] = _on_top(found.get(entry.target), entry)
     written: dict[ToolId | Pattern, int] = {}
+    naming = _Naming(manifest.id, frozenset(manifest.own_tools), manifest.server_keys, _tells_all(manifest), tell)
     for said in values.value(keys.TOOL_OVERRIDES, ()):
-        about = _Naming(manifest, tell).target(said)
+        about = naming.target(said)
         if isinstance(about, BadId):
             continue
         if about in written:
@@ -99,60 +103,72 @@ def _check_config(row: Override, said: Placed[Values], tell: Telling) -> None:
         tell.wrong(config.line, under(config.at, key), what)
 
 
+def _tells_all(manifest: Manifest) -> bool:
+    """Whether every tool that the toolset brings itself is known: an image's label is read only later."""
+    return not any(isinstance(container.offers, Labelled) for container in manifest.containers)
+
+
 @dataclass(frozen=True)
 class _Naming:
     """What a `tool_id` means within one manifest, in which the ids of servers and most tools are known."""
 
-    manifest: Manifest
+    toolset: ToolsetId
+    own: frozenset[ToolId]
+    servers: tuple[ServerKey, ...]
+    knows_all: bool
     tell: Telling
 
     def target(self, row: Placed[Values]) -> ToolId | Pattern | BadId:
         said = row.value.get(keys.OVERRIDE_TARGET)
         assert said is not None
-        about = target(said.value, self.manifest.id)
+        about = target(said.value, self.toolset)
         match about:
             case BadId(_, why):
                 self.tell.wrong(said.line, said.at, f"{why}.")
             case Pattern():
                 about = self._meant(about, said)
-            case ToolId(ServerKey() as key) if key not in self.manifest.server_keys:
+            case ToolId(ServerKey() as key) if key not in self.servers:
                 self._warn_of_server(key.server, said)
             case ToolId():
                 pass
         return about
 
     def _meant(self, pattern: Pattern, said: Placed[str]) -> ToolId | Pattern:
-        toolset, servers = self.manifest.id, self.manifest.server_keys
-        own = ToolsetKey(toolset)
+        toolset, own = self.toolset, ToolsetKey(self.toolset)
         named = ":" in said.value.removeprefix("mcp:") or said.value.startswith("mcp:")
         scope = pattern.scope if named else toolset
         if is_pattern(scope):
             return pattern
         exact = not is_pattern(pattern.name)
-        if scope == toolset and exact and ToolId(own, pattern.name) in self.manifest.own_tools:
+        if scope == toolset and exact and ToolId(own, pattern.name) in self.own:
             return ToolId(own, pattern.name)
-        server = next((key for key in servers if scope in (key.server, str(key))), None)
+        server = next((key for key in self.servers if scope in (key.server, str(key))), None)
         if server is not None and named:
             return ToolId(server, pattern.name) if exact else Pattern(str(server), pattern.name)
         if scope != toolset:
             self._warn_of_server(scope, said)
             return pattern
-        if not exact or servers:
+        if not exact or self.servers:
             return pattern
         self._warn_of_tool(pattern.name, said)
         return ToolId(own, pattern.name)
 
     def _warn_of_server(self, scope: str, said: Placed[str]) -> None:
-        known = [self.manifest.id, *(key.server for key in self.manifest.server_keys)]
+        known = [self.toolset, *(key.server for key in self.servers)]
         meant = server_key(scope)
         near = closest(meant.server if isinstance(meant, ServerKey) else scope, known)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {_few(known)}."
         self.tell.warn(said.line, said.at, f"the toolset has no server {scope!r}, so that this fits nothing. {hint}")
 
     def _warn_of_tool(self, name: str, said: Placed[str]) -> None:
-        if any(isinstance(container.offers, Labelled) for container in self.manifest.containers):
+        if not self.knows_all:
             return
-        known = [tool.name for tool in self.manifest.own_tools]
+        known = sorted(tool.name for tool in self.own)
         near = closest(name, known)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known) or 'none'}."
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {_few(known)}."
         self.tell.warn(said.line, said.at, f"the toolset has no tool {name!r}, so that this fits nothing. {hint}")
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}" or "none"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Final
 
 from pegboard.config.clients.placeholders import variable_name
@@ -23,8 +24,10 @@ class Placeholders:
     """One writing of one manifest. A name stands for one secret, and for none of those that it was a name of before."""
 
     taken: set[str]
-    known: dict[str, str] = field(default_factory=dict[str, str])
-    """By name, the secrets that placeholders stand for."""
+    names: set[str] = field(default_factory=set[str])
+    """Of the secrets that placeholders stand for."""
+    _named: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])
 
     def values(self, owner: str, said: Mapping[str, str]) -> dict[str, str]:
         """Environment variables or headers."""
@@ -70,10 +73,20 @@ class Placeholders:
 
     def _for(self, owner: str, name: str, value: str) -> str:
         plain = name if _NAME.fullmatch(name) and name == name.upper() else variable_name(name)[:100]
-        for candidate in (plain, variable_name(owner, plain)[:110], *(f"{plain}_{n}" for n in range(2, 10_000))):
-            if candidate not in self.taken and self.known.setdefault(candidate, value) == value:
-                return f"${{{candidate}}}"
-        raise AssertionError("no manifest has so many secrets")
+        found = self._named.get((plain, value)) or self._fresh(owner, plain)
+        self._named[plain, value] = found
+        self.names.add(found)
+        return f"${{{found}}}"
+
+    def _fresh(self, owner: str, plain: str) -> str:
+        for name in (plain, variable_name(owner, plain)[:110]):
+            if name not in self.taken and name not in self.names:
+                return name
+        for number in count(self._numbers.get(plain, 2)):
+            if (name := f"{plain}_{number}") not in self.taken and name not in self.names:
+                self._numbers[plain] = number + 1
+                return name
+        raise AssertionError("there is no end of numbers")
 
 
 def referred(texts: Iterable[str]) -> set[str]:

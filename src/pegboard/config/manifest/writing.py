@@ -59,7 +59,7 @@ def _told(manifest: Manifest) -> JsonObject:
     overrides: list[Json] = [told for row in manifest.overrides if (told := _override(row, own, instead))]
     secrets: list[Json] = [_said(name=each.name, description=each.description) for each in manifest.secrets]
     named = {each.name for each in manifest.secrets}
-    secrets += [{"name": name} for name in sorted(instead.known) if name not in named]
+    secrets += [{"name": name} for name in sorted(instead.names) if name not in named]
     return {
         "manifest_version": 1,
         "id": manifest.id,
