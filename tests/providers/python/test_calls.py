@@ -114,6 +114,21 @@ async def test_sync_and_async_tools_of_one_toolset_take_turns(basics: Path) -> N
             assert text_of(await watched.call("agreet", name="Åse")) == "Hello Åse ✓"
 
 
+async def test_async_calls_that_come_together_after_a_sync_one_are_all_answered(basics: Path) -> None:
+    async with working(basics, "basics:greet", "basics:agreet", bounds=Bounds(processes=1)) as watched:
+        for _ in range(5):
+            answers: list[str] = []
+
+            async def call(number: int, answers: list[str] = answers) -> None:
+                answers.append(text_of(await watched.call("agreet", name=str(number))))
+
+            assert text_of(await watched.call("greet", name="Ada")) == "Hello Ada ✓"
+            async with anyio.create_task_group() as tasks:
+                for number in range(20):
+                    tasks.start_soon(call, number)
+            assert sorted(answers) == sorted(f"Hello {number} ✓" for number in range(20))
+
+
 @pytest.mark.behaviour("providers.python_arguments_told")
 async def test_bad_arguments_are_told_place_by_place(basics: Path) -> None:
     async with working(basics, "basics:greet") as watched:

@@ -112,6 +112,7 @@ class Calls:
                 if loop is None:
                     loop = self._new_loop()
                 self._begin(loop, frame)
+                self._take(loop, self._channel.take_all(readable=False))
                 loop.run_forever()
                 if self._ended:
                     return
@@ -148,13 +149,16 @@ class Calls:
 
     def _readable(self, loop: "asyncio.AbstractEventLoop") -> None:
         try:
-            frames = self._channel.take_all()
+            frames = self._channel.take_all(readable=True)
         except EOFError:
             self._ended = True
             for task in self._tasks.values():
                 task.cancel()
             loop.call_soon(loop.stop)
-            return
+        else:
+            self._take(loop, frames)
+
+    def _take(self, loop: "asyncio.AbstractEventLoop", frames: list[Frame]) -> None:
         for place, frame in enumerate(frames):
             if frame[0] == Kind.CALL and not self._function(frame).is_async:
                 # It must not run within the loop, which it may want to start itself.

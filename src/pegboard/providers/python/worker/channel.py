@@ -34,10 +34,12 @@ class Channel:
                 self._read()
             return self._taken.popleft()
 
-    def take_all(self) -> list[Frame]:
-        """What is there, when the pipe is known to be readable. Raises `EOFError`."""
+    def take_all(self, *, readable: bool) -> list[Frame]:
+        """What came with the last frame; and what is in the pipe, when that is known to be readable. Raises
+        `EOFError`."""
         with self._reading:
-            self._read()
+            if readable:
+                self._read()
             found = [*self._taken]
             self._taken.clear()
             return found
