@@ -110,6 +110,7 @@ class Board:
         switches: Mapping[ToolId | ServerKey | ToolsetId, Switch] | None = None,
         approvals: Mapping[ToolId, Approval] | None = None,
         overrides: tuple[Override, ...] | None = None,
+        manifest_overrides: tuple[Override, ...] | None = None,
         trust: Mapping[ProviderKey, Trust] | None = None,
         grants: Mapping[PrincipalId, frozenset[ToolsetId]] | None = None,
     ) -> "Board":
@@ -119,6 +120,7 @@ class Board:
             switches=_or(switches, was.switches),
             approvals=_or(approvals, was.approvals),
             overrides=_or(overrides, was.overrides),
+            manifest_overrides=_or(manifest_overrides, was.manifest_overrides),
             trust=_or(trust, was.trust),
             grants=_or(grants, was.grants),
         )
@@ -249,6 +251,17 @@ DAMAGES: tuple[Damage, ...] = (
         lambda b, t: b.deciding(overrides=(*b.policy.decided.overrides, Override(t.toolset, t, enabled=False))),
         of_people_only=False,
     ),
+    Damage(
+        "hidden by its manifest",
+        "disabled_by_user",
+        lambda b, t: b.deciding(
+            switches={what: switch for what, switch in b.policy.decided.switches.items() if what != t},
+            manifest_overrides=(
+                *b.policy.decided.manifest_overrides,
+                Override(t.toolset, t, enabled=False, manifest=True),
+            ),
+        ),
+    ),
     Damage("never approved", "pending_approval", _unapproved),
     Damage("changed since approval", "pending_approval", _changed),
     Damage(
@@ -302,10 +315,9 @@ def spec(id: ToolId, variant: int) -> ToolSpec:
 
 
 EVERY_ID = tuple(ToolId(source, name) for source in SOURCES for name in NAMES)
-# Servers thrice: most of what can go wrong goes wrong with them.
-ids = st.sampled_from(
-    [*EVERY_ID, *(id for id in EVERY_ID if id.source in SERVERS), *(id for id in EVERY_ID if id.source in SERVERS)]
-)
+# Those of people thrice: most of what can go wrong goes wrong with them.
+OF_PEOPLE = tuple(id for id in EVERY_ID if id.source != BUILTINS)
+ids = st.sampled_from([*EVERY_ID, *OF_PEOPLE, *OF_PEOPLE])
 
 
 @st.composite

@@ -32,7 +32,7 @@ from tests.core.spec_changes import CHANGES
 from pegboard.core.call import Admitted, BadArguments, Call, Refusal, UnknownTool, Validate, admit
 from pegboard.core.catalogue import Catalogue, Health, Listing
 from pegboard.core.explain import Trail, explain
-from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.ids import BuiltinKey, ToolId, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Judge, Locked, Open, Resolution, Verdict, directory, resolve, verdict_on
 from pegboard.core.rules import RULES, Rule, is_approved, is_switched_on, provider_is_up
@@ -152,7 +152,8 @@ def asks_the_first_rule_only(
 
 def approves_by(same: Callable[[ToolSpec, ToolSpec], bool]) -> laws.Resolve:
     def approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
-        server = policy.servers.get(tool.id.source) if isinstance(tool.id.source, ServerKey) else None
+        source = tool.id.source
+        server = None if isinstance(source, BuiltinKey) else policy.servers.get(source)
         if server is None or policy.trust(server) is Trust.OPEN:
             return None
         approval = policy.decided.approvals.get(tool.id)
@@ -162,6 +163,12 @@ def approves_by(same: Callable[[ToolSpec, ToolSpec], bool]) -> laws.Resolve:
 
     rules = tuple(approved if rule is is_approved else rule for rule in RULES)
     return _judging(lambda tool, health, policy: verdict_on(tool, health, policy, rules))
+
+
+def asks_of_servers_only(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
+    """What a toolset brings itself is taken as it comes."""
+    spares = isinstance(tool.id.source, ToolsetKey)
+    return verdict_on(tool, health, policy, tuple(rule for rule in RULES if not (spares and rule is is_approved)))
 
 
 def never_asks(tool: Tool, health: Health | None, policy: Policy) -> Open | Locked:
@@ -311,6 +318,7 @@ MUTANTS = (
         laws.an_open_tool_is_what_was_approved,
         BOARD_AND_VIEW,
         never_asks=Core(resolve=_judging(never_asks)),
+        asks_of_servers_only=Core(resolve=_judging(asks_of_servers_only)),
         approves_by_name=Core(resolve=approves_by(lambda was, now: was.name == now.name)),
     ),
     *_all(

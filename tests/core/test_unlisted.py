@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, SERVERS, server
+from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, SERVERS, server, toolset
 
 from pegboard.core.catalogue import Catalogue, Down, Health, Listing, NeedsSignIn, Off, Starting, Up, catalogue
 from pegboard.core.ids import ProviderKey, ServerKey, ToolId, ToolsetId
@@ -68,6 +68,15 @@ def test_a_name_may_belong_to_a_server_without_a_list_unless_it_is_out_of_anothe
     name: str, expected: dict[ServerKey, str]
 ) -> None:
     assert owners(name, hung(github=FIRST, docs=FIRST)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [("add", "add"), ("math__add", "add"), ("math:add", "add"), ("dev__add", None)]
+)
+def test_a_name_may_belong_to_what_a_toolset_brings_itself(name: str, own: str | None) -> None:
+    declared = replace(DECLARED, servers={MATH: server(MATH)}, toolsets={MATH.toolset: toolset("math")})
+    silent = catalogue([Listing(MATH, FIRST), Listing(DEV_FILES, Up(NOW), (TOOL,))])
+    assert owners(name, silent, Policy(declared)) == ({} if own is None else {MATH: own})
 
 
 @pytest.mark.parametrize("health", [Up(NOW), Off()])

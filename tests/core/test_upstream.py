@@ -1,7 +1,7 @@
 """The servers that one caller may know of: with counts where something is locked, and without those of others."""
 
 import pytest
-from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, ME, NOW, OFF, Board, board, tool
+from tests.core.boards import DEV_FILES, DOCS_FILES, GITHUB, MATH, ME, NOW, OFF, Board, board, tool
 
 from pegboard.core.catalogue import Asleep, Down, NeedsSignIn, Off, Starting, Up
 from pegboard.core.ids import ToolId, ToolsetId
@@ -30,6 +30,14 @@ def test_a_server_has_counts_only_where_something_is_locked() -> None:
     one_off = BOARD.deciding(switches={ToolId(GITHUB, "write"): OFF})
     counted = entry("dev", "github", tools={"callable": 1, "disabled_by_user": 1})
     assert servers(one_off) == {"servers": [everything[0], counted, everything[2]]}
+
+
+def test_what_a_toolset_brings_itself_is_told_of_without_the_id_of_a_server() -> None:
+    own = board([tool(MATH, "add"), tool(MATH, "sum")])
+    told = {"id": "math", "serverId": None, "toolsetId": "math", "health": "up"}
+    assert servers(own) == {"servers": [told]}
+    one_off = own.deciding(switches={ToolId(MATH, "add"): OFF})
+    assert servers(one_off) == {"servers": [{**told, "tools": {"callable": 1, "disabled_by_user": 1}}]}
 
 
 @pytest.mark.behaviour("locked.absent_outside_the_view")

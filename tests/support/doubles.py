@@ -13,7 +13,7 @@ import anyio
 from pegboard.core.activity import Decision
 from pegboard.core.call import Admitted, CallRecord, Outcome, Returned
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, Off, Starting, Up
-from pegboard.core.ids import PrincipalId, ServerKey, Source, ToolId
+from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, Source, ToolId
 from pegboard.core.policy import Decided
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool, ToolSpec
@@ -293,7 +293,7 @@ class Providers:
         self.made.append(provider)
         return provider
 
-    def of(self, key: ServerKey) -> ScriptedProvider:
+    def of(self, key: ProviderKey) -> ScriptedProvider:
         """The latest one made for this server."""
         return [provider for provider in self.made if provider.source == key][-1]
 

@@ -11,7 +11,7 @@ from tests.support.doubles import MemoryAudit, MemoryStore, Providers, ScriptedP
 
 from pegboard.core.call import Arguments, Call
 from pegboard.core.commands import Command
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ServerKey, ToolId, WireName
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, ProviderKey, ServerKey, ToolId, WireName
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.resolve import Absent, Locked, Verdict
 from pegboard.core.server import Server, Trust
@@ -62,7 +62,7 @@ class House:
     def board(self) -> Board:
         return self.gateway.board
 
-    def provider(self, key: ServerKey) -> ScriptedProvider:
+    def provider(self, key: ProviderKey) -> ScriptedProvider:
         return self.providers.of(key)
 
     async def does(self, *commands: Command) -> None:

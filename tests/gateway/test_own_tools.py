@@ -1,0 +1,169 @@
+"""What a toolset brings itself, on a running gateway: seen, approved, run, changed and removed like a server."""
+
+from dataclasses import replace
+
+import anyio
+import pytest
+from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool
+from tests.core.imports import server as kit_server
+from tests.support.doubles import SINCE, Providers, ScriptedProvider
+from tests.support.house import PATIENCE, House, call_of, opened
+
+from pegboard.core.call import Returned, ToolIsLocked
+from pegboard.core.catalogue import Asleep, Down, Listing
+from pegboard.core.commands import Approve, Block, Release, SetTrust, ThrowSwitch
+from pegboard.core.imported import RemoveToolset
+from pegboard.core.own import Own
+from pegboard.core.policy import Decided, Declared
+from pegboard.core.server import Server, Trust
+from pegboard.core.status import remedy, sentence
+from pegboard.core.tool import Tool
+from pegboard.core.view import View
+from pegboard.gateway.doctor import Finding, diagnose
+
+pytestmark = pytest.mark.anyio
+
+ADD, SUM, GREP = own_tool("add"), own_tool("sum"), own_tool("grep")
+
+
+def listed(server: Server) -> Listing:
+    """As a provider of these does: all is known before anything of it runs."""
+    assert isinstance(server.connection, Own)
+    return Listing(
+        server.key, Asleep(SINCE), tuple(Tool(own_tool(spec.name), spec) for spec in server.connection.specs)
+    )
+
+
+def made(server: Server) -> ScriptedProvider:
+    provider = ScriptedProvider(server)
+    if isinstance(server.connection, Own):
+        provider.word = listed(server)
+    return provider
+
+
+async def imported(house: House, *servers: Server, version: str = "1.0") -> None:
+    await house.does(installing(*servers, version=version))
+    await house.until(lambda: house.board.catalogue.listings.keys() == {server.key for server in servers})
+
+
+@pytest.mark.behaviour("toolsets.own_tools_are_judged_alike")
+async def test_what_a_person_imports_is_approved_at_first_sight_and_open_before_it_runs() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add", commands=("grep",)))
+        await house.until(lambda: house.statuses() == {"kit:add": "open", "kit:grep": "open"})
+        approvals = house.board.policy.decided.approvals
+        assert {tool: approval.first_sight for tool, approval in approvals.items()} == {ADD: True, GREP: True}
+        assert isinstance(house.board.catalogue.health(KIT), Asleep)
+        assert isinstance(await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View()), Returned)
+        assert [admitted.tool.id for admitted in house.provider(KIT).calls] == [ADD]
+
+
+@pytest.mark.behaviour("toolsets.own_tools_are_judged_alike", "toolsets.import_again_keeps_decisions")
+async def test_another_import_starts_it_anew_and_what_changed_or_came_waits() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add", "sum"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open", "kit:sum": "open"})
+        former = house.provider(KIT)
+        await house.does(ThrowSwitch(SUM, on=False))
+        changed = own("sum", "grep", digest="b" * 64)
+        assert isinstance(changed.connection, Own)
+        (kept, fresh) = changed.connection.python
+        other = replace(kept, spec=replace(kept.spec, description="Now it deletes."))
+        changed = replace(changed, connection=replace(changed.connection, python=(other, fresh)))
+        await house.does(installing(changed, version="2.0"))
+        with anyio.fail_after(PATIENCE):
+            await former.stopped.wait()
+        await house.until(lambda: house.statuses() == {"kit:sum": "disabled_by_user", "kit:grep": "pending_approval"})
+        await house.does(ThrowSwitch(SUM, on=True), Approve(GREP, fresh.spec, fresh.spec.fingerprint))
+        assert house.statuses() == {"kit:sum": "pending_approval", "kit:grep": "open"}
+
+
+async def test_another_import_of_the_same_files_restarts_nothing() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        await house.does(installing(own("add"), version="1.1"))
+        assert [provider.source for provider in house.providers.made] == [KIT]
+
+
+@pytest.mark.behaviour("toolsets.import_leaves_no_ghosts")
+async def test_a_removed_toolset_leaves_the_board_with_all_its_providers() -> None:
+    async with opened(Declared(), Providers({FETCH: ()}, make=made)) as house:
+        await imported(house, own("add"), kit_server(FETCH))
+        await house.does(RemoveToolset(ID))
+        await house.until(lambda: house.board.catalogue.listings == {})
+        with anyio.fail_after(PATIENCE):
+            await house.provider(KIT).stopped.wait()
+            await house.provider(FETCH).stopped.wait()
+        assert replace(house.board.policy.decided, version=0) == Decided()
+        assert house.gateway.roster.log(KIT) == ()
+
+
+async def test_a_toolset_that_is_off_runs_nothing_and_shows_its_tools_locked() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        await house.does(ThrowSwitch(ID, on=False))
+        await house.until(lambda: house.statuses() == {"kit:add": "server_disabled"})
+        with anyio.fail_after(PATIENCE):
+            await house.provider(KIT).stopped.wait()
+        await house.does(ThrowSwitch(ID, on=True))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+
+
+async def test_what_waits_for_its_review_is_not_run_before_it() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await house.does(installing(replace(own("add"), quarantined=True)))
+        await house.until(lambda: KIT in house.board.catalogue.listings)
+        assert house.providers.made == []
+        (finding,) = diagnose(house.board)
+        assert finding == Finding(
+            "kit",
+            "Toolset kit is in quarantine until a person has reviewed it.",
+            "Look at it: pegboard servers review kit   Then: pegboard servers release kit   "
+            "If you do not want it: pegboard toolset remove kit",
+        )
+        await house.does(Release(KIT))
+        await house.until(lambda: house.statuses() == {"kit:add": "pending_approval"})
+
+
+async def test_trust_and_blocks_hold_for_what_a_toolset_brings_itself() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await house.does(installing(own("add", "sum")))
+        await house.until(lambda: house.statuses() == {"kit:add": "open", "kit:sum": "open"})
+        await house.does(Block(ADD))
+        assert house.statuses() == {"kit:add": "disabled_by_user", "kit:sum": "open"}
+        await house.does(SetTrust(KIT, Trust.STRICT))
+        assert house.board.policy.decided.trust == {KIT: Trust.STRICT}
+        assert house.status(SUM) == "open"
+
+
+async def test_trouble_of_a_toolset_is_told_in_words_of_a_toolset() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        house.provider(KIT).falls("the secret TOKEN is not set")
+        await house.until(lambda: house.statuses() == {"kit:add": "server_unavailable"})
+        (finding,) = diagnose(house.board)
+        assert finding == Finding(
+            "kit",
+            "Toolset kit is down: the secret TOKEN is not set.",
+            "pegboard servers logs kit   Correct it (mend the toolset and import it again: pegboard toolset import), "
+            "or try again: pegboard servers restart kit",
+        )
+        refused = await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View())
+        assert isinstance(refused, ToolIsLocked)
+        assert sentence(refused.reason) == "Toolset kit is down."
+        assert remedy(refused.reason).endswith("ask the user to run: pegboard doctor")
+
+
+async def test_a_provider_that_cannot_be_made_leaves_its_toolset_down_and_others_up() -> None:
+    def broken(server: Server) -> ScriptedProvider:
+        if server.key == KIT:
+            raise RuntimeError("no such folder")
+        return made(server)
+
+    async with opened(Declared(), Providers({FETCH: ()}, make=broken)) as house:
+        await house.does(installing(own("add"), kit_server(FETCH)))
+        await house.until(lambda: isinstance(house.board.catalogue.health(KIT), Down))
+        assert FETCH in house.gateway.roster.sources
