@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Final, Generic, TypeVar, cast
 
 from pegboard.core.reference import closest
@@ -126,11 +127,13 @@ class Section:
         return schema
 
     def _rules(self) -> Iterator[JsonObject]:
-        for name in self.required:
-            spellings = (name, *(other for other, meant in self.aliases.items() if meant == name))
-            yield {"anyOf": [self._said(each) for each in spellings]}
+        spellings = {key.name: [key.name] for key in self.keys}
         for other, name in self.aliases.items():
-            yield {"not": {"type": "object", **self._said(name, other)}}
+            spellings[name].append(other)
+        for name in self.required:
+            yield {"anyOf": [self._said(each) for each in spellings[name]]}
+        for both in (both for each in spellings.values() for both in combinations(each, 2)):
+            yield {"not": {"type": "object", **self._said(*both)}}
         if self.nothing_is_unsaid:
             for name, other in self.needs.items():
                 yield {"if": {"type": "object", **self._said(name)}, "then": self._said(other)}

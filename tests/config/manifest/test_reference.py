@@ -8,7 +8,7 @@ import pytest
 from tests.config.manifest.reading import manifest
 from tests.config.manifest.test_schema import fits
 
-from pegboard.config.manifest import keys
+from pegboard.config.manifest import Manifest, check_files, keys, read_manifest
 from pegboard.config.section import Section
 from pegboard.config.shape import ListOf
 
@@ -67,3 +67,12 @@ def test_the_forms_of_tool_ids_in_the_reference_mean_what_it_says() -> None:
         *("weather:forecast", "weather:forecast", "mcp:weather~maps:find", "mcp:weather~maps:find"),
         *("weather~maps:*", "*:read_*"),
     ]
+
+
+def test_every_toolset_among_the_examples_is_sound() -> None:
+    for path in sorted((PAGE.parents[2] / "examples").rglob("toolset.y*ml")):
+        read = read_manifest(path.read_bytes(), path.name, path.parent, {})
+        assert isinstance(read, Manifest), str(read)
+        names = [each.relative_to(path.parent).as_posix() for each in path.parent.rglob("*") if each.is_file()]
+        assert (read.warnings, check_files(read, names)) == ((), ()), path
+        assert fits(path.read_text("utf-8")), path

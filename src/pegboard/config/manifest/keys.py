@@ -133,8 +133,9 @@ class _Server(Section):
         rules = schema.get("allOf", [])
         assert isinstance(rules, list)
         transport: JsonObject = {"description": TRANSPORT.description}
-        speaks: JsonObject = {"properties": {"transport": {**transport, "enum": ["stdio", None]}}}
-        served: JsonObject = {"properties": {"transport": {**transport, "not": {"const": "stdio"}}}}
+        spellings = (TRANSPORT.name, *(other for other, name in self.aliases.items() if name == TRANSPORT.name))
+        speaks: JsonObject = {"properties": {each: {**transport, "enum": ["stdio", None]} for each in spellings}}
+        served: JsonObject = {"properties": {each: {**transport, "not": {"const": "stdio"}} for each in spellings}}
         rule: JsonObject = {"if": self._said("command"), "then": speaks, "else": served}
         return {**schema, "allOf": [*rules, rule]}
 
@@ -146,14 +147,12 @@ SERVER: Final = _Server(
     exactly_one=settings.SERVER.exactly_one,
     at_most_one=settings.SERVER.at_most_one,
     needs={name: other for name, other in settings.SERVER.needs.items() if name != TRANSPORT.name},
-    aliases=_spellings(SERVER_CONFIRMATION, settings.IDLE_STOP),
+    aliases={**_spellings(SERVER_CONFIRMATION, settings.IDLE_STOP), "type": "transport", "server_type": "transport"},
+    passed_over=dict.fromkeys(("name", "description"), "this is passed over: a server is known by its id."),
     advice={
         **settings.SERVER.advice,
-        "type": "For a url write transport: http or transport: sse; a command needs nothing.",
-        "server_type": "For a url write transport: http or transport: sse; a command needs nothing.",
         "toolset": "A server of a manifest belongs to its toolset. Remove this.",
         "trust": "How far a toolset is trusted is for whoever imports it to say. Remove this.",
-        "name": "The id is what a server is known by. Remove this.",
         "image": "Write it under containers, with mcp: true.",
     },
     allows_own_keys=True,

@@ -147,7 +147,7 @@ class Manifest:
             *(self.id, self.name, self.version, self.description, self.tools),
             tuple(_anywhere(unplaced(server, self.folder)) for server in self.servers),
             self.containers,
-            tuple(replace(override, origins={}) for override in self.overrides),
+            tuple(replace(row, origins={}, declared=False, manifest=False) for row in self.overrides),
             *(self.requirements, self.secrets, self.workspace, self.bounds),
         )
 
