@@ -1,5 +1,6 @@
 """Every block of every page is what it says it is: settings that load, JSON, commands that exist."""
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from pegboard.config.settings import Settings, load_text
 LANGUAGES = {
     "": "shown as it is",
     "json": "checked below",
+    "python": "checked below",
     "sh": "checked below",
     "text": "what a program prints, or a drawing",
     "yaml": "checked below",
@@ -39,6 +41,11 @@ def test_every_yaml_block_is_a_pegboard_yaml_or_a_manifest_that_loads(block: Blo
 @pytest.mark.parametrize("block", blocks("json"), ids=str)
 def test_every_json_block_is_json(block: Block) -> None:
     assert json.loads(block.text) is not None
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_every_python_block_is_python(block: Block) -> None:
+    assert compile(block.text, str(block), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) is not None
 
 
 def wrong_lines(block: Block) -> list[str]:

@@ -1,0 +1,161 @@
+"""A gateway around functions of your own: the same gate, the same checks and the same words as behind MCP."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, assert_never
+from uuid import uuid4
+
+from pegboard.core.call import (
+    BadArguments,
+    Call,
+    Cancelled,
+    Demanded,
+    NeedsInput,
+    NotConfirmed,
+    Outcome,
+    ProviderFailed,
+    Refusal,
+    Returned,
+    ToolFailed,
+    ToolIsLocked,
+    UnknownTool,
+    refusal_text,
+)
+from pegboard.core.ids import LOCAL, BadId, CallId, ProviderKey, ToolId, ToolsetId, ToolsetKey, WireName, toolset_id
+from pegboard.core.override import Override
+from pegboard.core.own import Own, PythonTool
+from pegboard.core.policy import Declared
+from pegboard.core.resolve import Open
+from pegboard.core.server import Always, DeclaredAt, Server, Trust
+from pegboard.core.tool import Json, JsonSchema
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.ports import Progress, Provider
+from pegboard.providers.python.local import LocalTools
+from pegboard.tools import Function, described
+
+from .memory import KeptHere, Unrecorded
+
+_HERE: Final = DeclaredAt("your program", 1)
+_SETTLES: Final = 30.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A tool as a model would be shown it."""
+
+    name: str
+    title: str | None
+    description: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema | None
+
+
+@dataclass(frozen=True)
+class Result:
+    text: str
+    structured: Mapping[str, Json] | None = None
+    is_error: bool = False
+    """The text then says what went wrong, in words for a model."""
+
+
+@dataclass(frozen=True)
+class Board:
+    gateway: Gateway
+    """All there is to it, for whoever needs more than to list and to call."""
+
+    def tools(self) -> tuple[Shown, ...]:
+        """Those that can be called, in the order in which a client would get them."""
+        resolution = self.gateway.board.resolution(View())
+        found = []
+        for id, name in resolution.names.items():
+            verdict = resolution.verdicts[id]
+            if isinstance(verdict, Open):
+                spec = verdict.shown.spec
+                found.append(Shown(name, spec.title, spec.description, spec.input_schema, spec.output_schema))
+        return tuple(found)
+
+    async def call(
+        self, name: str, arguments: Mapping[str, Json] | None = None, progress: Progress | None = None
+    ) -> Result:
+        """By the name that `tools` shows, or by the tool's id. Raises nothing for what goes wrong: it is told."""
+        call = Call(CallId(uuid4().hex), WireName(name), dict(arguments or {}), LOCAL, _now(), client="your program")
+        return _result(await self.gateway.caller.call(call, View(), progress))
+
+    async def serve_stdio(self) -> None:
+        """Be an MCP server on standard input and output, until the client leaves."""
+        from pegboard.surfaces.mcp.stdio import serve_stdio
+
+        await serve_stdio(self.gateway)
+
+
+@asynccontextmanager
+async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[Board]:
+    """Functions by the toolset that they are to be in. They run in this process: async ones on this event loop, others
+    in threads. Nothing is kept when the block ends.
+
+    Raises `NotAToolError`, and `ValueError` for a name that cannot be.
+    """
+    providers: dict[ProviderKey, LocalTools] = {}
+    servers: dict[ProviderKey, Server] = {}
+    known: dict[ToolsetId, Toolset] = {}
+    overrides: list[Override] = []
+    for text, functions in toolsets.items():
+        id = toolset_id(text)
+        if isinstance(id, BadId):
+            raise ValueError(f"{id.why}.")
+        key = ToolsetKey(id)
+        made = _named(text, functions)
+        own = Own("", tuple(PythonTool(name, function.spec) for name, function in made.items()))
+        servers[key] = Server(key, own, _HERE, trust=Trust.OPEN, starts=Always())
+        known[id] = Toolset(id, _HERE, user_mcp=False)
+        providers[key] = LocalTools(key, made, _now, servers[key].timeouts.call)
+        overrides += [
+            Override(id, ToolId(key, name), requires_confirmation=True, manifest=True)
+            for name, function in made.items()
+            if function.marks.requires_confirmation
+        ]
+
+    def provider_for(server: Server) -> Provider:
+        return providers[server.key]
+
+    declared = Declared(servers=servers, toolsets=known, overrides=tuple(overrides))
+    async with open_gateway(declared, KeptHere(), Unrecorded(), provider_for, _now) as gateway:
+        await gateway.settled(_SETTLES)
+        yield Board(gateway)
+
+
+def _named(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, Function]:
+    made: dict[str, Function] = {}
+    for function in map(described, functions):
+        if function.spec.name in made:
+            name = function.spec.name
+            raise ValueError(f"two functions of {toolset} are called {name!r}. Give one another name: @tool(name=…).")
+        made[function.spec.name] = function
+    return made
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _result(ended: Outcome | Refusal) -> Result:
+    match ended:
+        case Returned(body) | ToolFailed(body):
+            told = json.loads(body)
+            text = "\n".join(block["text"] for block in told["content"] if block["type"] == "text")
+            return Result(text, told.get("structuredContent"), isinstance(ended, ToolFailed))
+        case ProviderFailed(why, may_have_run):
+            return Result(f"{why}.{' It may have run.' if may_have_run else ''}", is_error=True)
+        case ToolIsLocked() | BadArguments() | NotConfirmed() | UnknownTool():
+            return Result(refusal_text(ended), is_error=True)
+        case NeedsInput() | Demanded():
+            return Result("The tool asks its caller something, and a program cannot be asked.", is_error=True)
+        case Cancelled():
+            return Result("The call was given up.", is_error=True)
+        case _:
+            assert_never(ended)

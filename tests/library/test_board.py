@@ -1,0 +1,176 @@
+"""Functions of one's own program on a board, in three lines."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import anyio
+import pytest
+
+from pegboard.library import Result, Shown, open_board
+from pegboard.tools import NotAToolError, ToolContext, tool
+
+pytestmark = pytest.mark.anyio
+
+
+def forecast(city: str, days: int = 1) -> list[str]:
+    """What the weather will be.
+
+    Args:
+        city: Where.
+    """
+    return [f"{city}: sun"] * days
+
+
+async def alert(context: ToolContext) -> str:
+    context.progress(1, 2, "looking")
+    context.log("nothing found")
+    return f"none for {context.toolset}"
+
+
+def slow(context: ToolContext) -> int:
+    context.progress(1)
+    return threading.get_ident()
+
+
+def broken() -> None:
+    raise TimeoutError("the station does not answer")
+
+
+@tool(requires_confirmation=True)
+def erase() -> str:
+    return "erased"
+
+
+@pytest.mark.behaviour("python.library")
+async def test_functions_are_listed_and_called_as_a_model_would() -> None:
+    async with open_board(weather=[forecast, alert]) as board:
+        assert [shown.name for shown in board.tools()] == ["forecast", "alert"]
+        assert board.tools()[0] == Shown(
+            "forecast",
+            None,
+            "What the weather will be.",
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "city": {"type": "string", "description": "Where."},
+                    "days": {"type": "integer", "default": 1},
+                },
+                "required": ["city"],
+            },
+            {
+                "type": "object",
+                "properties": {"result": {"type": "array", "items": {"type": "string"}}},
+                "required": ["result"],
+            },
+        )
+        assert await board.call("forecast", {"city": "Åre"}) == Result('["Åre: sun"]', {"result": ["Åre: sun"]})
+        assert await board.call("weather:forecast", {"city": "Oslo", "days": 0}) == Result("[]", {"result": []})
+
+
+@pytest.mark.behaviour("python.library")
+async def test_what_goes_wrong_is_told_and_not_raised() -> None:
+    async with open_board(weather=[forecast, broken, erase]) as board:
+        assert (await board.call("forecast", {"days": "many"})).text == (
+            "The arguments do not fit weather:forecast:\n"
+            '- days: the value is not of type "integer"\n- "city" is a required property\nCorrect them and call again.'
+        )
+        assert await board.call("broken") == Result("TimeoutError: the station does not answer", is_error=True)
+        assert (await board.call("forcast")).text == "There is no tool 'forcast' here. Did you mean 'forecast'?"
+        refused = await board.call("erase")
+        assert (refused.is_error, refused.text.partition(":")[0]) == (True, "confirmation_unavailable")
+        log = board.gateway.roster.log(next(iter(board.gateway.roster.sources)))
+        assert log[-1] == "TimeoutError: the station does not answer"
+
+
+@pytest.mark.behaviour("python.library")
+async def test_the_context_speaks_from_the_loop_and_from_threads() -> None:
+    steps: list[tuple[float, float | None, str | None]] = []
+    heard = anyio.Event()
+
+    def hear(*step: object) -> None:
+        steps.append(step)  # type: ignore[arg-type]  # three, as progress has
+        heard.set()
+
+    async with open_board(weather=[alert, slow]) as board:
+        assert (await board.call("alert", progress=hear)).text == "none for weather"
+        assert steps == [(1, 2, "looking")]
+        heard = anyio.Event()
+        result = await board.call("slow", progress=hear)
+        with anyio.fail_after(20):
+            await heard.wait()
+        assert steps[1:] == [(1, None, None)]
+        assert result.structured != {"result": threading.get_ident()}
+
+
+@pytest.mark.behaviour("python.library")
+async def test_a_call_that_is_given_up_stops_an_async_function() -> None:
+    begun, ended = anyio.Event(), anyio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    async with open_board(mine=[wait]) as board:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(board.call, "wait")
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(20):
+            await ended.wait()
+
+
+@pytest.mark.behaviour("python.library")
+@pytest.mark.parametrize(
+    ("toolset", "functions", "said"),
+    [
+        ("Weather", [forecast], "'Weather' is not a toolset id"),
+        ("weather", [forecast, forecast], "two functions of weather are called 'forecast'"),
+        ("weather", [Result], "it is a class"),
+    ],
+)
+async def test_what_cannot_be_on_a_board_is_an_error_at_once(
+    toolset: str, functions: list[Callable[..., object]], said: str
+) -> None:
+    with pytest.raises((ValueError, NotAToolError), match=said):
+        async with open_board(**{toolset: functions}):
+            raise AssertionError
+
+
+PROGRAM = """
+import anyio
+from pegboard.library import open_board
+
+def double(number: int) -> int:
+    print("not for the client")
+    return 2 * number
+
+async def main():
+    async with open_board(mine=[double]) as board:
+        await board.serve_stdio()
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.behaviour("python.library")
+async def test_a_program_of_ones_own_is_an_mcp_server() -> None:
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    server = StdioServerParameters(command=sys.executable, args=["-c", PROGRAM], env=environment)
+    with anyio.fail_after(60):
+        async with (
+            stdio_client(server, errlog=subprocess.DEVNULL) as (read, write),  # type: ignore[arg-type]  # a number does
+            ClientSession(read, write) as session,
+        ):
+            await session.initialize()
+            assert [found.name for found in (await session.list_tools()).tools] == ["double"]
+            result = await session.call_tool("double", {"number": 21})
+            assert getattr(result, "structured_content", None) == {"result": 42}
