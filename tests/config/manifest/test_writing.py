@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from tests.config.manifest.generating import MANIFESTS
 from tests.config.manifest.reading import FOLDER, manifest
@@ -197,3 +198,47 @@ secrets:
 def test_a_sign_before_a_secret_does_not_turn_its_placeholder_into_text() -> None:
     text = written(manifest("id: a\nmcp_servers: [{id: s, command: x, args: ['$ghp_0123456789abcdef0123']}]"))
     assert "- ${SECRET}\n" in text
+
+
+@pytest.mark.behaviour("toolsets.manifest_without_secrets")
+def test_a_default_that_is_a_secret_is_left_out_and_the_reference_stays() -> None:
+    read = manifest("""
+        id: a
+        mcp_servers:
+          - id: s
+            command: x
+            args: ["--token=${TOKEN:-s3cr3t}", "${MODE:-fast}"]
+            env: {API_KEY: "${API_KEY:-s3cr3t}", LEVEL: "${LEVEL:-debug}", URL: "https://${WHO:-me:s3cr3t}@example.org"}
+    """)
+    assert [line.strip() for line in written(read).splitlines() if "${" in line] == [
+        "- --token=${TOKEN}",
+        "- ${MODE:-fast}",
+        "API_KEY: ${API_KEY}",
+        "LEVEL: ${LEVEL:-debug}",
+        "URL: https://${WHO}@example.org",
+    ]
+
+
+@pytest.mark.behaviour("toolsets.manifest_without_secrets")
+@given(
+    st.lists(st.from_regex(r"[A-Za-z0-9+/_~-]{12,40}", fullmatch=True), min_size=6, max_size=6, unique=True),
+    st.sampled_from(["API_KEY", "GITHUB_TOKEN", "dbPassword", "SESSION_SECRET", "auth"]),
+    st.sampled_from(["Authorization", "X-Api-Key", "Cookie", "x-auth-token"]),
+    st.sampled_from(["--token", "--api-key", "-password"]),
+)
+def test_no_secret_is_written_whatever_it_looks_like(
+    secrets: list[str], variable: str, header: str, option: str
+) -> None:
+    env, sent, arg, equal, client, box = (f"q{secret}" for secret in secrets)
+    plain = {
+        "id": "a",
+        "mcp_servers": [
+            {"id": "s", "command": "x", "args": [option, arg, f"{option}={equal}"], "env": {variable: env}},
+            {"id": "t", "url": "https://h", "headers": {header: f"Bearer {sent}"}},
+            {"id": "u", "url": "https://h", "oauth": {"client_id": "me", "client_secret": client}},
+        ],
+        "containers": [{"id": "c", "image": "alpine", "env": {variable: box}, "args": [option, arg]}],
+    }
+    text = written(read(plain))
+    assert [secret for secret in (env, sent, arg, equal, client, box) if secret in text] == []
+    assert manifest(text).secrets != ()

@@ -9,7 +9,7 @@ from typing import Final
 from pegboard.config.clients.placeholders import variable_name
 from pegboard.config.masking import Span, is_secret_key, secrets_in, secrets_in_args
 from pegboard.config.pinned import clear_secrets
-from pegboard.config.references import Variable, is_only_references, parts
+from pegboard.config.references import Literal, Variable, is_only_references, parts
 from pegboard.core.argument import Argument, held
 from pegboard.core.redact import holds_secret, is_secret
 
@@ -72,6 +72,10 @@ class Placeholders:
         return told + text[place:]
 
     def _for(self, owner: str, name: str, value: str) -> str:
+        split = parts(value)
+        if isinstance(split, tuple) and split and not any(isinstance(part, Literal) for part in split):
+            # A default alone gave it away: what it refers to is asked for already.
+            return "".join(map(str, split))
         plain = name if _NAME.fullmatch(name) and name == name.upper() else variable_name(name)[:100]
         found = self._named.get((plain, value)) or self._fresh(owner, plain)
         self._named[plain, value] = found
