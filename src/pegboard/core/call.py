@@ -148,11 +148,22 @@ class NotConfirmed:
 Refusal: TypeAlias = UnknownTool | ToolIsLocked | BadArguments | NotConfirmed
 
 
+class Seen(NamedTuple):
+    """What a provider saw of a result when it read it, so that nobody need read it again: that it is UTF-8, JSON of a
+    depth that every client can read, and a complete result of the protocol."""
+
+    kind: bool
+    """Whether it says its kind."""
+    meta: bytes | None
+    """Its `_meta`, as JSON text."""
+
+
 @dataclass(frozen=True)
 class Returned:
     """The tool ran. The body is the protocol's result object, as JSON text, to be passed on as it is."""
 
     body: bytes
+    seen: Seen | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -160,6 +171,7 @@ class ToolFailed:
     """The tool ran and says it failed: the model should read this and adapt."""
 
     body: bytes
+    seen: Seen | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

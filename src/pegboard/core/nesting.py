@@ -10,6 +10,9 @@ from .folded import Json
 MOST_VALUES: Final = 1_000_000
 """In one request, unless the operator says otherwise: a table of 50,000 rows has a third of them."""
 
+READABLE: Final = 150
+"""Levels of a result that every client can be expected to read."""
+
 # Possessive throughout: a text that ends within a string full of quotes would be tried from each of them otherwise.
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _WHOLE: Final = re.compile(rb'(?:[^"]*+' + _STRING.pattern + rb')*+[^"]*+', re.DOTALL)

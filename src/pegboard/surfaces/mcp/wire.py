@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 import pydantic_core
 
-from pegboard.core.nesting import flattened
+from pegboard.core.nesting import READABLE, flattened
 from pegboard.core.tool import Json, JsonObject
 
-DEEPEST: Final = 150
+DEEPEST: Final = READABLE
 """Readers give up on nested JSON at about 200 levels, and one unreadable member would spoil a whole list of tools."""
 
 _TOO_DEEP: Final = ("recursion limit exceeded", "it is nested more than 200 levels deep")

@@ -85,7 +85,7 @@ class HttpCalls:
                 self._see_again(reply)
             if isinstance(reply, Ended):
                 reply = await self._resumed(ticket)
-            answer, server = self._answer(reply), str(admitted.tool.id.source)
+            answer, server = self._answer(reply), admitted.tool.id.source
             return (
                 read_now(answer, ticket.id, server) if len(answer) <= LARGE else await read(answer, ticket.id, server)
             )

@@ -16,7 +16,7 @@ from pegboard.providers.mcp.transport import HeaderMap
 from pegboard.providers.mcp.trouble import UNSENT
 
 from .listening import told
-from .reply import BESIDE, Message, meaning, message_in, read
+from .reply import BESIDE, Message, meaning, message_in, read, read_now, result_in
 from .request import Requests
 from .tickets import Ticket, Tickets
 
@@ -45,10 +45,11 @@ class PipeCalls:
             ticket.sent = True
             self._pipe.write(line)
             message, answer = await waiting
-            server = str(admitted.tool.id.source)
-            if message is None or len(answer) > BESIDE:
-                return await read(answer, ticket.id, server)
-            return meaning(message, answer, ticket.id, server)
+            if message is None:
+                source = admitted.tool.id.source
+                reads_now = len(answer) <= BESIDE
+                return read_now(answer, ticket.id, source) if reads_now else await read(answer, ticket.id, source)
+            return meaning(message, answer, ticket.id, admitted.tool.id.source)
         except (asyncio.CancelledError, TimeoutError):
             self._give_up(ticket)
             raise
@@ -92,6 +93,9 @@ class Taking:
             if ticket is not None:
                 ticket.settle((None, line))
             return ticket is not None
+        if (plain := result_in(line)) is not None and (ticket := self._tickets.get(plain[0])) is not None:
+            ticket.settle((None, line))
+            return True
         message = message_in(line) if len(self._tickets) or self._tickets.in_flight.given_up else None
         if message is None or message.method:
             return False

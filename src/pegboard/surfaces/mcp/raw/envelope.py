@@ -7,7 +7,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import SERVER_INFO_META_KEY
 
-from pegboard.core.call import Demanded, NeedsInput, Returned, ToolFailed
+from pegboard.core.call import Demanded, NeedsInput, Returned, Seen, ToolFailed
 from pegboard.core.nesting import deeper_than
 from pegboard.core.tool import JsonObject
 from pegboard.surfaces.mcp.answer import Ended, enveloped, result_of
@@ -35,7 +35,9 @@ class Envelope:
     def text(self, id: bytes, name: str, ended: Ended, *, modern: bool) -> tuple[int, bytes]:
         """The HTTP status, and the message."""
         if isinstance(ended, _WITH_BODY):
-            if (passed := self._passed(ended.body, modern=modern)) is not None:
+            seen = None if isinstance(ended, NeedsInput) else ended.seen
+            passed = self._passed(ended.body, modern=modern) if seen is None else self._told(ended.body, seen, modern)
+            if passed is not None:
                 return 200, answer(id, passed)
         elif isinstance(ended, Demanded):
             return _status(read_fault(ended.error).code, modern=modern), error_text(id, ended.error)
@@ -56,14 +58,18 @@ class Envelope:
             return None
         if deeper_than(DEEPEST, body):
             return None
+        meta = None if result.meta is NOTHING else bytes(result.meta)
+        return self._told(body, Seen(result.kind is not None, meta), modern)
+
+    def _told(self, body: bytes, seen: Seen, modern: bool) -> bytes:
         if not modern:
-            return body if result.kind is None else _without_kind(body)
-        if result.meta is NOTHING:
+            return _without_kind(body) if seen.kind else body
+        if seen.meta is None:
             if body[:1] == b"{":
                 rest = body[1:].lstrip()
-                head = self._head if result.kind is None else self._stamped
+                head = self._stamped if seen.kind else self._head
                 return b"%b%b%b" % (head, b"" if rest[:1] == b"}" else b",", rest)
-        elif result.kind is not None and SERVER_INFO in bytes(result.meta):
+        elif seen.kind and SERVER_INFO in seen.meta:
             return body
         return self._completed(body)
 
