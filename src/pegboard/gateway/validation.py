@@ -79,9 +79,11 @@ class Validators:
 
     def _check(self, tool: Tool) -> "_Check | None":
         key = tool.spec.fingerprint
-        if key in self._checks:
-            self._checks.move_to_end(key)
-            return self._checks[key]
+        known = self._checks.get(key)
+        if known is not None or key in self._checks:
+            if len(self._checks) > REMEMBERED // 2:  # before, nothing is about to be forgotten
+                self._checks.move_to_end(key)
+            return known
         check = self._checks[key] = _compiled(tool)
         while len(self._checks) > REMEMBERED:
             self._checks.popitem(last=False)

@@ -37,6 +37,7 @@ log: Final = logging.getLogger(__name__)
 _NOTICE: Final = 5.0
 _RETRY: Final = 1.0
 _SOONEST: Final = 0.1
+NO_PARAMS: Final[Mapping[str, str]] = {}
 _RESUMES: Final = 2
 """How often in a row a stream is resumed in vain."""
 
@@ -78,7 +79,7 @@ class HttpCalls:
         try:
             body = self._requests.body(name, call, ticket)
             size = sum(map(len, body))
-            params = mcp_param_headers(wanted, dict(call.arguments)) if wanted and self._requests.modern else {}
+            params = mcp_param_headers(wanted, dict(call.arguments)) if wanted and self._requests.modern else NO_PARAMS
             reply = await self._sent(ticket, self._pieces(name, params, body, size), size)
             if isinstance(reply, Reply) and reply.status == 401 and await self._renewed(ticket, reply):
                 reply = await self._sent(ticket, self._pieces(name, params, body, size), size)

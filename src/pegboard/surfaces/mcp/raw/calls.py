@@ -54,6 +54,8 @@ class Asked:
     profile: Profile
     session: Session | None
     headers: Mapping[bytes, bytes]
+    named: str
+    """The tool that they name, as it stands there."""
 
 
 @dataclass(slots=True, eq=False)
@@ -92,7 +94,7 @@ class Calls:
         if level is not None:
             beside = {**beside, "_meta": _with_level(meta.text, level)}
         elif meta.text:
-            beside = {**beside, "_meta": meta.text}
+            beside = meta.beside if beside is NOTHING_BESIDE else {**beside, "_meta": meta.text}
         call = Call(
             id=CallId(f"{self._own}{next(self._numbers):016x}"),
             name=WireName(told.name),
@@ -133,8 +135,7 @@ class Calls:
         told = meta.meta
         if told.version != asked.profile.version or told.capabilities is None:
             return False
-        named = asked.headers.get(NAME, b"").strip(b" \t").decode("latin-1")
-        if named != name and decode_header_value(named) != name:
+        if asked.named != name and decode_header_value(asked.named) != name:
             return False
         profile = asked.profile
         plain = profile.plain.get(name)
@@ -147,6 +148,11 @@ class Calls:
             plain = profile.plain[name] = not x_mcp_header_map(schema)
         given = {key.decode("latin-1"): value.decode("latin-1") for key, value in asked.headers.items()}
         return plain or validate_mcp_param_headers(schema, arguments, given) is None
+
+
+def named(headers: Mapping[bytes, bytes]) -> str:
+    """The tool that the headers of a request of the 2026-07-28 era name."""
+    return headers.get(NAME, b"").strip(b" \t").decode("latin-1")
 
 
 def _with_level(meta: bytes, level: str) -> bytes:

@@ -1,6 +1,7 @@
 """The `_meta` of requests: checked and made sound once, because a client sends the same one with every request."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from pegboard.surfaces.mcp.exchange import client_text
@@ -20,6 +21,11 @@ class Known:
     text: bytes
     """As it is passed on; empty where there was none."""
     client: str = ""
+    beside: Mapping[str, bytes] = field(init=False)
+    """The same as what a request says beside name and arguments, if that is all."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beside", {"_meta": self.text})
 
 
 NONE: Final = Known(NO_META, b"")

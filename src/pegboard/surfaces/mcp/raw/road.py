@@ -18,7 +18,7 @@ from pegboard.surfaces.mcp.door import Door, Refused
 from pegboard.surfaces.mcp.entrance import AUTHORIZATION, Entrance
 from pegboard.surfaces.mcp.server import INTERNAL, McpServer
 
-from .calls import Asked, Calls, Ready, decode_large
+from .calls import Asked, Calls, Ready, decode_large, named
 from .envelope import BESIDE, Envelope, is_large
 from .express import Head, Outlet
 from .flight import Flight, Phase, Ticket
@@ -75,6 +75,8 @@ class _Meant:
     principals: object
     profile: Profile
     own: Mapping[bytes, bytes]
+    named: str
+    """The tool that it names, as it stands there."""
 
 
 class Road:
@@ -138,7 +140,7 @@ class Road:
             return None
         if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
             return None
-        asked = Asked(profile, session, meant.own)
+        asked = Asked(profile, session, meant.own, meant.named)
         ready = self._calls.read(asked, request.params)
         if ready is None:
             return None
@@ -153,7 +155,7 @@ class Road:
         profile = self._profiles.known(head.query, head.given, head.headers)
         if profile is None or (profile.modern and head.headers.get(METHOD) != CALL):
             return None
-        return _Meant(self._board.policy.declared.principals, profile, self._own(head.headers))
+        return _Meant(self._board.policy.declared.principals, profile, self._own(head.headers), named(head.headers))
 
     async def _carried(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
         try:
@@ -202,7 +204,7 @@ class Road:
                 return Way.SERVED
             if len(body) > self._most_values and await to_thread.run_sync(self._too_many, body) is not None:
                 return body  # the long road refuses it
-            return await self._taken(body, Asked(profile, session, self._own(headers)), ticket)
+            return await self._taken(body, Asked(profile, session, self._own(headers), named(headers)), ticket)
         except MetaTooLargeError:
             return META_TOO_LARGE
         except asyncio.CancelledError:
