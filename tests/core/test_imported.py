@@ -24,7 +24,7 @@ from tests.core.imports import (
     server,
 )
 
-from pegboard.core.catalogue import Listing, Up, catalogue
+from pegboard.core.catalogue import Asleep, Listing, Up, catalogue
 from pegboard.core.commands import AddServer, Command, Rejected, RemoveServer, ThrowSwitch, apply
 from pegboard.core.ids import ID_RULE, PrincipalId, ToolId, ToolsetId
 from pegboard.core.imported import InstallToolset, RemoveToolset
@@ -32,7 +32,7 @@ from pegboard.core.misfit import misfits
 from pegboard.core.override import Override
 from pegboard.core.own import Own
 from pegboard.core.pattern import Pattern
-from pegboard.core.policy import Approval, Decided, Declared, Policy
+from pegboard.core.policy import Approval, Decided, Declared, Policy, clashes
 from pegboard.core.principal import Principal
 from pegboard.core.resolve import Locked, Open, resolve
 from pegboard.core.server import Server, Stdio, Trust
@@ -211,7 +211,7 @@ def test_a_persons_override_of_a_tool_that_is_gone_stays_and_is_told() -> None:
     mine = Override(ID, own_tool("sum"), name_override="Total")
     first = replace(first, decided=replace(first.decided, overrides=(mine,)))
     after = done(first, installing(own("add"), version="2"))
-    listing = Listing(KIT, Up(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
+    listing = Listing(KIT, Asleep(NOW), (Tool(own_tool("add"), spec(own_tool("add"), 0)),))
     assert [(found.override, found.what) for found in misfits(catalogue([listing]), after)] == [
         (mine, "kit lists no tool 'sum'.")
     ]
@@ -381,3 +381,12 @@ def test_a_server_of_an_imported_toolset_is_a_server() -> None:
     there = done(policy(), installing(contained()))
     assert there.servers == {BOX: replace(contained(), origin=replace(PERSON, at=LATER))}
     assert isinstance(there.servers[BOX], Server)
+
+
+def test_an_imported_toolset_that_a_file_declares_as_well_is_one_clash_with_the_way_out() -> None:
+    there = done(policy(), installing(own("add"), server(FETCH)))
+    declared = Declared(servers={FETCH: replace(server(FETCH), origin=FILE)}, toolsets={ID: Toolset(ID, FILE)})
+    assert [str(clash) for clash in clashes(declared, there.decided)] == [
+        "'kit' is declared at pegboard.yaml:7 and also installed by me. "
+        "Rename it in the file, or run: pegboard toolset remove kit"
+    ]

@@ -8,13 +8,14 @@ from tests.core.imports import KIT, installing, own, own_tool
 from tests.core.imports import server as kit_server
 from tests.rest.desk import Desk, at_desk, problem
 
+from pegboard.core.argument import Argument, held
 from pegboard.core.catalogue import Asleep, Listing
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
-from pegboard.core.server import Server
+from pegboard.core.server import DeclaredAt, Server
 from pegboard.core.tool import Tool
 
 pytestmark = pytest.mark.anyio
@@ -118,3 +119,17 @@ async def test_what_its_manifest_says_is_told_among_the_overrides() -> None:
         assert desk.house.status(own_tool("add")) == "disabled_by_user"
         assert isinstance(await desk.house.gateway.operator.do(ThrowSwitch(own_tool("add"), on=True), ME), Policy)
         assert desk.house.status(own_tool("add")) == "open"
+
+
+async def test_an_override_of_a_manifest_that_fits_nothing_is_mended_in_its_toolset() -> None:
+    async with at_desk() as desk:
+        said = {"renderer": DeclaredAt("toolset.yaml", 9)}
+        lost = Override(KIT.toolset, own_tool("gone"), renderer="code", origins=said)
+        pin = Override(KIT.toolset, own_tool("add"), arguments={"token": Argument(pin=held("hunter2"))})
+        await imported(desk, own("add"), overrides=(lost, pin))
+        found = [each for each in (await desk.get("/doctor"))["findings"] if each["subject"].startswith("kit:")]
+        mend = "Mend the toolset.yaml of kit and import it again: pegboard toolset import"
+        assert {each["mend"] for each in found} == {mend}
+        told = [each["what"] for each in found]
+        assert "Override of kit:gone in kit (toolset.yaml:9): kit lists no tool 'gone'." in told
+        assert any("what is pinned at arguments.token.pin looks like a secret" in what for what in told)

@@ -13,11 +13,15 @@ from dataclasses import replace
 from itertools import count
 
 import anyio
+from tests.core.boards import PERSON
+from tests.core.imports import FETCH, ID, KIT, own, own_tool, server
 from tests.store.calls import NOON, record
 from tests.store.engines import now
 
 from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.override import Override
 from pegboard.core.policy import Decided, Switch
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
 from pegboard.ports import Saved
 from pegboard.store import Store, open_store
 from pegboard.store.calls import microseconds
@@ -26,9 +30,20 @@ DEV = ToolsetId("dev")
 
 
 def version(number: int) -> Decided:
-    """Two tables tell the number, so that half a version would show."""
+    """Every table that an import writes tells the number, and two more, so that half a version would show."""
     switch = Switch(number % 2 == 0, LOCAL, NOON, f"version {number}")
-    return Decided(number, switches={DEV: switch}, grants={PrincipalId(f"p{number}"): frozenset({DEV})})
+    mine = own(f"add{number}", commands=(f"grep{number}",), digest=f"{number:064}")
+    said = Override(ID, own_tool(f"add{number}"), name_override=f"version {number}", manifest=True)
+    file = ToolsetFile(f"tools/v{number}.py", FileKind.PYTHON, f"{number:064}", number)
+    return Decided(
+        number,
+        servers={KIT: mine, FETCH: server(FETCH, f"fetch{number}")},
+        toolsets={ID: Toolset(ID, PERSON, version=str(number), user_mcp=False)},
+        switches={DEV: switch},
+        grants={PrincipalId(f"p{number}"): frozenset({DEV})},
+        files={ID: (file,)},
+        manifest_overrides=(said,),
+    )
 
 
 async def share(store: Store, name: str, times: int) -> None:

@@ -34,7 +34,9 @@ async def killed(url: str, after: float) -> list[list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.anyio
-@pytest.mark.behaviour("store.kill_loses_no_policy", "audit.kill_loses_a_second_at_most")
+@pytest.mark.behaviour(
+    "store.kill_loses_no_policy", "audit.kill_loses_a_second_at_most", "toolsets.import_again_is_atomic"
+)
 @pytest.mark.parametrize("turn", range(3))
 async def test_a_killed_process_loses_no_decision_and_a_second_of_audit_at_most(engine: Engine, turn: int) -> None:
     with anyio.fail_after(60):

@@ -101,6 +101,13 @@ def is_known(listing: Listing) -> bool:
     return bool(listing.tools) or isinstance(listing.health, Up)
 
 
+def has_listed(listing: Listing) -> bool:
+    """Whether what hangs of a source is its own word of what it has. It may have fallen asleep since; without tools, or
+    with remembered ones, it may never have been asked."""
+    asleep = isinstance(listing.health, Asleep) and bool(listing.tools) and not listing.remembered
+    return asleep or isinstance(listing.health, Up)
+
+
 @dataclass(frozen=True)
 class Catalogue:
     listings: Mapping[Source, Listing] = field(default_factory=dict[Source, Listing])

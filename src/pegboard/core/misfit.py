@@ -4,7 +4,7 @@ take. They are told, never applied in part unsaid."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .catalogue import Catalogue, Up
+from .catalogue import Catalogue, has_listed
 from .ids import BUILTIN, BuiltinKey, ServerKey, ToolId
 from .override import Appearance, Override
 from .pattern import Pattern
@@ -25,7 +25,7 @@ class Misfit:
 
 
 def misfits(catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
-    """Of servers that are not up nobody knows what they would list, and nothing is said of their tools."""
+    """Of servers that have not listed anything nobody knows what they have, and nothing is said of their tools."""
     rows = policy.overrides.rows
     for row in rows:
         yield from _about_nothing(row, catalogue, policy)
@@ -80,7 +80,7 @@ def _gone(row: Override, id: ToolId, catalogue: Catalogue, policy: Policy) -> It
         yield Misfit(row, f"there is {what} {id.source}.", id)
         return
     listing = catalogue.listings.get(id.source)
-    if listing is not None and isinstance(listing.health, Up):
+    if listing is not None and has_listed(listing):
         near = closest(id.name, (tool.id.name for tool in listing.tools))
         hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
         yield Misfit(row, f"{id.source} lists no tool {id.name!r}.{hint}", id)
@@ -89,7 +89,7 @@ def _gone(row: Override, id: ToolId, catalogue: Catalogue, policy: Policy) -> It
 def _fitting_none(row: Override, catalogue: Catalogue, policy: Policy) -> Iterator[Misfit]:
     listings = [word for source, word in catalogue.listings.items() if source.toolset == row.toolset]
     servers = {key for key in policy.servers if key.toolset == row.toolset}
-    if not all(isinstance(word.health, Up) for word in listings) or not servers <= {word.source for word in listings}:
+    if not all(map(has_listed, listings)) or not servers <= {word.source for word in listings}:
         return
     fitting = [tool for word in listings for tool in word.tools if row.fits(tool.id)]
     if not fitting:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from .catalogue import Asleep, Listing, Up
+from .catalogue import Listing, has_listed
 from .commands import TakeBaseline
 from .ids import BuiltinKey, ProviderKey
 from .policy import Policy
@@ -28,17 +28,12 @@ def reach(server: Server) -> tuple[Connection, Timeouts, Starts, Protocol]:
 def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
     """Whether this is the first answer of a server whose trust is baseline."""
     key = listing.source
-    if isinstance(key, BuiltinKey) or not _has_answered(listing):
+    if isinstance(key, BuiltinKey) or not has_listed(listing):
         return False
     server = policy.servers.get(key)
     if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
         return False
     return key not in policy.decided.baselined
-
-
-def _has_answered(listing: Listing) -> bool:
-    """A server may have fallen asleep before anybody looked; without tools it may never have been asked."""
-    return isinstance(listing.health, Up) or (isinstance(listing.health, Asleep) and bool(listing.tools))
 
 
 def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:

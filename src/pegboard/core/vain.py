@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from .catalogue import Catalogue, Up
+from .catalogue import Catalogue, has_listed
 from .ids import ProviderKey, ServerKey
 from .policy import Policy
 from .reference import closest
@@ -29,10 +29,10 @@ class InVain:
 
 
 def in_vain(catalogue: Catalogue, policy: Policy) -> Iterator[InVain]:
-    """Only of servers that are up: of the others nobody knows what they would list."""
+    """Only of servers that have listed their tools: of the others nobody knows what they would list."""
     for key, server in policy.servers.items():
         listing = catalogue.listings.get(key)
-        if listing is None or not isinstance(listing.health, Up):
+        if listing is None or not has_listed(listing):
             continue
         ids = [tool.id for tool in listing.tools]
         word, names, at = _entries(server.limit)

@@ -27,17 +27,19 @@ def unfit_overrides(gateway: Gateway) -> Iterator[Finding]:
         about = str(row.target if misfit.tool is None else misfit.tool)
         place = row.origin(misfit.field) if misfit.field is not None else next(iter(row.origins.values()), None)
         where = "" if place is None else f" ({_whose(place)})"
-        mend = f"Edit {place}" if isinstance(place, DeclaredAt) else _command(row, misfit.field)
+        mend = f"Edit {place}" if isinstance(place, DeclaredAt) and not row.manifest else _command(row, misfit.field)
         yield Finding(about, f"Override of {row.target} in {row.toolset}{where}: {misfit.what}", mend, grave=False)
 
 
 def clear_pins(gateway: Gateway) -> Iterator[Finding]:
     """Of the store alone: in a file of their own, operators may write what they like."""
-    for row in gateway.board.policy.decided.overrides:
+    decided = gateway.board.policy.decided
+    for row in (*decided.manifest_overrides, *decided.overrides):
         for name, argument in (row.arguments or {}).items():
             for place in clear_secrets(name, argument):
                 told = f"Override of {row.target} in {row.toolset}: what is pinned at {place} {ADVICE}."
-                yield Finding(str(row.target), told, f"{_command(row, f'arguments.{name}')}   Then pin it again")
+                again = "" if row.manifest else "   Then pin it again"
+                yield Finding(str(row.target), told, f"{_command(row, f'arguments.{name}')}{again}")
 
 
 def _whose(origin: Origin) -> str:
@@ -51,5 +53,7 @@ def _whose(origin: Origin) -> str:
 
 
 def _command(row: Override, field: str | None) -> str:
+    if row.manifest:
+        return f"Mend the toolset.yaml of {row.toolset} and import it again: pegboard toolset import"
     rest = f" {field}" if field is not None else ""
     return f"pegboard overrides clear {shlex.quote(str(row.target))}{rest} --toolset {row.toolset}"
