@@ -85,14 +85,20 @@ def containers(settings: ContainerSettings, board: Board) -> Containers:
 
 @asynccontextmanager
 async def bench(
-    podman: Podman, board: Board, declared: Own, *, expand: Expand = as_it_is, settings: ContainerSettings | None = None
+    podman: Podman,
+    board: Board,
+    declared: Own,
+    *,
+    expand: Expand = as_it_is,
+    settings: ContainerSettings | None = None,
+    health: type[Health] = Asleep,
 ) -> AsyncIterator[Bench]:
     """Run the provider for the length of the block; then no process, no open file and no container is left of it."""
     provider = containers(settings or podman.settings, board).commands(KEY, declared, expand)
     at_work = Bench(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
-        await at_work.until(Asleep)
+        await at_work.until(health)
         try:
             yield at_work
         finally:

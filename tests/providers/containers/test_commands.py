@@ -10,7 +10,7 @@ from tests.providers.running import PATIENCE
 from tests.servers.containers import IMAGE, Podman
 
 from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Off
+from pegboard.core.catalogue import Asleep, Down, Off
 from pegboard.core.ids import ToolId
 from pegboard.core.own import Bounds, Image
 from pegboard.core.tool import Json, Tool, ToolSpec
@@ -107,7 +107,7 @@ async def test_what_the_engine_cannot_run_is_told_in_its_own_words(podman: Podma
 
 @pytest.mark.parametrize("image", ["--privileged", "docker-archive:/etc/x.tar", "dir:/etc", "a b", "", "../x", "oci:x"])
 async def test_a_text_that_names_no_image_never_reaches_the_engine(podman: Podman, board: Board, image: str) -> None:
-    async with bench(podman, board, own(command("echo", "cat"), image=Image(image))) as at_work:
+    async with bench(podman, board, own(command("echo", "cat"), image=Image(image)), health=Down) as at_work:
         assert await at_work.call("echo") == ProviderFailed(
             f"demo cannot run: {image!r} does not name an image. Write it as in registry.example.org/team/tool:1.0",
             may_have_run=False,
@@ -234,11 +234,16 @@ async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(pod
         return values.get(text, text)
 
     tools = own(script("show", 'echo "$NAME|$PLAIN"'), image=image)
-    async with bench(podman, board, tools, expand=expand) as at_work:
+    async with bench(podman, board, tools, expand=expand, health=Down) as at_work:
+        health = at_work.provider.listing().health
+        assert isinstance(health, Down)
+        assert health.why == "cannot run: the variable NAME is not set. Set it"
         assert await at_work.call("show") == ProviderFailed(
             "demo cannot run: the variable NAME is not set. Set it", may_have_run=False
         )
         values["${NAME}"] = "Ångström"
+        at_work.provider.restart()
+        await at_work.until(Asleep)
         assert await at_work.said("show") == "Ångström|a b=c # 'd\""
         values["${NAME}"] = "two\nlines"
         assert await at_work.call("show") == ProviderFailed(

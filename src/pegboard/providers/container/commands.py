@@ -36,7 +36,7 @@ from .written import Record, recording
 
 MOST_OUTPUT: Final = 8 * MIB
 _LOOK_AGAIN: Final = 30.0
-"""Seconds until an engine that was not found is looked for again."""
+"""Seconds until an engine or a variable that was not there is looked for again."""
 _READY: Final = "a call starts a container"
 
 
@@ -45,7 +45,7 @@ class NotNow(Exception):  # noqa: N818 - it is told as a sentence
 
 
 class Commands:
-    """`run` watches whether there is an engine; a call needs nothing else that lasts."""
+    """`run` watches whether there is all that a call takes; a call needs nothing else that lasts."""
 
     library = None
 
@@ -108,14 +108,36 @@ class Commands:
             self._become(Off())
 
     async def _stay(self) -> None:
-        while isinstance(found := self._find(), NoEngine):
-            if not isinstance(self._listing.health, Down) or self._listing.health.why != found.why:
-                self._become(Down(self._clock(), found.why))
+        while (why := self._lack()) is not None:
+            if not isinstance(self._listing.health, Down) or self._listing.health.why != why:
+                self._become(Down(self._clock(), why))
             await self._sleep(_LOOK_AGAIN)
-        self._engine = found
         self._become(Asleep(self._clock(), _READY))
-        await self._sweep(found)
+        assert self._engine is not None
+        await self._sweep(self._engine)
         await anyio.sleep_forever()
+
+    def _lack(self) -> str | None:
+        """What keeps every call from running, of all that can be known without running anything."""
+        found = self._find()
+        if isinstance(found, NoEngine):
+            self._engine = None
+            return found.why
+        self._engine = found
+        for id in sorted({tool.container for tool in self._own.commands}):
+            try:
+                variables(self._image(id), self._expand)
+            except NotNow as problem:
+                return str(problem)
+        return None
+
+    def _image(self, container: str) -> Image:
+        image = self._own.containers.get(container)
+        if image is None:
+            raise NotNow(f"has no container {container!r}")
+        if (problem := image_problem(image.image)) is not None:
+            raise NotNow(f"cannot run: {problem}")
+        return image
 
     async def call(self, admitted: Admitted, progress: Progress | None = None, peer: Peer | None = None) -> Outcome:
         tool = self._by_name.get(admitted.tool.id.name)
@@ -156,11 +178,7 @@ class Commands:
             return ProviderFailed(f"{self.source} {problem}", may_have_run=False)
 
     async def _run(self, tool: ContainerTool, engine: Engine, given: bytes) -> Outcome:
-        image = self._own.containers.get(tool.container)
-        if image is None:
-            raise NotNow(f"has no container {tool.container!r}")
-        if (problem := image_problem(image.image)) is not None:
-            raise NotNow(f"cannot run: {problem}")
+        image = self._image(tool.container)
         env, erase = variables(image, self._expand)
         with recording() if await self._keeps(engine) else nullcontext() as record:
             ended = await self._ran(tool, image, engine, given, env, erase, record)
