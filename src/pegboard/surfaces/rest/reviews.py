@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from pegboard.core.catalogue import Up
+from pegboard.core.catalogue import has_listed
 from pegboard.core.cautions import cautions
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Switch
@@ -69,7 +69,7 @@ def review_shape(review: Review) -> Shape:
 def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
     return {
         "health": health_shape(trial.listing.health),
-        "answered": isinstance(trial.listing.health, Up),
+        "answered": has_listed(trial.listing),
         "tools": [{**waiting_shape(each), **_words(each)} for each in waiting],
         "flaws": [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in trial.listing.flaws],
         "lines": list(trial.lines),
