@@ -32,6 +32,9 @@ class InParts:
         found, following = self.parts.pop(0)
         return Answer(200, {"activity": [{"id": number} for number in found], "next": following})
 
+    async def download(self, path: str) -> Answer:
+        raise AssertionError(f"nothing is downloaded for a page: {path}")
+
 
 def ids(body: dict[str, Any]) -> tuple[list[int], int | None]:
     return [record["id"] for record in body["activity"]], body["next"]

@@ -115,6 +115,8 @@ def test_every_command_takes_what_every_command_has() -> None:
     assert lacking == {
         "pegboard stdio": {"--json"},
         "pegboard version": {"--config", "--data-dir"},
+        "pegboard toolset new": {"--config", "--data-dir"},
+        "pegboard toolset check": {"--config", "--data-dir"},
     }
     told = {
         word for row in rows(sections("cli.md")["What every command has"]) for word in re.findall(r"--[a-z-]+", row[0])

@@ -197,10 +197,10 @@ def test_one_remedy_after_the_other_opens_a_tool_whose_toolset_and_server_are_of
         first = pegboard("why", "tool_00000", "--json", *at).json
         assert (first["sentence"].startswith("Toolset dev is off: switched off by local"), first["remedy"]) == (
             True,
-            "Ask the user to enable the toolset first: pegboard toolsets enable dev",
+            "Ask the user to enable the toolset first: pegboard toolset enable dev",
         )
         half = pegboard("servers", "enable", "one", *at)
-        assert half.err == "! The toolset dev is off, so dev~one stays off with it: pegboard toolsets enable dev\n"
+        assert half.err == "! The toolset dev is off, so dev~one stays off with it: pegboard toolset enable dev\n"
         assert pegboard("servers", "disable", "one", *at).code == 0
         assert pegboard("toolsets", "enable", "dev", *at).out == "Toolset dev is switched on.\n"
         then = pegboard("why", "tool_00000", "--json", *at).json

@@ -19,7 +19,7 @@ def rest_of(house: "House", endpoint: str | None, token: str) -> "ASGIApp":
     from pegboard.surfaces.rest.app import About, rest_app
 
     about = About(house.file, str(house.data_dir), endpoint, house.store_url)
-    return rest_app(house.gateway, about, hashed(token), lambda: house.desk)
+    return rest_app(house.gateway, about, hashed(token), lambda: house.desk, lambda: house.installer)
 
 
 @asynccontextmanager

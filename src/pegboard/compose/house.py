@@ -16,6 +16,7 @@ from pegboard.surfaces.cli.output import Exit, fail
 
 from .sources import provider_for_each
 from .surroundings import data_dir_of, folder_of, now, store_url
+from .toolsets import Toolsets
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ServerKey
     from pegboard.gateway.gateway import Gateway
+    from pegboard.gateway.toolsets.installer import Installer
     from pegboard.ports import Secrets
     from pegboard.providers.mcp.oauth import Desk
 
@@ -36,6 +38,11 @@ class House:
     data_dir: Path
     store_url: str
     sign_ins: "LateDesk"
+    toolsets: "Toolsets"
+
+    @cached_property
+    def installer(self) -> "Installer":
+        return self.toolsets.installer(self.gateway, lambda: self.desk)
 
     @property
     def desk(self) -> "Desk":
@@ -73,6 +80,7 @@ async def open_house(
     from pegboard.core.policy import Declared
     from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
+    from pegboard.gateway.toolsets.secrets import follow_secrets
     from pegboard.store import Keeping, StoreError, key_of, open_store
 
     directory = data_dir_of(options)
@@ -94,15 +102,19 @@ async def open_house(
             signing = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(signing.cancel_scope.cancel)
             desk = LateDesk(store.secrets, signing)
+            toolsets = Toolsets(directory, settings, store.secrets)
+            if follow:
+                await toolsets.sweep(store.policy)
             gateway = await stack.enter_async_context(
                 open_gateway(
                     declared,
                     store.policy,
                     store.audit,
-                    provider_for_each(settings, starts, desk),
+                    provider_for_each(settings, starts, desk, toolsets),
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
+                    prepare=toolsets.prepare,
                 )
             )
         except StoreError as error:
@@ -110,8 +122,10 @@ async def open_house(
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
         if settings is not None:
             gateway.board.remarks = replace(settings.remarks, in_passing=not follow)
-        if follow and settings is not None:
+        if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            tasks.start_soon(follow_files, settings, gateway, name="configuration")
-        yield House(gateway, settings, directory, store.where, desk)
+            tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
+            if settings is not None:
+                tasks.start_soon(follow_files, settings, gateway, name="configuration")
+        yield House(gateway, settings, directory, store.where, desk, toolsets)

@@ -1,7 +1,7 @@
 """The providers of what is on the board: each kind of source gets the adapter that reaches it."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from pegboard.surfaces.cli.link import Starts
 
@@ -10,23 +10,46 @@ from .surroundings import folder_of, now
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.server import Server
-    from pegboard.ports import Provider, ProviderFor
+    from pegboard.ports import ExpandFor, Provider, ProviderFor
 
     from .house import LateDesk
+    from .toolsets import Toolsets
 
 
-def provider_for_each(settings: "Settings | None", starts: Starts, sign_ins: "LateDesk") -> "ProviderFor":
+def provider_for_each(
+    settings: "Settings | None", starts: Starts, sign_ins: "LateDesk", toolsets: "Toolsets"
+) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
-    from pegboard.core.server import Http, Stdio
+    from pegboard.core.own import Own
+    from pegboard.core.server import Container, Http, InstalledBy, Stdio
     from pegboard.providers.resting import Resting
 
-    expand_for = expander_for_callers(os.environ, folder_of(settings))
+    declared = expander_for_callers(os.environ, folder_of(settings))
 
-    def provider(server: "Server") -> "Provider":
-        if not starts(str(server.key), server.id) or not isinstance(server.connection, Stdio | Http):
-            return Resting(server.key)
+    def expand_for(server: "Server") -> "ExpandFor":
+        """What is declared in the operator's file belongs to no toolset that could have secrets of its own."""
+        own = isinstance(server.origin, InstalledBy)
+        return toolsets.secrets.expand_for(server.key.toolset, declared) if own else declared
+
+    def connected(server: "Server", expand: "ExpandFor") -> "Provider":
         from pegboard.providers.mcp import mcp_provider
 
-        return mcp_provider(server, expand_for, now, sign_ins.desk)
+        return mcp_provider(server, expand, now, sign_ins.desk)
+
+    def provider(server: "Server") -> "Provider":
+        if not starts(str(server.key), server.id):
+            return Resting(server.key, server.connection.specs if isinstance(server.connection, Own) else ())
+        match server.connection:
+            case Stdio() | Http():
+                return connected(server, expand_for(server))
+            case Container(image):
+                expand = toolsets.expand_of(server.key.toolset)
+                return toolsets.containers.speaking(
+                    server, image, expand, lambda inner, starting: connected(inner, lambda headers: starting)
+                )
+            case Own() as own:
+                return toolsets.own(server, own)
+            case _:
+                assert_never(server.connection)
 
     return provider

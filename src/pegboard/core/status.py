@@ -265,7 +265,7 @@ def _remedy(reason: Reason) -> str:
             return "Ask the user to correct the override: pegboard overrides show {tool}"
         case OwnerOff(str()):
             # To switch its server on would not help.
-            return "Ask the user to enable the toolset first: pegboard toolsets enable {toolset}"
+            return "Ask the user to enable the toolset first: pegboard toolset enable {toolset}"
         case SwitchedOff(_, Switch(blocks=True)):
             # To switch it on would pass over what somebody read and refused.
             return "Ask the user to review the tool again: pegboard approvals show {tool}"

@@ -1,6 +1,6 @@
 """The gateway as one thing: its board, its running providers, its operator and its caller, and the tasks between."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -72,9 +72,15 @@ async def open_gateway(
     *,
     tickets: TicketStore | None = None,
     expand: Expand = as_written,
+    prepare: Callable[[Policy], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Gateway]:
-    """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped."""
+    """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
+
+    `prepare` is told the policy before anything starts by it.
+    """
     policy = Policy(declared, await store.load())
+    if prepare is not None:
+        await prepare(policy)
     filling = Filling(expand)
     fitting = Fitting(filling)
     board = Board(policy, fitting=fitting)

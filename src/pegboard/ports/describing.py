@@ -45,5 +45,6 @@ class Describe(Protocol):
         ...
 
 
-ReadLabel: TypeAlias = Callable[[str], Awaitable[str | None]]
-"""The label `io.pegboard.tools` of an image, by the image's name. Raises `CannotDescribe`."""
+ReadLabel: TypeAlias = Callable[[str, Callable[[str], None]], Awaitable[str | None]]
+"""The label `io.pegboard.tools` of an image, by the image's name. The second hears what is going on meanwhile. Raises
+`CannotDescribe`."""

@@ -1,7 +1,7 @@
 """Toolsets on their way in: archives and folders that nobody vouches for, looked at before anything is written."""
 
 from .archive import Archive, Limits, opened
-from .staging import BadBundleError, Progress, Staged, staged_archive, staged_folder, sweep
+from .staging import BadBundleError, Progress, Staged, found_in_place, staged_archive, staged_folder, sweep
 
 __all__ = [
     "Archive",
@@ -9,6 +9,7 @@ __all__ = [
     "Limits",
     "Progress",
     "Staged",
+    "found_in_place",
     "opened",
     "staged_archive",
     "staged_folder",

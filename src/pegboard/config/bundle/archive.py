@@ -52,7 +52,10 @@ def opened(file: Path, limits: Limits) -> Archive | tuple[Problem, ...]:
             listed = archive.infolist()
             if len(listed) > limits.files * 2:
                 return (_whole(file, f"it holds more than {limits.files:,} files."),)
-            entries = tuple(entry for entry in listed if not entry.is_dir() and not _is_left_out(entry.filename))
+            # A name may be empty, at which the library's own question fails.
+            entries = tuple(
+                entry for entry in listed if not entry.filename.endswith("/") and not _is_left_out(entry.filename)
+            )
             problems = (*_about_all(file, entries, limits), *_about_each(file, archive, listed, entries, limits))
     except (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError) as error:
         return (_whole(file, f"it is no ZIP archive that can be read: {_one_line(error)}."),)

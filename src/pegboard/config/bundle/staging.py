@@ -89,6 +89,17 @@ def staged_folder(
         yield _found(source.name, folder)
 
 
+def found_in_place(source: Path, limits: Limits | None = None) -> Staged:
+    """A folder that is used where it is: the same is asked of it, and nothing is copied. Raises `BadBundleError`."""
+    names, problems = _looked_through(source, limits or Limits())
+    if problems:
+        raise BadBundleError(problems)
+    manifests = [source / each for each in MANIFESTS if each in names]
+    if len(manifests) != 1:
+        raise BadBundleError((Problem(source.name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
+    return Staged(source, manifests[0], tuple(sorted(names)))
+
+
 @contextmanager
 def _folder(beside: Path) -> Iterator[Path]:
     """On the same disk as what it will replace, so that one rename puts it in its place."""
@@ -147,13 +158,7 @@ def _found(name: str, folder: Path) -> Staged:
         folder = tops[0]
     manifests = [folder / each for each in MANIFESTS if (folder / each).is_file()]
     if len(manifests) != 1:
-        what = (
-            "there is no toolset.yaml at its top, nor in the one folder that holds everything. `pegboard toolset new` "
-            "writes one."
-            if not manifests
-            else "there are both a toolset.yaml and a toolset.yml. Keep one."
-        )
-        raise BadBundleError((Problem(name, 0, "", what),))
+        raise BadBundleError((Problem(name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return Staged(folder, manifests[0], tuple(files))
 
@@ -176,6 +181,11 @@ def _looked_through(source: Path, limits: Limits) -> tuple[list[str], tuple[Prob
     return names, tuple(problems)
 
 
+_NO_MANIFEST: Final = (
+    "there is no toolset.yaml at its top, nor in the one folder that holds everything. "
+    "`pegboard toolset new` writes one."
+)
+_TWO_MANIFESTS: Final = "there are both a toolset.yaml and a toolset.yml. Keep one."
 _LINK: Final = "it is a symbolic link. Put a copy of what it means in its place."
 
 

@@ -13,7 +13,7 @@ import httpx2
 from pegboard import __version__
 from pegboard.config import places
 
-from .link import Answer, Options, Params, Starts
+from .link import Answer, Download, Options, Params, Starts
 from .output import Exit, fail, tell
 from .waiting import told_when_slow
 
@@ -24,8 +24,9 @@ SETTLES_WITHIN: Final = 40
 """Seconds: a little over the usual deadline of a server's start."""
 _ASK_AGAIN: Final = 0.1
 _PATIENCE: Final = httpx2.Timeout(90, connect=ANSWERS_WITHIN)
-_CALL: Final = httpx2.Timeout(None, connect=ANSWERS_WITHIN)
-"""A call has its deadline in the gateway, where its server's settings are known."""
+_OPEN_END: Final = httpx2.Timeout(None, connect=ANSWERS_WITHIN)
+_LONG: Final = frozenset({"/call", "/toolsets/import"})
+"""A call has its deadline in the gateway, where its server's settings are known; an import tells how far it is."""
 
 
 class HttpApi:
@@ -37,22 +38,31 @@ class HttpApi:
     async def request(
         self, method: str, path: str, *, params: Params = (), body: Mapping[str, object] | None = None
     ) -> Answer:
+        response = await self._sent(method, path, params, body)
+        return Answer(response.status_code, self._body(response))
+
+    async def download(self, path: str) -> Download | Answer:
+        response = await self._sent("GET", path, (), None)
+        if response.status_code != 200:
+            return Answer(response.status_code, self._body(response))
+        return Download(response.content, {name.lower(): value for name, value in response.headers.items()})
+
+    async def _sent(self, method: str, path: str, params: Params, body: Mapping[str, object] | None) -> httpx2.Response:
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"content-type": "application/json"}
         try:
-            response = await self._client.request(
+            return await self._client.request(
                 method,
                 f"/api/v1{path}",
                 params=list(params),
                 content=content,
                 headers=headers,
-                timeout=_CALL if path == "/call" else _PATIENCE,
+                timeout=_OPEN_END if path in _LONG else _PATIENCE,
             )
         except httpx2.TransportError as error:
             why = str(error).strip() or type(error).__name__
             what = "What you asked for may have been done: look before you repeat it." if method != "GET" else ""
             fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}. {what}".rstrip())
-        return Answer(response.status_code, self._body(response))
 
     def _body(self, response: httpx2.Response) -> dict[str, Any]:
         try:

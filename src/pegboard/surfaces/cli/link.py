@@ -32,6 +32,13 @@ class Answer:
     body: Body
 
 
+@dataclass(frozen=True)
+class Download:
+    content: bytes
+    headers: Mapping[str, str]
+    """By their names in small letters."""
+
+
 class Api(Protocol):
     @property
     def running(self) -> bool:
@@ -41,6 +48,10 @@ class Api(Protocol):
     async def request(
         self, method: str, path: str, *, params: Params = (), body: Mapping[str, object] | None = None
     ) -> Answer: ...
+
+    async def download(self, path: str) -> Download | Answer:
+        """What is no JSON; an answer that says why not is one."""
+        ...
 
 
 @dataclass(frozen=True)

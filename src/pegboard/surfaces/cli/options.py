@@ -1,9 +1,10 @@
 """The options that many commands share, and the way from a command to the gateway."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 from urllib.parse import quote
 
 import click
@@ -146,20 +147,25 @@ async def asked(
     *,
     params: list[tuple[str, str]] | None = None,
     body: Mapping[str, object] | None = None,
-    waiting: str = "the gateway",
+    waiting: str | None = "the gateway",
     misfit: Exit = Exit.USAGE,
 ) -> dict[str, Any]:
     """The answer's body, or the end of the command with the answer's own sentence.
 
-    `waiting` is what a person is told to be waited for; `misfit` is the exit code when the body was refused.
+    `waiting` is what a person is told to be waited for, unless they are told otherwise; `misfit` is the exit code when
+    the body was refused.
     """
-    with told_when_slow(waiting):
+    with nullcontext() if waiting is None else told_when_slow(waiting):
         answer: Answer = await api.request(method, path, params=params or [], body=body)
     if answer.status >= 400:
-        more: dict[str, object] = {key: answer.body[key] for key in _TOLD if key in answer.body}
-        code = misfit if answer.status == 422 else _CODES.get(answer.status, Exit.FAILED)
-        fail(code, str(answer.body.get("detail", answer.body)), more)
+        refused(answer, misfit)
     return answer.body
+
+
+def refused(answer: Answer, misfit: Exit = Exit.USAGE) -> NoReturn:
+    more: dict[str, object] = {key: answer.body[key] for key in _TOLD if key in answer.body}
+    code = misfit if answer.status == 422 else _CODES.get(answer.status, Exit.FAILED)
+    fail(code, str(answer.body.get("detail", answer.body)), more)
 
 
 def _check_texts(given: Given) -> None:
@@ -176,3 +182,10 @@ def path_of(name: str) -> str:
         rule = f"an id has {ID_RULE}; a key is TOOLSET~SERVER"
         fail(Exit.NOT_FOUND, f"There is no server {name!r}: {rule}. See: pegboard servers list")
     return quote(name, safe="~")
+
+
+def toolset_path(name: str) -> str:
+    """The same of a toolset."""
+    if not is_id(name):
+        fail(Exit.NOT_FOUND, f"There is no toolset {name!r}: an id has {ID_RULE}. See: pegboard toolset list")
+    return name

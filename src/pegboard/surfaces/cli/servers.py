@@ -71,7 +71,7 @@ async def enable(api: Api, server: str, *, as_json: bool) -> None:
     if not body["on"]:
         # Its own switch is on now, so what holds it back is above it.
         toolset = body["toolsetId"]
-        tell(f"! The toolset {toolset} is off, so {body['id']} stays off with it: pegboard toolsets enable {toolset}")
+        tell(f"! The toolset {toolset} is off, so {body['id']} stays off with it: pegboard toolset enable {toolset}")
     body = await settled(api, body)
     document(body) if as_json else say(f"{body['id']} is switched on.{state_now(body, api)}")
 

@@ -16,7 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "serve": "run:serve",
         "stdio": "run:stdio",
         "servers": "servers:servers",
-        "toolsets": "toolsets:toolsets",
+        "toolset": "toolset:toolset",
         "tools": "deciding:tools",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
@@ -30,6 +30,9 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
+ALIASES: Final[Mapping[str, str]] = MappingProxyType({"toolsets": "toolset"})
+"""Names that commands had, or that people type for them. They work, and are not listed."""
+
 
 class Tree(click.Group):
     """Lists its commands in the order in which a new user meets them."""
@@ -38,9 +41,9 @@ class Tree(click.Group):
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if (target := COMMANDS.get(ALIASES.get(cmd_name, cmd_name))) is None:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+        module, _, name = target.partition(":")
         command = getattr(import_module(f"{__package__}.{module}"), name)
         assert isinstance(command, click.Command)
         return command

@@ -12,6 +12,7 @@ from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import clear_pins, unfit_overrides
+from pegboard.gateway.toolsets.installer import Installer
 from pegboard.ports import SignIns
 
 from .access import TokenGate
@@ -29,6 +30,7 @@ from .sign_ins import sign_in_routes
 from .switches import switch_routes
 from .tickets import ticket_routes
 from .tools import tool_routes
+from .toolsets import nobody_installs, toolset_routes
 
 PREFIX = "/api/v1"
 
@@ -43,11 +45,22 @@ class About:
     store: str
 
 
-def rest_app(gateway: Gateway, about: About, token_hash: bytes, sign_ins: Callable[[], SignIns]) -> ASGIApp:
-    return TokenGate(LastResort(routed(gateway, about, sign_ins)), token_hash)
+def rest_app(
+    gateway: Gateway,
+    about: About,
+    token_hash: bytes,
+    sign_ins: Callable[[], SignIns],
+    installer: Callable[[], Installer] = nobody_installs,
+) -> ASGIApp:
+    return TokenGate(LastResort(routed(gateway, about, sign_ins, installer)), token_hash)
 
 
-def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> FastAPI:
+def routed(
+    gateway: Gateway,
+    about: About,
+    sign_ins: Callable[[], SignIns],
+    installer: Callable[[], Installer] = nobody_installs,
+) -> FastAPI:
     app = FastAPI(
         title="Pegboard",
         version=__version__,
@@ -58,6 +71,7 @@ def routed(gateway: Gateway, about: About, sign_ins: Callable[[], SignIns]) -> F
     )
     answer_problems(app)
     app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)
+    app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(search_routes(gateway), prefix=PREFIX)

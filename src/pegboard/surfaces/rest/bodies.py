@@ -114,6 +114,21 @@ class ApprovalsBody(_Body):
         return self
 
 
+class ImportBody(_Body):
+    """A toolset that lies on the gateway's own machine."""
+
+    path: Annotated[str, Field(max_length=4096, description="A folder, a ZIP or a toolset.yaml: an absolute path.")]
+    shown: Annotated[str | None, Field(max_length=4096, description="How a person named it.")] = None
+    link: Annotated[bool, Field(description="Run it from the folder itself, and follow changes there.")] = False
+    approve: Annotated[list[ReadBody] | Literal["all"], Field(description="Tools that were read, or all.")] = Field(
+        default_factory=list[ReadBody]
+    )
+
+
+class SecretBody(_Body):
+    value: Annotated[str, Field(min_length=1, max_length=65_536)]
+
+
 class BlockBody(_Body):
     tool: Name
     note: Annotated[str, Field(max_length=500)] = ""

@@ -73,19 +73,12 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
         await done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
         return listed(key)
 
-    @routes.post("/toolsets/{name}/switch")
-    async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
-        """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
-        id = _toolset_named(gateway, name)
-        await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
-        return {"toolsetId": id, "on": body.on}
-
     @routes.post("/servers/{name}/restart")
     async def restart(name: str) -> Shape:
         """Start one server anew, or what a toolset brings itself."""
         key = provider_named(gateway, name)
         if not gateway.roster.restart(key):
-            enable = "servers enable" if isinstance(key, ServerKey) else "toolsets enable"
+            enable = "servers enable" if isinstance(key, ServerKey) else "toolset enable"
             raise Problem(HTTPStatus.CONFLICT, f"{titled(key)} is not running. Try: pegboard {enable} {key}")
         return listed(key)
 
@@ -117,12 +110,3 @@ def provider_named(gateway: Gateway, name: str) -> ProviderKey:
     """A server, as above; or by its toolset's id what that brings itself."""
     own = ToolsetKey(ToolsetId(name))
     return own if own in gateway.board.policy.servers else server_named(gateway, name)
-
-
-def _toolset_named(gateway: Gateway, name: str) -> ToolsetId:
-    toolsets = gateway.board.policy.toolsets
-    if (id := ToolsetId(name)) in toolsets:
-        return id
-    near = closest(name, toolsets)
-    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard servers list"
-    raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")

@@ -1,0 +1,149 @@
+"""A toolset that was read and described, as the one command that installs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetKey
+from pegboard.core.imported import InstallToolset
+from pegboard.core.override import Override
+from pegboard.core.own import ContainerTool, Own, PythonTool
+from pegboard.core.server import Container, EveryTool, InstalledBy, OnDemand, Server, Timeouts, ToolLimit
+from pegboard.core.tool import ToolSpec
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.ports.describing import Described
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest import CommandEntry, Manifest
+
+    from .reading import Read
+
+IDLE: Final = 600.0
+"""Seconds after which what runs a toolset's own tools is stopped, unless it says otherwise."""
+SLACK: Final = 5.0
+"""Seconds beyond a toolset's own deadline for a call, in which its worker tells that it has passed."""
+
+
+def built(
+    read: "Read",
+    described: Sequence[Described],
+    labelled: Mapping[str, tuple["CommandEntry", ...]],
+    origin: InstalledBy,
+    *,
+    linked: str | None,
+) -> InstallToolset:
+    """`labelled` are the tools of containers that carry them in a label, by the container's id.
+
+    Relative paths of its servers must be those of the place where the files will lie.
+    """
+    manifest = read.manifest
+    own = Own(
+        digest=read.digest,
+        python=tuple(
+            PythonTool(entry.entrypoint, each.spec) for entry, each in zip(manifest.tools, described, strict=True)
+        ),
+        requirements=manifest.requirements,
+        secrets=tuple(secret.name for secret in manifest.secrets),
+        workspace=manifest.workspace,
+        bounds=manifest.bounds,
+        containers={each.id: each.image for each in manifest.containers if not _speaks_mcp(each.offers)},
+        commands=_commands(manifest, labelled),
+        linked=linked,
+    )
+    overrides = _confirming(manifest, described, labelled)
+    return InstallToolset(
+        toolset=Toolset(
+            manifest.id, origin, manifest.name or manifest.id, manifest.version, manifest.description, user_mcp=False
+        ),
+        servers=(_own_server(manifest, own, origin), *_servers(manifest, origin)),
+        overrides=tuple(replace(row, origins=dict.fromkeys(row.says, origin)) for row in overrides),
+        files=tuple(
+            ToolsetFile(name, kind_of(name, read.manifest_name), facts.sha256, facts.size)
+            for name, facts in read.files.items()
+        ),
+    )
+
+
+def _own_server(manifest: "Manifest", own: Own, origin: InstalledBy) -> Server:
+    idles = [each.idle for each in manifest.containers if each.idle is not None and not _speaks_mcp(each.offers)]
+    seconds = max([own.bounds.seconds, *(each.seconds for each in own.commands if each.seconds is not None)])
+    return Server(
+        ToolsetKey(manifest.id),
+        own,
+        origin,
+        timeouts=Timeouts(call=seconds + SLACK),
+        starts=OnDemand(max(idles, default=IDLE)),
+    )
+
+
+def _servers(manifest: "Manifest", origin: InstalledBy) -> Sequence[Server]:
+    inside = [
+        Server(
+            ServerKey(manifest.id, ServerId(each.id)),
+            Container(each.image),
+            origin,
+            starts=OnDemand(IDLE if each.idle is None else each.idle),
+        )
+        for each in manifest.containers
+        if _speaks_mcp(each.offers)
+    ]
+    declared = [replace(server, origin=origin, limit=_placeless(server.limit)) for server in manifest.servers]
+    return (*declared, *inside)
+
+
+def _speaks_mcp(offers: object) -> bool:
+    from pegboard.config.manifest import SpeaksMcp
+
+    return isinstance(offers, SpeaksMcp)
+
+
+def _commands(manifest: "Manifest", labelled: Mapping[str, tuple["CommandEntry", ...]]) -> tuple[ContainerTool, ...]:
+    return tuple(
+        ContainerTool(container, entry.command, _spec(entry), entry.seconds)
+        for container, entries in _entries(manifest, labelled).items()
+        for entry in entries
+    )
+
+
+def _entries(
+    manifest: "Manifest", labelled: Mapping[str, tuple["CommandEntry", ...]]
+) -> Mapping[str, tuple["CommandEntry", ...]]:
+    from pegboard.config.manifest import Commands
+
+    return {
+        each.id: each.offers.tools if isinstance(each.offers, Commands) else labelled.get(each.id, ())
+        for each in manifest.containers
+        if not _speaks_mcp(each.offers)
+    }
+
+
+def _spec(entry: "CommandEntry") -> ToolSpec:
+    return ToolSpec(entry.id, entry.name, entry.description, entry.input_schema, entry.output_schema)
+
+
+def _confirming(
+    manifest: "Manifest", described: Sequence[Described], labelled: Mapping[str, tuple["CommandEntry", ...]]
+) -> tuple[Override, ...]:
+    """What the manifest says of its tools; where it is silent, a function that wants to be confirmed is."""
+    rows = {row.target: row for row in manifest.overrides}
+    wanted = {entry.id: each.requires_confirmation for entry, each in zip(manifest.tools, described, strict=True)}
+    wanted |= {entry.id: entry.requires_confirmation for entries in labelled.values() for entry in entries}
+    for name, confirms in wanted.items():
+        target = ToolId(ToolsetKey(manifest.id), name)
+        row = rows.get(target) or Override(manifest.id, target)
+        if confirms is not None and row.requires_confirmation is None:
+            rows[target] = replace(row, requires_confirmation=confirms)
+    return tuple(rows.values())
+
+
+def _placeless(limit: ToolLimit) -> ToolLimit:
+    """The manifest is left behind: what it limits stands in no file of the operator's."""
+    return limit if isinstance(limit, EveryTool) else replace(limit, at=None)
+
+
+def kind_of(name: str, manifest: str) -> FileKind:
+    if name == manifest:
+        return FileKind.CONFIG
+    if name.startswith("artifacts/"):
+        return FileKind.ARTIFACT
+    return FileKind.PYTHON if name.endswith(".py") else FileKind.ASSET

@@ -1,0 +1,224 @@
+"""Where the files of installed toolsets lie: a folder for each content, named by its digest, that nobody changes."""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pegboard.core.ids import ToolsetId
+from pegboard.core.own import Own
+from pegboard.core.policy import Decided
+
+TOOLSETS: Final = "toolsets"
+WORKSPACES: Final = "workspaces"
+_CHUNK: Final = 256 * 1024
+STAGING: Final = "staging-"
+_LEAVING: Final = f"{STAGING}leaving-"
+"""Swept like what is staged: a folder on its way out is renamed first, so that no half of it is ever in its place."""
+_PLACING: Final = ".placing.lock"
+_STAGING: Final = ".staging.lock"
+_LOCK_SECONDS: Final = 30.0
+_PAUSE: Final = 0.05
+
+
+class FilesAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """The files cannot be written or read now; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    sha256: str
+    size: int
+
+
+def looked_at(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
+    """What is in each file, by its name in the folder. Raises `OSError`."""
+    return {name: _facts(folder.joinpath(*name.split("/"))) for name in sorted(names)}
+
+
+def _facts(path: Path) -> FileFacts:
+    found, size = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            found.update(chunk)
+            size += len(chunk)
+    return FileFacts(found.hexdigest(), size)
+
+
+def digest(files: Mapping[str, FileFacts]) -> str:
+    """Names all of them: another name, another content, one more or one less gives another digest."""
+    found = hashlib.sha256()
+    for name in sorted(files):
+        written = name.encode()
+        found.update(b"%d:%b%b\n" % (len(written), written, files[name].sha256.encode()))
+    return found.hexdigest()
+
+
+def digests(decided: Decided) -> Mapping[ToolsetId, frozenset[str]]:
+    """The content that each installed toolset runs from."""
+    owns = ((key.toolset, server.connection) for key, server in decided.servers.items())
+    return {id: frozenset({own.digest}) for id, own in owns if isinstance(own, Own) and own.linked is None}
+
+
+@dataclass(frozen=True)
+class Files:
+    """Below a data directory. Only what the store names counts; everything else is a leftover."""
+
+    data_dir: Path
+
+    @property
+    def root(self) -> Path:
+        return self.data_dir / TOOLSETS
+
+    def folder(self, toolset: ToolsetId, digest: str) -> Path:
+        return self.root / toolset / digest
+
+    def workspace(self, toolset: ToolsetId) -> Path:
+        return self.data_dir / WORKSPACES / toolset
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other process puts files in their place, or sweeps, meanwhile. Raises `FilesAway`."""
+        with self._locked(_PLACING, shared=False, seconds=_LOCK_SECONDS) as held:
+            if not held:
+                raise FilesAway(
+                    f"another process has been installing a toolset in {self.root} for long. Try again when it has "
+                    "ended."
+                )
+            yield
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """A place for what is not installed yet, that nobody sweeps meanwhile. Raises `FilesAway`."""
+        with self._locked(_STAGING, shared=True, seconds=_LOCK_SECONDS):
+            yield self.root
+
+    @contextmanager
+    def sweeping(self) -> Iterator[bool]:
+        """Whether nobody stages or places anything now, in any process, so that leftovers can be told."""
+        if not self.root.is_dir():
+            yield False
+            return
+        with (
+            self._locked(_STAGING, shared=False, seconds=0) as unstaged,
+            self._locked(_PLACING, shared=False, seconds=0) as unplaced,
+        ):
+            yield unstaged and unplaced
+
+    @contextmanager
+    def _locked(self, name: str, *, shared: bool, seconds: float) -> Iterator[bool]:
+        """The system gives the lock back when its holder dies."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise FilesAway(_unwritable(self.root, error)) from None
+        with os.fdopen(handle, "r+b") as file:
+            until = time.monotonic() + seconds
+            while not (held := _is_locked(file.fileno(), shared=shared)) and time.monotonic() < until:
+                time.sleep(_PAUSE)
+            yield held
+
+    def put(self, staged: Path, toolset: ToolsetId, files: Mapping[str, FileFacts]) -> Path:
+        """The staged folder in its place, by one rename. Raises `FilesAway`."""
+        place = self.folder(toolset, digest(files))
+        if _holds(place, files):
+            # What runs from it goes on undisturbed.
+            return place
+        try:
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if place.exists():
+                self._leave(place)
+            staged.replace(place)
+            _lasting(place.parent)
+        except OSError as error:
+            raise FilesAway(_unwritable(place, error)) from None
+        return place
+
+    def keep(self, named: Mapping[ToolsetId, Collection[str]]) -> None:
+        """Removes what is none of these digests: of toolsets that are gone, or were replaced. Never fails: what cannot
+        be removed now is removed at the next start."""
+        for toolset in self._inner(self.root):
+            if toolset.name.startswith(STAGING):
+                continue
+            wanted = named.get(ToolsetId(toolset.name), ())
+            for folder in self._inner(toolset):
+                if folder.name not in wanted:
+                    self._leave(folder)
+            if not wanted:
+                _removed_if_empty(toolset)
+
+    def made_workspace(self, toolset: ToolsetId) -> Path:
+        """Made if need be, for its owner's eyes only. Raises `OSError`."""
+        folder = self.workspace(toolset)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    def forget_workspace(self, toolset: ToolsetId) -> None:
+        shutil.rmtree(self.workspace(toolset), ignore_errors=True)
+
+    def _leave(self, folder: Path) -> None:
+        try:
+            away = Path(tempfile.mkdtemp(prefix=_LEAVING, dir=self.root))
+            folder.replace(away / folder.name)
+        except OSError:
+            return
+        shutil.rmtree(away, ignore_errors=True)
+
+    def _inner(self, folder: Path) -> list[Path]:
+        try:
+            return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        except OSError:
+            return []
+
+
+def _holds(place: Path, files: Mapping[str, FileFacts]) -> bool:
+    """Its name says what should be in it; a disk or a hand may have changed that."""
+    try:
+        return place.is_dir() and looked_at(place, files) == files
+    except OSError:
+        return False
+
+
+def _lasting(folder: Path) -> None:
+    """A rename is kept over a loss of power only when its folder was written out."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _removed_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        return
+
+
+def _unwritable(place: Path, error: OSError) -> str:
+    return f"{place} cannot be written: {error.strerror or error}. Nothing was changed."
+
+
+def _is_locked(descriptor: int, *, shared: bool) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

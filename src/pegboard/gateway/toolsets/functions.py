@@ -1,0 +1,65 @@
+"""The functions that a manifest names, looked for in the text of their modules: nothing is run to find them."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pegboard.config.problem import Problem
+from pegboard.core.reference import closest
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest import Manifest
+
+
+def check_functions(manifest: "Manifest", folder: Path) -> tuple[Problem, ...]:
+    """What is known to be wrong without running anything: text that is no Python, and functions that are not there."""
+    files = {entry.module_files: None for entry in manifest.tools}
+    found = {names: _top_names(folder, names) for names in files}
+    problems = [each for each in found.values() if isinstance(each, Problem)]
+    for place, entry in enumerate(manifest.tools):
+        names = found[entry.module_files]
+        function = entry.entrypoint.partition(":")[2].partition(".")[0]
+        if names is None or isinstance(names, Problem) or function in names:
+            continue
+        near = closest(function, names)
+        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else " Write it, or correct the name."
+        what = f"there is no function {function!r} in {_file(folder, entry.module_files)}.{hint}"
+        problems.append(Problem(manifest.file, entry.line, f"tools[{place}].entrypoint", what))
+    return tuple(problems)
+
+
+def _file(folder: Path, names: tuple[str, str]) -> str:
+    return next((name for name in names if (folder / name).is_file()), names[0])
+
+
+def _top_names(folder: Path, names: tuple[str, str]) -> frozenset[str] | Problem | None:
+    """The names that a module gives itself; `None` where only running it could tell."""
+    file = _file(folder, names)
+    try:
+        tree = ast.parse((folder / file).read_bytes(), file)
+    except SyntaxError as error:
+        return Problem(file, error.lineno or 0, "", f"this is no Python: {error.msg}.")
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return None
+    given = frozenset(_given(tree.body))
+    return None if "*" in given or "__getattr__" in given else given
+
+
+def _given(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                yield name
+            case ast.Import(names) | ast.ImportFrom(names=names):
+                yield from ((each.asname or each.name).partition(".")[0] for each in names)
+            case ast.Assign(targets):
+                yield from (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id)):
+                yield id
+            case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
+                # Whichever way it goes, these are names that the module may have.
+                inner = [node for node in ast.walk(statement) if isinstance(node, ast.stmt) and node is not statement]
+                yield from _given(inner)
+            case _:
+                pass

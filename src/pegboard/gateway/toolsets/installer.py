@@ -1,0 +1,344 @@
+"""Toolsets brought onto the board and taken off it: staged, described, shown, and swapped in by one command."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from pegboard.config.problem import Problem
+from pegboard.core.commands import Rejected
+from pegboard.core.ids import PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.imported import InstallToolset, RemoveToolset
+from pegboard.core.installing import Differences, differences, is_downgrade
+from pegboard.core.own import Own
+from pegboard.core.policy import Policy
+from pegboard.core.server import InstalledBy, Server, Stdio
+from pegboard.core.tool import Fingerprint
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.operate import NotSaved
+from pegboard.ports import SecretsAway, SignIns, Stale, StoreAway
+from pegboard.ports.describing import CannotDescribe, Describe, Described, ReadLabel
+
+from .building import built
+from .files import Files, digests
+from .functions import check_functions
+from .progress import InProgress, Step
+from .reading import Read, Unfit, entries_of, read, read_in_place
+from .secrets import ToolsetSecrets, secrets_asked
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest import CommandEntry, Manifest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person wants on the board, and what they have agreed to."""
+
+    source: Path
+    """A folder, a ZIP archive or a toolset.yaml."""
+    shown: str | None = None
+    """How the person named it, if not by this path."""
+    link: bool = False
+    """Run it from the folder itself, and follow what its author changes there."""
+    allow_downgrade: bool = False
+    digest: str | None = None
+    """The content that was looked at before; any other is refused."""
+    read: Mapping[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
+    """Tools that were read, by their ids: they are approved as they were read."""
+    approve_all: bool = False
+    """The differences were read, all of them: what they tell of is approved."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What would be installed, and what that would change."""
+
+    install: InstallToolset
+    differences: Differences
+    waits: tuple[ToolId, ...]
+    """Tools of its own that a person has not read as they are: they are locked until one has."""
+    warnings: tuple[str, ...]
+
+    @property
+    def own(self) -> Own:
+        own = self.install.own
+        assert own is not None
+        return own
+
+
+class Refused(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """It is sound, and not installed all the same: the message says why, and what to do."""
+
+
+class Installer:
+    def __init__(
+        self,
+        gateway: Gateway,
+        files: Files,
+        describe: Describe,
+        label: ReadLabel,
+        secrets: ToolsetSecrets,
+        sign_ins: Callable[[], SignIns],
+    ) -> None:
+        self._gateway = gateway
+        self.files = files
+        self._describe = describe
+        self._label = label
+        self.secrets = secrets
+        self._sign_ins = sign_ins
+        self.progress = InProgress()
+
+    async def look(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
+        """All that importing does, but for the swap. Raises `Unfit`, `FilesAway` and `Refused`."""
+        async with self._staged(wanted, step) as staged:
+            return await self._looked(wanted, by, staged, step)
+
+    async def bring(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
+        """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
+        async with self._staged(wanted, step) as staged:
+            self._check_version(wanted, staged.manifest)
+            looked = await self._looked(wanted, by, staged, step)
+            step.tell("installing")
+            # Whoever asked may leave; from here on it takes a moment, and half of it is worth nothing.
+            with anyio.CancelScope(shield=True):
+                looked = await self._swapped(wanted, by, staged, looked)
+        return looked
+
+    async def remove(self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool) -> tuple[str, ...]:
+        """Nothing of it is left; what could not be forgotten is told. Raises `Refused` and `FilesAway`."""
+        policy = self._gateway.board.policy
+        asked = secrets_asked(policy).get(toolset, ())
+        servers = [key for key in policy.servers if isinstance(key, ServerKey) and key.toolset == toolset]
+        with anyio.CancelScope(shield=True), ExitStack() as stack:
+            await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
+            await self._done(RemoveToolset(toolset), by)
+            left = await self._forgotten(toolset, asked, servers)
+            await self._tidied()
+            if not keep_workspace:
+                await anyio.to_thread.run_sync(self.files.forget_workspace, toolset)
+        return left
+
+    @asynccontextmanager
+    async def _staged(self, wanted: Wanted, step: Step) -> AsyncIterator[Read]:
+        stack = ExitStack()
+        try:
+            yield await anyio.to_thread.run_sync(self._read, wanted, step, stack)
+        finally:
+            # Many files take a while to remove, and nobody else should wait for that.
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(stack.close)
+
+    def _read(self, wanted: Wanted, step: Step, stack: ExitStack) -> Read:
+        if wanted.link:
+            if not wanted.source.is_dir():
+                what = "only a folder can be linked: it is followed while you work in it. Leave --link away."
+                raise Unfit((Problem(wanted.shown or str(wanted.source), 0, "", what),))
+            return read_in_place(wanted.source, wanted.shown)
+        beside = stack.enter_context(self.files.staging())
+        return stack.enter_context(read(wanted.source, beside, step.count, wanted.shown))
+
+    def _check_version(self, wanted: Wanted, manifest: "Manifest") -> None:
+        """Before anything is built or run for it."""
+        there = self._gateway.board.policy.toolsets.get(manifest.id)
+        if there is not None and not wanted.allow_downgrade and is_downgrade(there.version, manifest.version):
+            raise Refused(
+                f"{manifest.id} {there.version} is installed, and this is {manifest.version}, which is older. "
+                "To go back to it, say so: --allow-downgrade"
+            )
+
+    async def _looked(self, wanted: Wanted, by: PrincipalId, staged: Read, step: Step) -> Looked:
+        manifest = staged.manifest
+        if wanted.digest not in (None, staged.digest):
+            raise Refused(f"{manifest.id} changed since you looked at it. Look at the differences again.")
+        policy = self._gateway.board.policy
+        if (declared := policy.declared.toolsets.get(manifest.id)) is not None:
+            raise Refused(
+                f"Toolset {manifest.id!r} of {manifest.file} is declared at {declared.origin} already. "
+                "Rename one of them: an id stands either in the file or in the store."
+            )
+        placed = await anyio.to_thread.run_sync(self._where_it_will_lie, wanted, staged)
+        described = await self._described(staged, step)
+        labelled = await self._labelled(manifest, step)
+        origin = InstalledBy(by, self._gateway.clock())
+        linked = str(wanted.source) if wanted.link else None
+        install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked)
+        changes = differences(self._moved(policy, placed), install)
+        # What nobody has seen yet is seen for the first time when it is imported.
+        waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
+        return Looked(install, changes, waits, tuple(map(str, manifest.warnings)))
+
+    def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
+        """As if what is there lay where the new files will: that the folder has another name is no difference."""
+        own = policy.decided.servers.get(ToolsetKey(manifest.id))
+        if own is None or not isinstance(own.connection, Own):
+            return policy
+        former = own.connection.linked or str(self.files.folder(manifest.id, own.connection.digest))
+        servers = {
+            key: _elsewhere(server, former, str(manifest.folder)) if key.toolset == manifest.id else server
+            for key, server in policy.decided.servers.items()
+        }
+        return replace(policy, decided=replace(policy.decided, servers=servers))
+
+    def _where_it_will_lie(self, wanted: Wanted, staged: Read) -> "Manifest":
+        """The manifest again, with relative paths taken from the place that the files will have."""
+        from pegboard.config.manifest import read_manifest
+        from pegboard.config.settings import Broken
+
+        folder = wanted.source if wanted.link else self.files.folder(staged.manifest.id, staged.digest)
+        again = read_manifest((staged.folder / staged.manifest_name).read_bytes(), staged.manifest.file, folder)
+        if isinstance(again, Broken):
+            raise Unfit(again.problems)
+        return again
+
+    async def _described(self, staged: Read, step: Step) -> Sequence[Described]:
+        manifest = staged.manifest
+        if not manifest.tools:
+            return ()
+        step.tell("describing its tools")
+        if problems := await anyio.to_thread.run_sync(check_functions, manifest, staged.folder):
+            raise Unfit(problems)
+        try:
+            return await self._describe(staged.folder, entries_of(manifest), manifest.requirements, step.tell)
+        except CannotDescribe as error:
+            raise Unfit(tuple(Problem(manifest.file, 0, "", problem) for problem in error.problems)) from None
+
+    async def _labelled(self, manifest: "Manifest", step: Step) -> Mapping[str, tuple["CommandEntry", ...]]:
+        from pegboard.config.manifest import Labelled, read_label
+        from pegboard.config.settings import Broken
+
+        found: dict[str, tuple[CommandEntry, ...]] = {}
+        for each in manifest.containers:
+            if not isinstance(each.offers, Labelled):
+                continue
+            step.tell(f"reading the label of {each.image.image}")
+            try:
+                label = await self._label(each.image.image, step.tell)
+            except CannotDescribe as error:
+                raise Unfit(_about(manifest, each.line, each.id, error.problems)) from None
+            if label is None:
+                what = f"the image {each.image.image} has no label io.pegboard.tools. Declare mcp: true, or its tools."
+                raise Unfit(_about(manifest, each.line, each.id, (what,)))
+            entries = read_label(label, each.image.image)
+            if isinstance(entries, Broken):
+                raise Unfit(entries.problems)
+            found[each.id] = entries
+        return found
+
+    async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked) -> Looked:
+        toolset = looked.install.toolset.id
+        before = self._gateway.board.policy
+        install = replace(looked.install, approve=_approved(wanted, looked))
+        asked = {**secrets_asked(before), toolset: looked.own.secrets}
+        # Known before anything of it starts: what needs a secret asks for it at once.
+        await self.secrets.load({id: names for id, names in asked.items() if names})
+        with ExitStack() as stack:
+            await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
+            if not wanted.link:
+                await anyio.to_thread.run_sync(self.files.put, staged.folder, toolset, staged.files)
+            try:
+                await self._done(install, by)
+            except Refused:
+                await self._unplaced()
+                raise
+            await self._tidied()
+        after = self._gateway.board.policy
+        gone = [key for key in before.servers if key not in after.servers and key.toolset == toolset]
+        unasked = {*secrets_asked(before).get(toolset, ())} - {*secrets_asked(after).get(toolset, ())}
+        left = await self._forgotten(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
+        waits = tuple(tool for tool in looked.waits if tool not in install.approve)
+        return replace(looked, install=install, waits=waits, warnings=(*looked.warnings, *left))
+
+    async def _tidied(self) -> None:
+        await anyio.to_thread.run_sync(self.files.keep, digests(self._gateway.board.policy.decided))
+
+    async def _unplaced(self) -> None:
+        """What was put in its place for nothing goes. Another process may have installed something since the board
+        was last loaded, and its files must stay; where that cannot be told, all do, until the next start."""
+        try:
+            await self._gateway.operator.reload()
+        except Exception:  # whatever a store raises: the refusal is what is told
+            log.exception("The store cannot be read, so files that nobody needs are left behind")
+            return
+        await self._tidied()
+
+    async def _done(self, command: InstallToolset | RemoveToolset, by: PrincipalId) -> None:
+        match await self._gateway.operator.do(command, by):
+            case NotSaved(why):
+                raise StoreAway(why)
+            case Rejected(why):
+                raise Refused(why)
+            case Stale(current):
+                raise Refused(f"The policy is at version {current} now, and changes all the time. Try again.")
+            case _:
+                self._gateway.roster.follow(self._gateway.board.policy)
+
+    async def keep_secret(self, toolset: ToolsetId, name: str, value: str) -> None:
+        """What uses it starts anew with it. Raises `SecretsAway`, and `ValueError` for a value that cannot be one."""
+        if (why := self.secrets.why_not(value)) is not None:
+            raise ValueError(why)
+        await self.secrets.keep(toolset, name, value)
+        self._restarted(toolset)
+
+    async def forget_secret(self, toolset: ToolsetId, name: str) -> None:
+        """Raises `SecretsAway`."""
+        await self.secrets.forget(toolset, name)
+        self._restarted(toolset)
+
+    def _restarted(self, toolset: ToolsetId) -> None:
+        for key in self._gateway.board.policy.servers:
+            if key.toolset == toolset:
+                self._gateway.roster.restart(key)
+
+    async def _forgotten(
+        self, toolset: ToolsetId, secrets: Iterable[str], servers: Iterable[ServerKey]
+    ) -> tuple[str, ...]:
+        """What belonged to it elsewhere goes too. It is off the board already: what does not go is told."""
+        left: list[str] = []
+        for name in secrets:
+            try:
+                await self.secrets.forget(toolset, name)
+            except SecretsAway as error:
+                left.append(f"The secret {name} is still kept: {error}")
+        for key in servers:
+            with suppress(SecretsAway):
+                await self._sign_ins().forget(key)
+        return tuple(left)
+
+
+def _approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
+    """Those that were read, as they were read. Raises `Refused` for what is not what was read."""
+    ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
+    if wanted.approve_all:
+        return frozenset(ids)
+    named = {str(id): id for id in ids}
+    for text, fingerprint in wanted.read.items():
+        if text not in named:
+            raise Refused(f"{text} is no tool that {looked.install.toolset.id} brings itself. Nothing was changed.")
+        if ids[named[text]].fingerprint != fingerprint:
+            raise Refused(f"{text} is not what you read. Nothing was changed. Look at the differences again.")
+    return frozenset(named[text] for text in wanted.read)
+
+
+def _elsewhere(server: Server, former: str, folder: str) -> Server:
+    match server.connection:
+        case Stdio(command, args, env, cwd):
+            moved = Stdio(
+                command.replace(former, folder),
+                tuple(arg.replace(former, folder) for arg in args),
+                env,
+                None if cwd is None else cwd.replace(former, folder),
+            )
+            return replace(server, connection=moved)
+        case _:
+            return server
+
+
+def _about(manifest: "Manifest", line: int, id: str, problems: Iterable[str]) -> tuple[Problem, ...]:
+    return tuple(Problem(manifest.file, line, f"containers.{id}", problem) for problem in problems)

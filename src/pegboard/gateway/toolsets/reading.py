@@ -1,0 +1,148 @@
+"""A toolset as a person has it at hand, laid out, read and checked: nothing of it is run here."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pegboard.config.problem import Problem
+from pegboard.ports.describing import Entry
+
+from .files import FileFacts, FilesAway, digest, looked_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pegboard.config.bundle import Staged
+    from pegboard.config.manifest import Manifest
+
+MAX_BYTES: Final = 2_000_000
+"""Of a manifest."""
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_YAML: Final = (".yaml", ".yml")
+
+Done = Callable[[int, int], None]
+"""Files done, of how many."""
+
+
+class Unfit(Exception):  # noqa: N818 - it is told to a person, a line for each problem
+    """It cannot be brought onto a board as it is: all that speaks against it."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Read:
+    """Laid out in `folder`, and sound as far as one can see without running any of it."""
+
+    folder: Path
+    manifest: "Manifest"
+    manifest_name: str
+    files: "Mapping[str, FileFacts]"
+
+    @property
+    def digest(self) -> str:
+        return digest(self.files)
+
+
+def _unheard(done: int, total: int) -> None:
+    """Nobody watches."""
+
+
+@contextmanager
+def read(source: Path, beside: Path, done: Done = _unheard, shown: str | None = None) -> Iterator[Read]:
+    """From a folder, a ZIP archive or a manifest alone, in a folder in `beside` that is gone at the end unless it was
+    moved away. `shown` is how the person named it. Raises `Unfit` and `FilesAway`."""
+    from pegboard.config.bundle import BadBundleError
+
+    name = str(source) if shown is None else shown
+    try:
+        with _staged(source, beside, done) as staged:
+            yield Read(
+                staged.folder,
+                _manifest(staged, name, source),
+                staged.manifest.name,
+                looked_at(staged.folder, staged.files),
+            )
+    except BadBundleError as error:
+        raise Unfit(error.problems) from None
+    except OSError as error:
+        raise FilesAway(f"{name} cannot be brought in: {error.strerror or error}. Nothing was changed.") from None
+
+
+def read_in_place(folder: Path, shown: str | None = None) -> Read:
+    """A folder that stays where it is, because its author goes on working in it. Raises `Unfit` and `FilesAway`."""
+    from pegboard.config.bundle import BadBundleError, found_in_place
+
+    name = str(folder) if shown is None else shown
+    try:
+        staged = found_in_place(folder)
+        return Read(
+            folder, _manifest(staged, name, folder), staged.manifest.name, looked_at(staged.folder, staged.files)
+        )
+    except BadBundleError as error:
+        raise Unfit(error.problems) from None
+    except OSError as error:
+        raise FilesAway(f"{name} cannot be read: {error.strerror or error}. Nothing was changed.") from None
+
+
+def entries_of(manifest: "Manifest") -> tuple[Entry, ...]:
+    return tuple(Entry(each.id, each.entrypoint, each.name, each.description) for each in manifest.tools)
+
+
+def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
+    from pegboard.config.files import read_bytes
+    from pegboard.config.manifest import check_files, read_manifest
+    from pegboard.config.settings import Broken
+
+    # A manifest alone is told by the name that the person knows; in anything else it is a file of it.
+    file = f"{shown.rstrip('/')}/{staged.manifest.name}" if source.is_dir() or not _is_yaml(source) else shown
+    content = read_bytes(staged.manifest, MAX_BYTES, file)
+    if isinstance(content, Problem):
+        raise Unfit((content,))
+    manifest = read_manifest(content, file, staged.folder)
+    if isinstance(manifest, Broken):
+        raise Unfit(manifest.problems)
+    if problems := tuple(check_files(manifest, staged.files)):
+        raise Unfit(problems)
+    return manifest
+
+
+def _staged(source: Path, beside: Path, done: Done) -> "AbstractContextManager[Staged]":
+    from pegboard.config.bundle import staged_archive, staged_folder
+
+    if source.is_dir():
+        return staged_folder(source, beside, progress=done)
+    with source.open("rb") as file:
+        start = file.read(4)
+    if start in _ZIP:
+        return staged_archive(source, beside, progress=done)
+    if not _is_yaml(source):
+        what = "it is neither a folder nor a ZIP archive nor a toolset.yaml. Name one of these."
+        raise Unfit((Problem(source.name, 0, "", what),))
+    return _staged_alone(source, beside, done)
+
+
+@contextmanager
+def _staged_alone(source: Path, beside: Path, done: Done) -> "Iterator[Staged]":
+    from pegboard.config.bundle import staged_folder
+
+    beside.mkdir(mode=0o700, parents=True, exist_ok=True)
+    outer = Path(tempfile.mkdtemp(prefix="staging-", dir=beside))
+    try:
+        folder = outer / "alone"
+        folder.mkdir()
+        shutil.copyfile(source, folder / "toolset.yaml")
+        with staged_folder(folder, beside, progress=done) as staged:
+            yield staged
+    finally:
+        shutil.rmtree(outer, ignore_errors=True)
+
+
+def _is_yaml(source: Path) -> bool:
+    return source.suffix.lower() in _YAML

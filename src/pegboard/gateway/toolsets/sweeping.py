@@ -1,0 +1,34 @@
+"""What imports that were cut off left behind: folders that nobody stages any more, and contents that no store names."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+import anyio.to_thread
+
+from pegboard.core.policy import Decided
+
+from .files import Files, FilesAway, digests
+
+log = logging.getLogger(__name__)
+
+
+async def sweep(files: Files, load: Callable[[], Awaitable[Decided]]) -> None:
+    """Removes it, unless something is being installed right now. `load` is asked afterwards, so that it knows all that
+    was installed before. A gateway starts all the same when it cannot."""
+    if not files.root.is_dir():
+        return
+    with ExitStack() as stack:
+        try:
+            if await anyio.to_thread.run_sync(stack.enter_context, files.sweeping()):
+                decided = await load()
+                await anyio.to_thread.run_sync(_swept, files, decided)
+        except FilesAway as error:
+            log.warning("Leftovers of imports stay: %s", error)
+
+
+def _swept(files: Files, decided: Decided) -> None:
+    from pegboard.config.bundle import sweep as staging_folders
+
+    staging_folders(files.root)
+    files.keep(digests(decided))

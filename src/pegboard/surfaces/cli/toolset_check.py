@@ -1,0 +1,60 @@
+"""`pegboard toolset check`: all that is wrong with a toolset, told without a gateway and without running any of it."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import json_option
+from .output import Exit, document, fail, say, tell
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest import Manifest
+
+
+@click.command("check")
+@click.argument("source", type=click.Path(path_type=Path))
+@json_option
+def check(source: Path, as_json: bool) -> int:
+    """Check a toolset: a folder, a ZIP or a toolset.yaml. Nothing of it is run, and no gateway is needed.
+
+    Every problem is told with its file, line and key. Ends with 3 when there is one.
+    """
+    from pegboard.gateway.toolsets.files import FilesAway
+    from pegboard.gateway.toolsets.functions import check_functions
+    from pegboard.gateway.toolsets.reading import Unfit, read
+
+    if not source.exists():
+        fail(Exit.NOT_FOUND, f"there is no {source}. Name a folder, a ZIP or a toolset.yaml.")
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="pegboard-", ignore_cleanup_errors=True) as beside,
+            read(source.resolve(), Path(beside), shown=str(source)) as found,
+        ):
+            if problems := check_functions(found.manifest, found.folder):
+                raise Unfit(problems)
+            manifest = found.manifest
+    except Unfit as error:
+        told = [str(problem) for problem in error.problems]
+        fail(Exit.CONFIG, "\n".join(told), {"errors": told})
+    except FilesAway as error:
+        fail(Exit.FAILED, str(error))
+    warnings = [str(problem) for problem in manifest.warnings]
+    if as_json:
+        document({"id": manifest.id, "version": manifest.version, "warnings": warnings, "errors": []})
+        return Exit.OK
+    for warning in warnings:
+        tell(f"! {warning}")
+    say(f"{manifest.id} {manifest.version} is sound: {_brings(manifest)}.".replace("  ", " "))
+    return Exit.OK
+
+
+def _brings(manifest: "Manifest") -> str:
+    counted = (
+        (len(manifest.tools), "Python tool"),
+        (len(manifest.servers), "server"),
+        (len(manifest.containers), "container"),
+        (len(manifest.overrides), "override"),
+    )
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counted if count) or "it is empty"

@@ -1,0 +1,139 @@
+"""`pegboard toolset import`: a toolset brought onto the board, after a look at what that changes."""
+
+import secrets
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import click
+
+from .agreeing import agreed
+from .link import Api
+from .options import asked, asks
+from .output import Exit, document, fail, say, tell
+
+_ASK_AGAIN: Final = 0.5
+_STEP: Final = 500
+"""Files after which a person is told again how many are done."""
+
+
+@click.command("import")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Import it without asking.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--approve", is_flag=True, help="You have read what changes: approve its new and changed tools.")
+@click.option("--allow-downgrade", is_flag=True, help="Go back to an older version.")
+@click.option("--link", is_flag=True, help="Run it from this very folder, and follow what you change there.")
+@asks()
+async def import_toolset(
+    api: Api,
+    source: Path,
+    yes: bool,
+    dry_run: bool,
+    approve: bool,
+    allow_downgrade: bool,
+    link: bool,
+    *,
+    as_json: bool,
+) -> None:
+    """Bring a toolset onto the board: from a folder, a Git checkout, a ZIP or a toolset.yaml.
+
+    Shows what it changes and asks before it does; where nobody can be asked, say --yes. All of it is imported, or
+    nothing. Importing it again keeps your switches, approvals and overrides; new and changed tools wait for your
+    approval.
+    """
+    what: dict[str, Any] = {"path": _absolute(source), "shown": str(source), "link": link}
+    said = [("allowDowngrade", "true")] if allow_downgrade else []
+    what |= {"approve": "all"} if approve else {}
+    if not yes:
+        looked = await _asked(api, [*said, ("dryRun", "true")], what)
+        if dry_run:
+            document(looked) if as_json else _shown(looked)
+            return
+        if not as_json:
+            _shown(looked)
+        if not looked["changes"]["any"]:
+            document(looked) if as_json else say("Nothing would change.")
+            return
+        if as_json or not sys.stdin.isatty():
+            fail(Exit.REFUSED, "Nothing was changed. To import it, say so: --yes")
+        if looked["downgrade"] and not allow_downgrade:
+            fail(Exit.REFUSED, f"{looked['downgrade']} To go back to it, say so: --allow-downgrade")
+        if not await agreed(f"\nImport {looked['id']}?"):
+            fail(Exit.REFUSED, "Nothing was changed.")
+        if looked["waits"] and not approve and await agreed(f"Approve {_named(looked['waits'])} as shown?"):
+            what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in looked["waits"]]
+        said.append(("digest", looked["digest"]))
+    elif dry_run:
+        raise click.UsageError("--dry-run changes nothing, and --yes asks for the change. Choose one.")
+    body = await _asked(api, said, what)
+    if as_json:
+        document(body)
+        return
+    if yes:
+        _shown(body)
+    _done(api, body, approved="approve" in what)
+
+
+def _absolute(source: Path) -> str:
+    if not source.exists():
+        fail(Exit.NOT_FOUND, f"there is no {source}. Name a folder, a ZIP or a toolset.yaml.")
+    return str(source.resolve())
+
+
+def _done(api: Api, body: dict[str, Any], *, approved: bool) -> None:
+    say(f"{'Linked' if body['linked'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
+    for secret in body["secrets"]:
+        if not secret["set"]:
+            name = secret["name"]
+            tell(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
+    if body["waits"] and not approved:
+        tell(f"! {_named(body['waits'])} waits for approval: pegboard approvals list")
+    if not api.running:
+        tell("  … it starts with the gateway: pegboard serve")
+
+
+def _named(tools: list[dict[str, Any]]) -> str:
+    ids = [tool["id"] for tool in tools]
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+
+
+def _shown(body: dict[str, Any]) -> None:
+    for line in body["changes"]["lines"]:
+        say(line)
+    for warning in body["warnings"]:
+        tell(f"! {warning}")
+
+
+async def _asked(api: Api, params: list[tuple[str, str]], what: dict[str, Any]) -> dict[str, Any]:
+    """What is going on is told while it takes: many files, an environment to build."""
+    name = secrets.token_hex(8)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_watched, api, name)
+        body = await asked(
+            api,
+            "POST",
+            "/toolsets/import",
+            params=[*params, ("progress", name)],
+            body=what,
+            waiting=None,
+            misfit=Exit.CONFIG,
+        )
+        tasks.cancel_scope.cancel()
+    return body
+
+
+async def _watched(api: Api, name: str) -> None:
+    last, counted = "", 0
+    while True:
+        await anyio.sleep(_ASK_AGAIN)
+        step = (await api.request("GET", f"/toolsets/imports/{name}")).body
+        said = step.get("said", "")
+        if step.get("total"):
+            if step["done"] >= counted + _STEP or (said != last and step["done"] < step["total"]):
+                tell(f"  … {said}: {step['done']:,} of {step['total']:,}")
+                counted = step["done"]
+        elif said and said != last:
+            tell(f"  … {said}")
+        last = said

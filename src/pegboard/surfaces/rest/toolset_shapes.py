@@ -1,0 +1,107 @@
+"""Toolsets as JSON bodies: what one is, what it brings and how it is; no decision in any of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
+from pegboard.core.installing import Course, Differences, PartDifference, words
+from pegboard.core.own import Own
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Resolution
+from pegboard.core.rules import owner_off
+from pegboard.core.server import Server
+from pegboard.core.toolset import Toolset
+from pegboard.gateway.board import Board
+from pegboard.gateway.toolsets.installer import Looked
+
+from .shapes import Shape, health_shape, origin_shape, server_shape, tool_shape
+
+_WORST = (NeedsSignIn, Down, Starting, Off, Asleep, Up)
+"""The health of a toolset is the worst of what belongs to it: what a person must look at comes first."""
+
+
+def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secrets: Mapping[str, bool]) -> Shape:
+    """`secrets` are those it asks for, and whether each is set."""
+    policy = board.policy
+    servers = [server for key, server in policy.servers.items() if key.toolset == toolset.id]
+    own = own_of(policy, toolset.id)
+    files = policy.decided.files.get(toolset.id, ())
+    return {
+        "id": toolset.id,
+        "name": toolset.name or toolset.id,
+        "version": toolset.version,
+        "description": toolset.description,
+        "enabled": is_on(policy, toolset.id),
+        "userMcp": toolset.user_mcp,
+        "origin": origin_shape(toolset.origin),
+        "digest": None if own is None else own.digest,
+        "linked": None if own is None else own.linked,
+        "servers": [server_shape(server, board, resolution) for server in servers if isinstance(server.key, ServerKey)],
+        "tools": [tool_shape(id, resolution) for id in resolution.verdicts if id.toolset == toolset.id],
+        "requirements": [] if own is None else list(own.requirements),
+        "secrets": [{"name": name, "set": is_set} for name, is_set in secrets.items()],
+        "files": len(files),
+        "bytes": sum(file.size for file in files),
+        "health": health_shape(worst(_healths(servers, board)) if is_on(policy, toolset.id) else Off()),
+    }
+
+
+def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], *, done: bool) -> Shape:
+    """What was imported, or would be. Values of settings are in none of it."""
+    found, own, toolset = looked.differences, looked.own, looked.install.toolset
+    specs = looked.install.specs
+    return {
+        "id": toolset.id,
+        "version": toolset.version,
+        "digest": own.digest,
+        "linked": own.linked,
+        "imported": done,
+        "downgrade": _downgrade(found),
+        "changes": {
+            "any": not found.is_nothing,
+            "course": found.course.value,
+            "lines": list(words(found)),
+            "tools": [{"id": str(each.tool), "how": each.how.value} for each in found.tools],
+            "servers": [_part(each) for each in found.servers],
+            "overrides": [_part(each) for each in found.overrides],
+            "files": dict(Counter(each.how.value for each in found.files)),
+        },
+        "waits": [{"id": str(tool), "fingerprint": specs[tool].fingerprint} for tool in looked.waits],
+        "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
+        "warnings": list(looked.warnings),
+        "policyVersion": policy.version,
+    }
+
+
+def _part(each: PartDifference) -> Shape:
+    return {"id": each.name, "how": each.how.value, "settings": list(each.settings)}
+
+
+def _downgrade(found: Differences) -> str | None:
+    if found.course is not Course.DOWNGRADE:
+        return None
+    return f"{found.toolset} {found.before} is installed, and this is {found.after}, which is older."
+
+
+def own_of(policy: Policy, toolset: ToolsetId) -> Own | None:
+    server = policy.servers.get(ToolsetKey(toolset))
+    return server.connection if server is not None and isinstance(server.connection, Own) else None
+
+
+def is_on(policy: Policy, toolset: ToolsetId) -> bool:
+    off = owner_off(ToolsetKey(toolset), policy)
+    return off is None or off.owner != toolset
+
+
+def worst(healths: Iterable[Health]) -> Health | None:
+    return min(healths, key=lambda health: _WORST.index(type(health)), default=None)
+
+
+def _healths(servers: list[Server], board: Board) -> Iterable[Health]:
+    for server in servers:
+        if isinstance(server.connection, Own) and not server.connection.specs:
+            continue
+        listing = board.catalogue.listings.get(server.key)
+        if listing is not None:
+            yield listing.health

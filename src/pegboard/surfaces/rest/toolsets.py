@@ -1,0 +1,141 @@
+"""Routes for toolsets: list, show, import, export and remove them, and the secrets that they ask for."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.ids import LOCAL, ToolsetId
+from pegboard.core.reference import closest
+from pegboard.core.toolset import Toolset
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.toolsets.exporting import exported
+from pegboard.gateway.toolsets.installer import Installer
+from pegboard.gateway.toolsets.secrets import secrets_asked
+
+from .bodies import SecretBody, SwitchBody
+from .deciding import Version, done
+from .problems import Problem
+from .shapes import Shape
+from .toolset_imports import IMPORT_BODIES, answering, told, wanted_of
+from .toolset_shapes import import_shape, toolset_shape
+
+
+def nobody_installs() -> Installer:
+    raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "This gateway has no place for the files of toolsets.")
+
+
+def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRouter:
+    routes = APIRouter(tags=["toolsets"])
+    board = gateway.board
+
+    def shown(toolset: Toolset) -> Shape:
+        asked = secrets_asked(board.policy).get(toolset.id, ())
+        known = {name: installer().secrets.is_set(toolset.id, name) for name in asked}
+        return toolset_shape(toolset, board, board.resolution(View()), known)
+
+    @routes.get("/toolsets")
+    async def list_toolsets() -> Shape:
+        """Every toolset with its servers and tools."""
+        return {
+            "toolsets": [shown(toolset) for toolset in board.policy.toolsets.values()],
+            "policyVersion": board.policy.version,
+        }
+
+    @routes.post("/toolsets/import", openapi_extra=IMPORT_BODIES)
+    async def bring(
+        request: Request,
+        dry_run: Annotated[bool, Query(alias="dryRun", description="Only tell what would change.")] = False,
+        allow_downgrade: Annotated[bool, Query(alias="allowDowngrade")] = False,
+        digest: Annotated[str | None, Query(description="The content that was looked at: no other.")] = None,
+        approve: Annotated[
+            list[str] | None, Query(description="ID=FINGERPRINT of a tool that was read, or all.", max_length=1_000)
+        ] = None,
+        progress: Annotated[str | None, Query(description="A name by which to ask how far it is.")] = None,
+    ) -> Shape:
+        """Bring a toolset onto the board: a ZIP as the body, or the path of a folder, ZIP or toolset.yaml. All of it or
+        nothing."""
+        with answering(), installer().progress.named(progress) as step:
+            async with wanted_of(request, installer(), digest, approve or [], allow_downgrade) as wanted:
+                act = installer().look if dry_run else installer().bring
+                looked = await act(wanted, LOCAL, step)
+        id, secrets = looked.install.toolset.id, installer().secrets
+        return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
+
+    @routes.get("/toolsets/imports/{name}")
+    async def how_far(name: str) -> Shape:
+        """How far an import is that was given this name."""
+        step = installer().progress[name]
+        if step is None:
+            raise Problem(HTTPStatus.NOT_FOUND, "No import of this name is going on.")
+        return {"said": step.said, "done": step.done, "total": step.total}
+
+    @routes.get("/toolsets/{name}")
+    async def show(name: str) -> Shape:
+        """One toolset: its tools with their statuses, its servers, secrets and files."""
+        return shown(board.policy.toolsets[toolset_named(gateway, name)])
+
+    @routes.delete("/toolsets/{name}")
+    async def remove(name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False) -> Shape:
+        """Take an installed toolset away, with all that belongs to it."""
+        id = toolset_named(gateway, name)
+        with answering():
+            left = await installer().remove(id, LOCAL, keep_workspace=keep_workspace)
+        return {"removed": id, "warnings": list(left)}
+
+    @routes.post("/toolsets/{name}/switch")
+    async def switch(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+        """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
+        id = toolset_named(gateway, name)
+        await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
+        return {"toolsetId": id, "on": body.on}
+
+    @routes.get("/toolsets/{name}/export", response_class=Response)
+    async def export(name: str) -> Response:
+        """The toolset as a ZIP that can be imported elsewhere, without secrets."""
+        id = toolset_named(gateway, name)
+        with answering():
+            bundle = await exported(board.policy, installer().files, id)
+        headers = {"content-disposition": f'attachment; filename="{bundle.name}"'}
+        headers |= {"x-pegboard-secrets": ",".join(bundle.secrets)} if bundle.secrets else {}
+        return Response(bundle.content, media_type="application/zip", headers=headers)
+
+    @routes.put("/toolsets/{name}/secrets/{secret}")
+    async def keep(name: str, secret: str, body: SecretBody) -> Shape:
+        """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
+        id = _asking(gateway, name, secret)
+        await told(installer().keep_secret(id, secret, body.value))
+        gateway.operator.record("secret", id, f"set the secret {secret}", LOCAL)
+        return {"toolsetId": id, "name": secret, "set": True}
+
+    @routes.delete("/toolsets/{name}/secrets/{secret}")
+    async def forget(name: str, secret: str) -> Shape:
+        """Forget a secret."""
+        id = _asking(gateway, name, secret)
+        await told(installer().forget_secret(id, secret))
+        gateway.operator.record("secret", id, f"forgot the secret {secret}", LOCAL)
+        return {"toolsetId": id, "name": secret, "set": False}
+
+    return routes
+
+
+def toolset_named(gateway: Gateway, name: str) -> ToolsetId:
+    toolsets = gateway.board.policy.toolsets
+    if (id := ToolsetId(name)) in toolsets:
+        return id
+    near = closest(name, toolsets)
+    hint = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "See: pegboard toolset list"
+    raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {name!r}. {hint}")
+
+
+def _asking(gateway: Gateway, name: str, secret: str) -> ToolsetId:
+    id = toolset_named(gateway, name)
+    asked = secrets_asked(gateway.board.policy).get(id, ())
+    if secret in asked:
+        return id
+    near = closest(secret, asked)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else f" It asks for: {', '.join(asked) or 'none'}."
+    raise Problem(HTTPStatus.NOT_FOUND, f"Toolset {id!r} asks for no secret {secret!r}.{hint}")

@@ -1,0 +1,164 @@
+"""`pegboard toolset …` as a person types it: without a gateway, beside one, and at a terminal that asks."""
+
+import zipfile
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.cli.terminal import Gateway, Pegboard, peer
+from tests.support.toolsets import laid_out, manifest, tool, zipped
+
+BOARD = {"servers": {"notes": peer("everyday"), "taken": peer("everyday")}}
+
+
+@pytest.mark.behaviour("cli.toolset_new", "cli.toolset_import")
+def test_a_new_toolset_is_checked_imported_and_called(pegboard: Pegboard, home: Path) -> None:
+    assert pegboard("toolset", "new", "mine").code == 0
+    assert pegboard("toolset", "check", "mine").out == "mine 0.1.0 is sound: 2 Python tools.\n"
+    assert pegboard("toolset", "import", "mine", "--yes").out.endswith("Imported mine 0.1.0.\n")
+    done = pegboard("tools", "call", "count_words", '{"text": "a peg for every tool"}', "--json")
+    assert (done.code, done.json["result"]["structuredContent"]["words"]) == (0, 5)
+    (listed,) = pegboard("toolset", "list", "--json").json["toolsets"]
+    assert (listed["id"], listed["version"], listed["enabled"], listed["userMcp"]) == ("mine", "0.1.0", True, False)
+    assert [each["id"] for each in listed["tools"]] == ["mine:count_words", "mine:days_until"]
+
+
+@pytest.mark.behaviour("cli.toolset_new")
+def test_a_folder_that_is_there_is_not_touched(pegboard: Pegboard, home: Path) -> None:
+    (home / "mine").mkdir()
+    assert pegboard("toolset", "new", "mine").err == (
+        "pegboard: mine is there already. Choose another place: --folder FOLDER\n"
+    )
+    done = pegboard("toolset", "new", "mine", "--folder", "deep/er", "--json")
+    assert (done.code, done.json["path"]) == (0, "deep/er")
+    assert pegboard("toolset", "new", "../x").code == 2
+    assert [*(home / "mine").iterdir()] == []
+
+
+@pytest.mark.behaviour("cli.toolset_import", "toolsets.import_tells_first")
+def test_nothing_is_imported_where_nobody_can_be_asked(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest())
+    done = pegboard("toolset", "import", "mine")
+    assert done.code == 5
+    assert (
+        done.out == "toolset mine is new (1.0.0)\ntool mine:shout added\n2 files added: tools/words.py, toolset.yaml\n"
+    )
+    assert done.err.endswith("pegboard: Nothing was changed. To import it, say so: --yes\n")
+    dry = pegboard("toolset", "import", "mine", "--dry-run", "--json")
+    assert (dry.code, dry.json["imported"], dry.json["changes"]["course"]) == (0, False, "first")
+    assert pegboard("toolset", "list", "--json").json["toolsets"] == []
+    assert pegboard("toolset", "import", "mine", "--dry-run", "--yes").code == 2
+
+
+@pytest.mark.behaviour("cli.toolset_import", "toolsets.no_silent_downgrade")
+def test_a_downgrade_is_refused_and_nothing_to_change_is_told(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest(version="2.0"))
+    assert pegboard("toolset", "import", "mine", "--yes").code == 0
+    again = pegboard("toolset", "import", "mine")
+    assert (again.code, again.out) == (0, "toolset mine stays at 2.0: nothing changes\nNothing would change.\n")
+    laid_out(home / "mine", manifest(version="1.9"))
+    done = pegboard("toolset", "import", "mine", "--yes")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        5,
+        "pegboard: mine 2.0 is installed, and this is 1.9, which is older. To go back to it, say so: --allow-downgrade",
+    )
+    assert pegboard("toolset", "import", "mine", "--yes", "--allow-downgrade").code == 0
+
+
+def test_what_is_wrong_is_told_with_its_place(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest(tool("shoot")))
+    done = pegboard("toolset", "import", "mine", "--yes", "--json")
+    (told,) = done.json["errors"]
+    assert (done.code, told) == (
+        3,
+        "mine/toolset.yaml:4: tools[0].entrypoint: there is no function 'shoot' in tools/words.py. "
+        "Did you mean 'shout'?",
+    )
+    assert pegboard("toolset", "import", "gone").code == 4
+
+
+@pytest.mark.behaviour("toolsets.secrets")
+def test_secrets_are_piped_and_never_shown(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest(secrets=["API_KEY"]))
+    told = pegboard("toolset", "import", "mine", "--yes").err
+    assert "! It asks for the secret API_KEY: pegboard toolset secrets set mine API_KEY\n" in told
+    assert pegboard("toolset", "secrets", "list", "mine").out == "SECRET\nAPI_KEY  not set\n"
+    assert pegboard("toolset", "secrets", "set", "mine", "API_KEY", stdin="hunter2\n").code == 0
+    shown = pegboard("toolset", "secrets", "list", "mine", "--json")
+    assert shown.json == {"toolset": "mine", "secrets": [{"name": "API_KEY", "set": True}]}
+    assert "hunter2" not in shown.out + shown.err
+    missing = pegboard("toolset", "secrets", "set", "mine", "API_KEI", stdin="x")
+    assert (missing.code, missing.err.splitlines()[-1]) == (
+        4,
+        "pegboard: Toolset 'mine' asks for no secret 'API_KEI'. Did you mean 'API_KEY'?",
+    )
+    assert pegboard("toolset", "secrets", "set", "mine", "API_KEY").code == 2
+    assert pegboard("toolset", "secrets", "forget", "mine", "API_KEY").code == 0
+    assert pegboard("toolset", "secrets", "list", "mine").out == "SECRET\nAPI_KEY  not set\n"
+
+
+@pytest.mark.behaviour("toolsets.removal_leaves_nothing")
+def test_a_removal_must_be_meant(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest())
+    pegboard("toolset", "import", "mine", "--yes")
+    assert pegboard("toolset", "remove", "mine").code == 5
+    assert pegboard("toolset", "remove", "mine", "--yes").out == "Removed mine.\n"
+    assert pegboard("toolset", "remove", "mine", "--yes").code == 4
+    assert pegboard("toolset", "show", "mine").code == 4
+
+
+def test_an_export_overwrites_nothing(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest())
+    pegboard("toolset", "import", "mine", "--yes")
+    assert pegboard("toolset", "export", "mine").out == "mine is in mine-1.0.0.zip.\n"
+    assert pegboard("toolset", "export", "mine").code == 5
+    assert pegboard("toolset", "export", "mine", "--folder", "copy").code == 0
+    assert pegboard("toolset", "export", "mine", "--folder", "copy").code == 5
+    assert pegboard("toolset", "export", "mine", "--to", "a.zip", "--folder", "b").code == 2
+    with zipfile.ZipFile(home / "mine-1.0.0.zip") as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+    copied = {path.relative_to(home / "copy").as_posix(): path for path in (home / "copy").rglob("*") if path.is_file()}
+    assert packed == {name: path.read_bytes() for name, path in copied.items()}
+    assert pegboard("toolset", "check", "copy").code == 0
+
+
+@pytest.mark.behaviour("toolsets.declared_and_installed_clash")
+def test_an_id_that_the_file_has_is_refused_with_both_places(
+    at_gateway: Pegboard, home: Path, gateway: Gateway
+) -> None:
+    laid_out(home / "taken", manifest(id="taken"))
+    done = at_gateway("toolset", "import", "taken", "--yes")
+    assert done.code == 5
+    assert "Toolset 'taken' of taken/toolset.yaml is declared at " in done.err
+    assert f"{gateway.config}:" in done.err
+
+
+@pytest.mark.behaviour("toolsets.zip_upload")
+def test_a_zip_is_uploaded_to_a_running_gateway(at_gateway: Pegboard, home: Path, gateway: Gateway) -> None:
+    bundle = zipped(laid_out(home / "mine", manifest()))
+    api = f"{gateway.url}/api/v1/toolsets"
+    with httpx2.Client(headers={"authorization": f"Bearer {gateway.token}"}, timeout=60, trust_env=False) as client:
+        zip_of = {"content-type": "application/zip"}
+        looked = client.post(f"{api}/import?dryRun=true", content=bundle.read_bytes(), headers=zip_of)
+        assert (looked.status_code, looked.json()["imported"]) == (200, False)
+        done = client.post(
+            f"{api}/import?digest={looked.json()['digest']}", content=bundle.read_bytes(), headers=zip_of
+        )
+        assert (done.status_code, done.json()["imported"]) == (200, True)
+        got = client.get(f"{api}/mine/export")
+        assert got.headers["content-type"] == "application/zip"
+        refusals = {
+            415: client.post(f"{api}/import", content=b"x", headers={"content-type": "text/plain"}),
+            422: client.post(f"{api}/import", content=b"PK\x03\x04", headers=zip_of),
+            409: client.post(f"{api}/import?digest=0", content=bundle.read_bytes(), headers=zip_of),
+            404: client.get(f"{api}/imports/nothing"),
+        }
+        assert {code: answer.status_code for code, answer in refusals.items()} == {code: code for code in refusals}
+        relative = client.post(f"{api}/import", json={"path": "mine"})
+        assert (relative.status_code, relative.json()["detail"]) == (422, "path: this must be an absolute path.")
+        assert client.post(f"{api}/import", json={"pth": "mine"}).json()["errors"] != []
+    assert httpx2.get(api, trust_env=False).status_code == 401
+    assert at_gateway("tools", "call", "mine:shout", '{"text": "tide"}').out == "TIDE\n"
+    assert at_gateway("toolset", "show", "mine").out.startswith("mine 1.0.0 (Mine)\n")
+    assert at_gateway("toolset", "remove", "mine", "--yes").code == 0
+    assert [each["id"] for each in at_gateway("toolset", "list", "--json").json["toolsets"]] == ["notes", "taken"]

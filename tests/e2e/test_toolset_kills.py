@@ -1,0 +1,174 @@
+"""Imports cut off at the worst moments, by a real kill of a real process: all of a toolset, or nothing of it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.support.toolsets import (
+    MINE,
+    WORDS,
+    brought,
+    called,
+    housed,
+    laid_out,
+    manifest,
+    until_open,
+)
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+PATIENCE = 120
+STEPS = ("read", "describe", "put", "placed", "saved", "kept")
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from pegboard.gateway.toolsets import installer
+from pegboard.gateway.toolsets.files import Files
+from pegboard.gateway.operate import Operator
+from tests.support.toolsets import brought, housed
+
+step, data, source = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+
+def dies(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def before(owner, name):
+    setattr(owner, name, dies)
+
+def after(owner, name):
+    real = getattr(owner, name)
+    if name == "do":
+        async def done(*args, **kwargs):
+            await real(*args, **kwargs)
+            dies()
+    else:
+        def done(*args, **kwargs):
+            real(*args, **kwargs)
+            dies()
+    setattr(owner, name, done)
+
+async def main():
+    async with housed(data) as house:
+        match step:
+            case "read":
+                before(installer.Installer, "_where_it_will_lie")
+            case "describe":
+                before(installer, "built")
+            case "put":
+                before(Files, "put")
+            case "placed":
+                after(Files, "put")
+            case "saved":
+                after(Operator, "do")
+            case "kept":
+                after(Files, "keep")
+        await brought(house, source)
+
+anyio.run(main)
+"""
+
+
+def killed(step: str, data: Path, source: Path) -> int:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, step, str(data), str(source)], timeout=PATIENCE, capture_output=True
+    )
+    return done.returncode
+
+
+@pytest.mark.behaviour(
+    "toolsets.import_again_is_atomic", "toolsets.import_survives_a_kill", "toolsets.leftovers_are_swept"
+)
+@pytest.mark.parametrize("step", STEPS)
+async def test_an_import_that_is_killed_leaves_the_old_one_or_the_new_one(tmp_path: Path, step: str) -> None:
+    data, folder = tmp_path / "data", tmp_path / "mine"
+    async with housed(data) as house:
+        await brought(house, laid_out(folder, manifest()))
+        await until_open(house, "mine:shout")
+    laid_out(folder, manifest(version="2.0.0"), {"tools/words.py": WORDS.replace(".upper()", ".upper() + '!'")})
+    assert await anyio.to_thread.run_sync(killed, step, data, folder) == -signal.SIGKILL
+    is_new = step in ("saved", "kept")
+    async with housed(data, follow=True) as house:
+        await until_open(house, "mine:shout")
+        assert house.gateway.board.policy.toolsets[MINE].version == ("2.0.0" if is_new else "1.0.0")
+        assert await called(house, "shout", text="a") == ("A!" if is_new else "A")
+        left = [path for path in (data / "toolsets").glob("*/*") if path.is_dir()]
+        assert [path.parent.name for path in left] == ["mine"]
+        staged = [path.name for path in (data / "toolsets").iterdir() if path.name.startswith("staging-")]
+        assert staged == []
+
+
+@pytest.mark.parametrize("step", ["placed", "saved"])
+async def test_a_first_import_that_is_killed_is_there_whole_or_not_at_all(tmp_path: Path, step: str) -> None:
+    data, folder = tmp_path / "data", laid_out(tmp_path / "mine", manifest())
+    assert await anyio.to_thread.run_sync(killed, step, data, folder) == -signal.SIGKILL
+    async with housed(data, follow=True) as house:
+        assert (MINE in house.gateway.board.policy.toolsets) is (step == "saved")
+        if step == "saved":
+            await until_open(house, "mine:shout")
+        assert len([*(data / "toolsets").glob("mine/*")]) == (1 if step == "saved" else 0)
+
+
+TOO_LARGE = """
+import resource, sys
+from pathlib import Path
+import anyio
+from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.gateway.toolsets.files import FilesAway
+from tests.support.toolsets import brought, housed
+
+async def main():
+    async with housed(Path(sys.argv[1])) as house:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+        try:
+            await brought(house, Path(sys.argv[2]))
+        except (Unfit, FilesAway) as error:
+            print(error)
+        else:
+            print("imported")
+
+anyio.run(main)
+"""
+
+
+async def test_a_disk_that_takes_no_more_leaves_all_as_it_was(tmp_path: Path) -> None:
+    data, folder = tmp_path / "data", tmp_path / "mine"
+    async with housed(data) as house:
+        await brought(house, laid_out(folder, manifest()))
+        await until_open(house, "mine:shout")
+    laid_out(folder, manifest(version="2.0.0"), {"tools/words.py": WORDS, "assets/large": "x" * 2_000_000})
+    done = await anyio.run_process([sys.executable, "-c", TOO_LARGE, str(data), str(folder)], check=False)
+    assert "assets/large: it cannot be read: File too large" in done.stdout.decode(), done.stderr.decode()
+    async with housed(data, follow=True) as house:
+        await until_open(house, "mine:shout")
+        assert house.gateway.board.policy.toolsets[MINE].version == "1.0.0"
+
+
+async def test_two_imports_at_once_end_with_one_of_them_whole(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    sources = [
+        laid_out(
+            tmp_path / f"mine{number}",
+            manifest(version=f"1.{number}"),
+            {"tools/words.py": WORDS.replace(".upper()", f".upper() + '{number}'")},
+        )
+        for number in range(3)
+    ]
+    async with housed(data) as house:
+        async with anyio.create_task_group() as tasks:
+            for source in sources:
+                tasks.start_soon(_brought_anyhow, house, source)
+        await until_open(house, "mine:shout")
+        version = house.gateway.board.policy.toolsets[MINE].version
+        assert await called(house, "shout", text="a") == f"A{version.removeprefix('1.')}"
+        assert len([*(data / "toolsets" / "mine").iterdir()]) == 1
+
+
+async def _brought_anyhow(house: object, source: Path) -> None:
+    from pegboard.compose import House
+
+    assert isinstance(house, House)
+    await brought(house, source, allow_downgrade=True, approve_all=True)

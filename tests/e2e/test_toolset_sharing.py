@@ -1,0 +1,307 @@
+"""Toolsets given away and taken off: exports without secrets, round trips, secrets, links, removals without ghosts."""
+
+import io
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import psutil
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.core.boards import server, toolset
+from tests.e2e.test_toolset_import import SHOUT, does, echo, policy
+from tests.support.toolsets import (
+    MINE,
+    WORDS,
+    brought,
+    called,
+    housed,
+    laid_out,
+    manifest,
+    statuses,
+    tool,
+    until_open,
+    zipped,
+)
+
+from pegboard.compose import House
+from pegboard.core.commands import AddServer, ThrowSwitch
+from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
+from pegboard.core.own import Own
+from pegboard.core.server import Stdio
+from pegboard.gateway.toolsets.exporting import Bundle, exported
+from pegboard.gateway.toolsets.installer import Wanted
+from pegboard.gateway.toolsets.progress import Step
+
+pytestmark = pytest.mark.anyio
+
+PLANTED = {
+    "env": "ghp_0123456789abcdefghijklmnopqrstuvwxyz",
+    "header": "hunter2-hunter2-hunter2",
+    "arg": "s3cr3t-of-the-arguments",
+    "url": "pa55word-in-a-url",
+    "set": "the-one-that-a-person-set",
+}
+
+
+async def export(house: House, toolset: ToolsetId = MINE) -> Bundle:
+    return await exported(policy(house), house.installer.files, toolset)
+
+
+def unpacked(bundle: Bundle) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(bundle.content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def meaning(house: House) -> Any:
+    """A toolset of the board, but for who brought it, when, and where its files lie."""
+    decided = policy(house).decided
+    rows = decided.manifest_overrides
+    (own,) = (each.connection for each in decided.servers.values() if isinstance(each.connection, Own))
+    folder = str(house.installer.files.folder(MINE, own.digest))
+
+    def placeless(connection: object) -> object:
+        if isinstance(connection, Stdio):
+            cwd = (connection.cwd or "").replace(folder, ".")
+            return (connection.command, connection.args, dict(connection.env), cwd)
+        return connection
+
+    return (
+        {id: (each.name, each.version, each.description, each.user_mcp) for id, each in decided.toolsets.items()},
+        {
+            str(key): (placeless(each.connection), each.trust, each.limit, each.timeouts, each.starts, each.protocol)
+            for key, each in decided.servers.items()
+        },
+        sorted((str(row.target), str([(name, getattr(row, name)) for name in row.says])) for row in rows),
+        decided.files,
+    )
+
+
+@pytest.mark.behaviour("toolsets.export_without_secrets")
+async def test_no_secret_is_in_an_export(tmp_path: Path) -> None:
+    """Weakness 12: headers were exported as they are."""
+    servers = [
+        echo(env={"GITHUB_TOKEN": PLANTED["env"], "LOG": "debug"}),
+        {
+            "id": "far",
+            "url": f"http://me:{PLANTED['url']}@127.0.0.1:1/mcp",
+            "headers": {"X-Api-Key": PLANTED["header"]},
+        },
+        {"id": "args", "command": "x", "args": ["--token", PLANTED["arg"], "--name", "kept"], "env": {"A": "${KEPT}"}},
+    ]
+    said = manifest(mcp_servers=servers, secrets=["API_KEY"])
+    async with housed(tmp_path / "data", lambda key, id: False) as house:
+        await brought(house, laid_out(tmp_path / "mine", said))
+        await house.installer.keep_secret(MINE, "API_KEY", PLANTED["set"])
+        bundle = await export(house)
+    files = unpacked(bundle)
+    assert [name for name, value in PLANTED.items() if any(value.encode() in text for text in files.values())] == []
+    text = files["toolset.yaml"].decode()
+    assert all(kept in text for kept in ("${KEPT}", "debug", "--name", "API_KEY"))
+    assert len(bundle.secrets) == 4
+    async with housed(tmp_path / "other", lambda key, id: False) as house:
+        (tmp_path / "again.zip").write_bytes(bundle.content)
+        found = await brought(house, tmp_path / "again.zip")
+        assert {*bundle.secrets, "API_KEY"} == {*found.own.secrets}
+        assert (await export(house)).content == bundle.content
+
+
+@pytest.mark.behaviour("toolsets.export_round_trip")
+async def test_an_export_without_secrets_is_the_bundle_it_came_from(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "mine", manifest(mcp_servers=[echo()]))
+    remarked = f"# ours, with love\n{(folder / 'toolset.yaml').read_text()}"
+    (folder / "toolset.yaml").write_text(remarked)
+    async with housed(tmp_path / "data", lambda key, id: False) as house:
+        await brought(house, zipped(folder, top="mine-1/"))
+        bundle, again = await export(house), await export(house)
+        assert (bundle.name, bundle.content) == ("mine-1.0.0.zip", again.content)
+        assert unpacked(bundle) == {"tools/words.py": WORDS.encode(), "toolset.yaml": remarked.encode()}
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+WORDS_OF = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), max_size=20)
+SERVERS = st.lists(
+    st.one_of(
+        st.builds(
+            lambda id, args, env: {"id": id, "command": "server", "args": args, "env": env},
+            NAMES,
+            st.lists(st.sampled_from(["-v", "a b", "${NAME:-x}", "ü", ""]), max_size=3),
+            st.dictionaries(st.sampled_from(["MODE", "LOG"]), st.sampled_from(["debug", "${MODE}", "1"])),
+        ),
+        st.builds(
+            lambda id, transport: {"id": id, "url": "http://127.0.0.1:9/mcp", "transport": transport},
+            NAMES,
+            st.sampled_from(["http", "sse"]),
+        ),
+    ),
+    max_size=3,
+    unique_by=lambda server: str(server["id"]),
+)
+OVERRIDES = st.dictionaries(
+    st.sampled_from(["shout", "*:read_*", "mine:*"]),
+    st.fixed_dictionaries(
+        {}, optional={"name_override": WORDS_OF.filter(str.strip), "requires_confirmation": st.booleans()}
+    ).filter(bool),
+)
+
+
+@pytest.mark.behaviour("toolsets.export_round_trip")
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(servers=SERVERS, overrides=OVERRIDES, description=WORDS_OF, assets=st.dictionaries(NAMES, st.text(), max_size=3))
+def test_what_is_exported_and_imported_again_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    servers: list[dict[str, Any]],
+    overrides: dict[str, dict[str, Any]],
+    description: str,
+    assets: dict[str, str],
+) -> None:
+    async def there_and_back() -> None:
+        tmp = tmp_path_factory.mktemp("trip")
+        said = manifest(
+            mcp_servers=servers,
+            description=description,
+            tool_overrides=[{"tool_id": target, **fields} for target, fields in overrides.items()],
+        )
+        files = {"tools/words.py": WORDS, **{f"assets/{name}": text for name, text in assets.items()}}
+        async with housed(tmp / "one", lambda key, id: False) as house:
+            await brought(house, laid_out(tmp / "mine", said, files))
+            before, bundle = meaning(house), await export(house)
+        (tmp / "bundle.zip").write_bytes(bundle.content)
+        async with housed(tmp / "two", lambda key, id: False) as house:
+            await brought(house, tmp / "bundle.zip")
+            assert meaning(house) == before
+            assert (await export(house)).content == bundle.content
+
+    anyio.run(there_and_back)
+
+
+async def test_a_server_that_was_added_alone_is_exported_as_a_toolset(tmp_path: Path) -> None:
+    """There it had no folder, and to export it ended in an error."""
+    async with housed(tmp_path / "data", lambda key, id: False) as house:
+        alone = server(
+            ServerKey(MINE, ServerId("mine")), connection=Stdio("server", ("-v",), {"TOKEN": PLANTED["env"]})
+        )
+        await does(house, AddServer(alone, toolset("mine")))
+        bundle = await export(house)
+        assert PLANTED["env"].encode() not in unpacked(bundle)["toolset.yaml"]
+        (tmp_path / "alone.zip").write_bytes(bundle.content)
+    async with housed(tmp_path / "other", lambda key, id: False) as house:
+        await brought(house, tmp_path / "alone.zip")
+        assert [str(key) for key in policy(house).servers] == ["mine", "mine~mine"]
+
+
+TELLS = '''\
+from pegboard.tools import ToolContext
+
+
+def tell(context: ToolContext) -> str:
+    """The secret."""
+    return context.secrets["API_KEY"][::-1]
+'''
+
+
+@pytest.mark.behaviour("toolsets.secrets")
+async def test_a_secret_reaches_the_functions_and_servers_of_its_toolset(tmp_path: Path) -> None:
+    said = manifest(tool("tell"), secrets=["API_KEY"], mcp_servers=[echo(env={"FROM_SECRET": "<${API_KEY}>"})])
+    data = tmp_path / "data"
+    async with housed(data) as house:
+        await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": TELLS}))
+        why = "the secret API_KEY is not set. Run: pegboard toolset secrets set mine API_KEY"
+        board = house.gateway.board
+        with anyio.fail_after(60), board.changed.listen() as bell:
+            while [getattr(word.health, "why", "") for word in board.catalogue.listings.values()] != [why, why]:
+                await bell.wait()
+        await house.installer.keep_secret(MINE, "API_KEY", "open sesame")
+        await until_open(house, "mine:tell", "mcp:mine~echo:env")
+        assert await called(house, "tell") == "emases nepo"
+        assert "<open sesame>" in await called(house, "env", name="FROM_SECRET")
+    with sqlite3.connect(data / "pegboard.db") as database:
+        assert [name for (name,) in database.execute("select name from secrets")] == ["toolset/mine/API_KEY"]
+    assert b"open sesame" not in (data / "pegboard.db").read_bytes()
+    async with housed(data) as house:
+        await until_open(house, "mine:tell")
+        assert await called(house, "tell") == "emases nepo"
+
+
+@pytest.mark.behaviour("toolsets.secrets")
+async def test_a_secret_may_be_a_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = manifest(tool("tell"), secrets=["API_KEY"])
+    monkeypatch.setenv("ELSEWHERE", "abc")
+    async with housed(tmp_path / "data") as house:
+        await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": TELLS}))
+        await house.installer.keep_secret(MINE, "API_KEY", "${ELSEWHERE}")
+        await until_open(house, "mine:tell")
+        assert await called(house, "tell") == "cba"
+        with pytest.raises(ValueError, match="looks like a reference and is none"):
+            await house.installer.keep_secret(MINE, "API_KEY", "a${b")
+
+
+@pytest.mark.behaviour("toolsets.removal_leaves_nothing")
+async def test_a_removed_toolset_leaves_nothing(tmp_path: Path) -> None:
+    """Weakness 5: a removed server stayed as a ghost."""
+    data = tmp_path / "data"
+    said = manifest(secrets=["API_KEY"], workspace=True, mcp_servers=[echo()], tool_overrides=[
+        {"tool_id": "shout", "name_override": "Loud"}
+    ])  # fmt: skip
+    async with housed(data) as house:
+        await brought(house, laid_out(tmp_path / "mine", said))
+        await house.installer.keep_secret(MINE, "API_KEY", "x")
+        await until_open(house, "mine:shout", "mcp:mine~echo:echo")
+        assert await called(house, "shout", text="a") == "A"
+        house.installer.files.workspace(MINE).mkdir(parents=True, exist_ok=True)
+        await does(house, ThrowSwitch(SHOUT, False))
+        assert await house.installer.remove(MINE, LOCAL, keep_workspace=False) == ()
+        board = house.gateway.board
+        with anyio.fail_after(60), board.changed.listen() as bell:
+            while psutil.Process().children(recursive=True) or board.catalogue.listings:
+                with anyio.move_on_after(0.2):
+                    await bell.wait()
+        decided = policy(house).decided
+        assert (decided.toolsets, decided.servers, decided.files, decided.manifest_overrides) == ({}, {}, {}, ())
+        assert (decided.switches, decided.approvals, decided.baselined, decided.trust) == ({}, {}, {}, {})
+    assert [path for path in data.rglob("*") if path.is_dir() and path.name not in ("toolsets", "workspaces")] == []
+    with sqlite3.connect(data / "pegboard.db") as database:
+        for table in ("toolsets", "toolset_files", "tools", "toolset_mcp_servers", "tool_overrides", "secrets"):
+            assert database.execute(f"select count(*) from {table}").fetchone() == (0,), table
+
+
+@pytest.mark.behaviour("toolsets.linked")
+async def test_a_linked_folder_is_followed(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "mine", manifest())
+    async with housed(tmp_path / "data") as house:
+        found = await brought(house, folder, link=True)
+        assert found.own.linked == str(folder)
+        await until_open(house, "mine:shout")
+        assert await called(house, "shout", text="a") == "A"
+        (folder / "tools" / "words.py").write_text(WORDS.replace(".upper()", ".upper() + '!'"))
+        with anyio.fail_after(60):
+            while await called(house, "shout", text="a") != "A!":
+                await anyio.lowlevel.checkpoint()
+        (folder / "tools" / "words.py").write_text(WORDS.replace("loudly", "very loudly"))
+        board = house.gateway.board
+        with anyio.fail_after(60), board.changed.listen() as bell:
+            while statuses(house) != {"mine:shout": "pending_approval"}:
+                await bell.wait()
+        assert [*(tmp_path / "data" / "toolsets").glob("mine/*")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("toolsets.progress")
+async def test_a_bundle_of_many_files_tells_how_far_it_is(tmp_path: Path) -> None:
+    files = {"tools/words.py": WORDS, **{f"assets/{n // 100}/{n}.txt": str(n) for n in range(2000)}}
+    bundle = zipped(laid_out(tmp_path / "mine", manifest(), files))
+    told: list[tuple[int, int]] = []
+    async with housed(tmp_path / "data") as house:
+
+        class Heard(Step):
+            def count(self, done: int, total: int) -> None:
+                told.append((done, total))
+
+        with anyio.fail_after(60):
+            await house.installer.bring(Wanted(bundle), LOCAL, Heard())
+        assert told == [(n, 2002) for n in range(1, 2003)]
+        assert len(policy(house).decided.files[MINE]) == 2002

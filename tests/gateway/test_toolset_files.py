@@ -1,0 +1,162 @@
+"""The files of installed toolsets: named by what is in them, put in their place whole, swept when nobody needs them."""
+
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from pegboard.core.ids import ToolsetId
+from pegboard.core.policy import Decided
+from pegboard.core.toolset import FileKind
+from pegboard.gateway.toolsets.building import kind_of
+from pegboard.gateway.toolsets.files import Files, FilesAway, digest, looked_at
+from pegboard.gateway.toolsets.sweeping import sweep
+
+MINE = ToolsetId("mine")
+
+
+def staged(files: Files, **content: str) -> Path:
+    files.root.mkdir(parents=True, exist_ok=True)
+    folder = files.root / f"staging-{len(list(files.root.iterdir()))}"
+    for name, text in content.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()))
+
+
+def placed(files: Files, **content: str) -> Path:
+    folder = staged(files, **content)
+    return files.put(folder, MINE, looked_at(folder, names(folder)))
+
+
+def shelves(files: Files) -> list[str]:
+    """What lies there, locks aside."""
+    return sorted(path.relative_to(files.root).as_posix() for path in files.root.glob("*/*"))
+
+
+def test_the_digest_names_every_file_and_its_content(tmp_path: Path) -> None:
+    def of(**content: str) -> str:
+        folder = staged(Files(tmp_path), **content)
+        found = digest(looked_at(folder, names(folder)))
+        shutil.rmtree(folder)
+        return found
+
+    one = of(a="1", b__c="2")
+    assert of(a="1", b__c="2") == one
+    assert len({one, of(a="1"), of(a="1", b__c="3"), of(a="1", b__d="2"), of(a1="", b__c="2")}) == 5
+    assert len(one) == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("toolset.yaml", FileKind.CONFIG),
+        ("inner/toolset.yaml", FileKind.ASSET),
+        ("tools/words.py", FileKind.PYTHON),
+        ("artifacts/chart.html", FileKind.ARTIFACT),
+        ("assets/logo.png", FileKind.ASSET),
+        ("README.md", FileKind.ASSET),
+    ],
+)
+def test_a_file_is_told_apart_by_its_place(name: str, kind: FileKind) -> None:
+    assert kind_of(name, "toolset.yaml") is kind
+
+
+def test_what_was_staged_is_in_its_place_and_nowhere_else(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    place = placed(files, toolset="id", tools__a="code")
+    assert place.parent == files.root / "mine"
+    assert names(place) == ("tools/a", "toolset")
+    assert shelves(files) == [f"mine/{place.name}"]
+
+
+def test_the_same_content_again_leaves_what_is_there_alone(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    place = placed(files, toolset="id")
+    before = (place / "toolset").stat()
+    again = placed(files, toolset="id")
+    assert (again, (place / "toolset").stat().st_ino) == (place, before.st_ino)
+
+
+def test_a_folder_that_somebody_meddled_with_is_replaced(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    place = placed(files, toolset="id")
+    (place / "toolset").write_text("something else")
+    assert placed(files, toolset="id") == place
+    assert (place / "toolset").read_text() == "id"
+
+
+def test_only_what_is_named_is_kept(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    old, new = placed(files, toolset="1"), placed(files, toolset="2")
+    files.keep({MINE: {new.name}})
+    assert shelves(files) == [f"mine/{new.name}"]
+    assert not old.exists()
+    files.keep({})
+    assert shelves(files) == []
+    assert not (files.root / "mine").exists()
+
+
+async def _nothing() -> Decided:
+    return Decided()
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("toolsets.leftovers_are_swept")
+async def test_leftovers_are_swept_at_the_start(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    placed(files, toolset="1")
+    staged(files, toolset="2", tools__a="3")
+    await sweep(files, _nothing)
+    assert [path.name for path in files.root.iterdir() if not path.name.startswith(".")] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("toolsets.leftovers_are_swept")
+async def test_what_another_process_is_staging_is_not_swept(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    with files.staging():
+        folder = staged(files, toolset="2")
+        await sweep(files, _nothing)
+        assert folder.exists()
+    with files.alone():
+        await sweep(files, _nothing)
+        assert folder.exists()
+    await sweep(files, _nothing)
+    assert not folder.exists()
+
+
+@pytest.mark.anyio
+async def test_a_board_without_toolsets_makes_no_folder(tmp_path: Path) -> None:
+    await sweep(Files(tmp_path), _nothing)
+    assert not Files(tmp_path).root.exists()
+
+
+def test_two_do_not_put_files_in_their_place_at_once(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    entered, order = threading.Event(), list[str]()
+
+    def second() -> None:
+        entered.set()
+        with Files(tmp_path).alone():
+            order.append("second")
+
+    with files.alone():
+        other = threading.Thread(target=second)
+        other.start()
+        assert entered.wait(30)
+        order.append("first")
+    other.join(30)
+    assert order == ["first", "second"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
+    (tmp_path / "toolsets").write_text("in the way")
+    with pytest.raises(FilesAway, match=r"File exists\. Nothing was changed"), Files(tmp_path).alone():
+        pass

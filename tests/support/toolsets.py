@@ -1,0 +1,112 @@
+"""Toolsets for tests: written as people write them, packed, and brought onto a whole board in this process."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import yaml
+from tests.support.house import call_of
+
+from pegboard.compose import House, open_house
+from pegboard.core.call import Returned, ToolFailed
+from pegboard.core.ids import LOCAL, ToolsetId
+from pegboard.core.resolve import Locked
+from pegboard.core.tool import Json
+from pegboard.core.view import View
+from pegboard.gateway.toolsets.installer import Looked, Wanted
+from pegboard.gateway.toolsets.progress import Step
+from pegboard.surfaces.cli.link import Options, Starts
+
+MINE = ToolsetId("mine")
+PATIENCE = 30.0
+WORDS = '''\
+def shout(text: str) -> str:
+    """Say it loudly."""
+    return text.upper()
+
+
+def count(text: str) -> int:
+    """How many letters."""
+    return len(text)
+'''
+
+
+def tool(id: str, **more: Json) -> dict[str, Json]:
+    return {"id": id, "entrypoint": f"tools.words:{id}", **more}
+
+
+def manifest(*tools: Mapping[str, Json], version: str = "1.0.0", id: str = "mine", **more: Any) -> dict[str, Any]:
+    return {"id": id, "name": id.title(), "version": version, "tools": [*tools] or [tool("shout")], **more}
+
+
+def laid_out(folder: Path, said: Mapping[str, Any], files: Mapping[str, str] | None = None) -> Path:
+    """A toolset as its author has it; what was there before is gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, text in {"toolset.yaml": yaml.safe_dump({**said}), **(files or {"tools/words.py": WORDS})}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def zipped(folder: Path, file: Path | None = None, top: str = "") -> Path:
+    target = file or folder.with_suffix(".zip")
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, f"{top}{path.relative_to(folder).as_posix()}")
+    return target
+
+
+def every(key: str, id: str) -> bool:
+    return True
+
+
+@asynccontextmanager
+async def housed(data_dir: Path, starts: Starts = every, *, follow: bool = False) -> AsyncIterator[House]:
+    """All that a gateway is, without an address."""
+    with anyio.fail_after(PATIENCE * 4):
+        async with open_house(Options(data_dir=data_dir), None, starts, follow=follow) as house:
+            yield house
+
+
+async def brought(house: House, source: Path, **more: Any) -> Looked:
+    return await house.installer.bring(Wanted(source, **more), LOCAL, Step())
+
+
+async def looked(house: House, source: Path, **more: Any) -> Looked:
+    return await house.installer.look(Wanted(source, **more), LOCAL, Step())
+
+
+async def until_open(house: House, *tools: str) -> None:
+    """Until these can be called, and first sight has been recorded."""
+    board = house.gateway.board
+    with anyio.move_on_after(PATIENCE), board.changed.listen() as bell:
+        while not {*tools} <= {tool for tool, status in statuses(house).items() if status == "open"}:
+            await bell.wait()
+        return
+    healths = {str(source): word.health for source, word in board.catalogue.listings.items()}
+    raise AssertionError(f"{tools} are not all open: {statuses(house)}, {healths}")
+
+
+def statuses(house: House, toolset: ToolsetId = MINE) -> dict[str, str]:
+    verdicts = house.gateway.board.resolution(View()).verdicts
+    return {
+        str(id): verdict.status.value if isinstance(verdict, Locked) else type(verdict).__name__.lower()
+        for id, verdict in verdicts.items()
+        if id.toolset == toolset
+    }
+
+
+async def called(house: House, name: str, /, **arguments: Json) -> Any:
+    """What a caller gets: the text of the answer, or why there is none."""
+    with anyio.fail_after(PATIENCE):
+        ended = await house.gateway.caller.call(call_of(name, arguments), View())
+    if not isinstance(ended, Returned | ToolFailed):
+        return ended
+    return "".join(part.get("text", "") for part in json.loads(ended.body)["content"])
