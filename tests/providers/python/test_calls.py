@@ -58,6 +58,9 @@ BASICS = {
     def place(context: ToolContext) -> str:
         return f"{context.toolset} {context.workspace} {Path.cwd()}"
 
+    def loaded() -> list[str]:
+        return sorted({name.partition(".")[0] for name in sys.modules})
+
     def asks() -> str:
         return sys.stdin.read() + "nothing to read"
     ''',
@@ -105,6 +108,13 @@ async def test_what_a_tool_prints_goes_to_the_log_and_breaks_nothing(basics: Pat
         assert text_of(await watched.call("greet", name="Ada", times=2)) == "Hello Ada ✓Hello Ada ✓"
         assert watched.provider.log() == ("greeting Ada",)
         assert text_of(await watched.call("asks")) == "nothing to read"
+
+
+async def test_a_worker_loads_nothing_that_only_the_gateway_needs(basics: Path) -> None:
+    async with working(basics, "basics:loaded") as watched:
+        loaded = set(structured(await watched.call("loaded"))["result"])
+    assert loaded >= {"pegboard", "pydantic"}
+    assert loaded.isdisjoint({"anyio", "asyncio", "cryptography", "httpx2", "mcp", "msgspec", "sqlalchemy", "uvloop"})
 
 
 async def test_sync_and_async_tools_of_one_toolset_take_turns(basics: Path) -> None:

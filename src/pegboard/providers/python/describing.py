@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from pegboard.children.lines import one_line
-from pegboard.core.own import Bounds
+from pegboard.core.own import MIB, Bounds
 from pegboard.ports.describing import CannotDescribe, Described, Entry
 
 from .environments import CannotBuild, Environments
 from .process import CannotStart, Run, Setup, WorkerProcess
 
 _WITHIN: Final = 60.0
+_MEMORY: Final = 2048 * MIB
+"""More than most toolsets may take when they run: a manifest that allows much must not fail by what is usual."""
 _LONGEST: Final = 600
 _PLACED: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
 """How a problem begins that has a place."""
@@ -24,7 +26,7 @@ class Describer:
     """Bounded in time and memory, as calls are: what a file does when it is imported is its author's idea."""
 
     environments: Environments
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: Bounds = field(default_factory=lambda: Bounds(memory=_MEMORY))
     within: float = _WITHIN
 
     async def __call__(

@@ -30,7 +30,7 @@ _POLL: Final = 0.2
 _LONGEST: Final = 300
 _PASSED_ON: Final = re.compile(r"(?:PIP|UV)_\w+|(?:https?|no|all)_proxy", re.IGNORECASE)
 """How packages are reached from here: an operator says so in the environment, and a build needs to know."""
-_BAD: Final = re.compile(r"^\s*(?:ERROR:|error:|fatal:|\N{MULTIPLICATION SIGN}|╰─▶)\s*")
+_BAD: Final = re.compile(r"^\s*(?:ERROR:|error:|cause:|fatal:|\N{MULTIPLICATION SIGN}|╰─▶)\s*")
 _LOCAL: Final = re.compile(r"(?:[^@\[]+@\s*file://|file://)?(?P<path>[^;\[]*(?:/|\\|\.whl|\.tar\.gz|\.zip)[^;\[]*)")
 
 

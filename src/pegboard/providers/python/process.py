@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, cast
 
@@ -26,6 +28,11 @@ _BOOT: Final = (
     "from pegboard.providers.python.worker.main import main; main()"
 )
 """The gateway's own packages come behind those of the toolset's environment, and wherever they lie at the moment."""
+
+_NEEDED: Final = (
+    *("pegboard", "pydantic", "pydantic_core", "annotated_types", "typing_inspection", "typing_extensions"),
+    "docstring_parser",
+)
 
 _FLOOD: Final = 32_768
 _REST: Final = 0.01
@@ -276,8 +283,12 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self.gone(self)
 
 
+@cache
 def _ours() -> Sequence[str]:
-    return [path for path in sys.path if path and os.path.isdir(path)]
+    """Where the worker program and what it needs lie. Elsewhere on our own path may be anything."""
+    found = [spec.origin for name in _NEEDED if (spec := find_spec(name)) is not None and spec.origin is not None]
+    folders = [path.parents[path.name == "__init__.py"] for path in map(Path, found)]
+    return [*dict.fromkeys(map(str, folders))]
 
 
 def _nobody(worker: WorkerProcess) -> None:
