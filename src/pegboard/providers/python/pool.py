@@ -56,10 +56,12 @@ class Pool:
 
     def adopt(self, worker: WorkerProcess) -> None:
         """One that has been started already."""
-        worker.freed, worker.gone = self._freed, self._gone
+        worker.freed, worker.fading, worker.gone = self._freed, self._fading, self._gone
         self._workers.add(worker)
         if worker.ended.done():
             self._gone(worker)
+        elif worker.is_worn:
+            self._dispatch()
         else:
             self._idle.append(worker)
             self._dispatch()
@@ -134,14 +136,17 @@ class Pool:
         if self._alone or self._together:
             self._dispatch()
 
-    def _gone(self, worker: WorkerProcess) -> None:
-        self._workers.discard(worker)
+    def _fading(self, worker: WorkerProcess) -> None:
         with suppress(ValueError):
             self._idle.remove(worker)
         if worker is self._shared:
             self._shared = None
-        self._changed.set()
         self._dispatch()
+
+    def _gone(self, worker: WorkerProcess) -> None:
+        self._workers.discard(worker)
+        self._changed.set()
+        self._fading(worker)
 
     def _dispatch(self) -> None:
         """Whatever can begin, begins; for the rest, processes are started."""

@@ -122,6 +122,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self.ended: asyncio.Future[str] = self._loop.create_future()
         """What became of it, in words that read on from its name."""
         self.freed: Callable[[WorkerProcess], None] = _nobody
+        self.fading: Callable[[WorkerProcess], None] = _nobody
         self.gone: Callable[[WorkerProcess], None] = _nobody
 
     async def start(self, setup: Setup, within: float) -> None:
@@ -256,6 +257,12 @@ class WorkerProcess(asyncio.SubprocessProtocol):
                 pipe.resume_reading()
 
         self._loop.call_later(_REST, go_on)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """The pipes close a moment before it is known how the process ended: it is sent nothing more from then on."""
+        if fd < 2 and not self.is_worn:
+            self.is_worn = True
+            self.fading(self)
 
     def process_exited(self) -> None:
         # Its last words may still be in the pipe; but what it started may hold that open for ever.
