@@ -1,14 +1,19 @@
 """How a command ends: one exit code that means the same everywhere, one message, and never a traceback."""
 
+import json
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 from tests.cli.terminal import (
     PATIENCE,
     PROGRAM,
+    Gateway,
     Pegboard,
     board,
     clean_environment,
@@ -16,6 +21,7 @@ from tests.cli.terminal import (
     of_folder,
     peer,
     program,
+    serving,
     started,
     usual_board,
 )
@@ -207,3 +213,76 @@ def test_what_is_not_needed_is_not_loaded(home: Path) -> None:
         timeout=PATIENCE,
     )
     assert done.stdout == "pegboard 0.1.0\n[]\n"
+
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def ask(gateway: Gateway, name: str) -> socket.socket:
+    """A call of this tool that is under way, because the gateway has answered what came after it."""
+    place = urlsplit(gateway.url)
+    called = {"name": name, "arguments": {}, "_meta": META}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called})
+    asked = socket.create_connection((place.hostname or "", place.port or 0), PATIENCE)
+    asked.sendall(
+        f"POST /mcp HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: application/json\r\n"
+        f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+        f"Mcp-Method: tools/call\r\nMcp-Name: {name}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    )
+    for _ in range(3):
+        assert httpx2.get(f"{gateway.url}/health", timeout=PATIENCE).json() == {"status": "ok"}
+    return asked
+
+
+@pytest.mark.behaviour("run.ends_quietly")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_gateway_that_is_told_to_end_answers_a_call_that_waits_for_a_start_and_says_nothing(
+    home: Path, number: signal.Signals
+) -> None:
+    config = board(home / "pegboard.yaml", {"hung": peer("hung", timeouts={"stop": 0.5})})
+    with serving(home, config, home / "data") as gateway, ask(gateway, "anything") as asked:
+        done = ended(gateway.process, number)
+        answer = asked.makefile("rb").read()
+    assert (done.code, done.out) == (0, "")
+    assert "Traceback" not in done.err
+    assert "ERROR" not in done.err
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])["result"]
+    assert told["isError"] is True
+    assert "hung~hung" in told["content"][0]["text"]
+
+
+@pytest.mark.behaviour("run.ends_quietly")
+def test_a_gateway_over_stdio_that_is_told_to_end_tells_who_waits_and_says_nothing_else(home: Path) -> None:
+    board(home / "pegboard.yaml", {"hung": peer("hung", "--after-initialize", trust="open")})
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    with started(home, "stdio", "--config", "pegboard.yaml", "--data-dir", "data") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def say(id: int | None, method: str, **params: object) -> None:
+            assert process.stdin is not None
+            asked = {} if id is None else {"id": id}
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **asked, "method": method, "params": params}) + "\n")
+            process.stdin.flush()
+
+        said = iter(map(json.loads, process.stdout))
+        say(1, "initialize", **client)
+        say(None, "notifications/initialized")
+        say(2, "tools/list")
+        listed = next(message for message in said if message.get("id") == 2)
+        assert [tool["name"] for tool in listed["result"]["tools"]] == ["wait"]
+        say(3, "tools/call", name="wait", arguments={})
+        say(4, "ping")
+        assert any(message.get("id") == 4 for message in said)
+        process.send_signal(signal.SIGTERM)
+        assert [message for message in said if "id" in message] == [
+            {"jsonrpc": "2.0", "id": 3, "error": {"code": -32000, "message": "Connection closed"}}
+        ]
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+        assert process.stderr is not None
+        assert process.stderr.read() == ""

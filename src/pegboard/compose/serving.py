@@ -84,7 +84,12 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     api = Later(partial(rest_of, house, endpoint, token))
     root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
     settle_in()
-    async with mcp.running(), Listening(root, listener, mcp.end_streams, mcp.express) as listening:
+
+    def stopping() -> None:
+        mcp.end_streams()
+        house.gateway.board.close()
+
+    async with mcp.running(), Listening(root, listener, stopping, mcp.express) as listening:
         house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
         listened.set()

@@ -65,6 +65,7 @@ class Board:
     """What the operator's file says in vain; the doctor tells it."""
     fitting: Callable[[Catalogue, Policy], Policy] = unchanged
     """What becomes known of the values in a policy when it, or the catalogue, changes."""
+    is_closed: bool = False
 
     def __post_init__(self) -> None:
         self.policy = self.fitting(self.catalogue, self.policy)
@@ -125,6 +126,11 @@ class Board:
         if subject in self.notices:
             self.notices = {key: notice for key, notice in self.notices.items() if key != subject}
             self.changed.ring()
+
+    def close(self) -> None:
+        """Nothing will change any more: whoever waits for a change goes on with what there is."""
+        self.is_closed = True
+        self.changed.ring()
 
     def standing_remarks(self) -> tuple[Problem, ...]:
         return tuple(self.remarks.told(self.policy.toolsets))

@@ -30,7 +30,7 @@ async def listed(board: Board, name: str, view: View) -> ToolIsLocked | None:
         return None
     patience = max((_patience(key, board.policy) for key in starting(owners, board.catalogue)), default=0.0)
     with anyio.move_on_after(patience), board.changed.listen() as bell:
-        while owners and starting(owners, board.catalogue) and not is_there(board, name, view):
+        while owners and starting(owners, board.catalogue) and not is_there(board, name, view) and not board.is_closed:
             await bell.wait()
             owners = may_have(name, board.catalogue, board.policy, view)
     if is_there(board, name, view):

@@ -1,5 +1,6 @@
 """What libraries write to the log because of what strangers send: not as often as they like, and without secrets."""
 
+import asyncio
 import logging
 import re
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from typing import Final
 EVERY: Final = 60.0
 _OURS: Final = "pegboard"
 _MOST: Final = 64
+_STOPPED_AT: Final = "Cancel %s running task(s), timeout graceful shutdown exceeded"
+_BROKEN_OFF: Final = "Requests that were not answered in time when the gateway stopped, and were broken off: %s"
 _SESSION: Final = re.compile(r"\b[0-9a-f]{32}\b")
 
 
@@ -26,8 +29,13 @@ class Quiet(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.partition(".")[0] == _OURS:
             return True
+        if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+            # What was broken off because we end, and no fault of anyone.
+            return False
         if record.levelno == logging.WARNING and not self._passes(record):
             return False
+        if record.msg == _STOPPED_AT:
+            record.levelno, record.levelname, record.msg = logging.WARNING, "WARNING", _BROKEN_OFF
         told = record.getMessage()
         if _SESSION.search(told) is not None:
             record.msg, record.args = _SESSION.sub(lambda id: f"{id[0][:4]}…", told), ()

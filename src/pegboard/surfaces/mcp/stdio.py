@@ -66,10 +66,19 @@ async def serve_pipes(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait_for_servers, name="settling")
             tasks.start_soon(_read, source, to_server, complaints, unanswered, name="input")
-            async with anyio.create_task_group() as writing:
-                writing.start_soon(_write, sink, from_server, unanswered, tasks.cancel_scope, name="output")
-                await server.run(from_client, to_client, server.create_initialization_options())
-                writing.cancel_scope.deadline = anyio.current_time() + LINGER
+            # Shielded: who is still waiting for an answer when we are to end is told that there will be none.
+            writing = anyio.CancelScope(shield=True)
+
+            async def write() -> None:
+                with writing:
+                    await _write(sink, from_server, unanswered, tasks.cancel_scope)
+
+            async with anyio.create_task_group() as output:
+                output.start_soon(write, name="output")
+                try:
+                    await server.run(from_client, to_client, server.create_initialization_options())
+                finally:
+                    writing.deadline = anyio.current_time() + LINGER
             tasks.cancel_scope.cancel()
 
 

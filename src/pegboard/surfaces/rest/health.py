@@ -15,7 +15,7 @@ def is_first_start(health: Health) -> bool:
 async def settled(board: Board, key: ProviderKey, within: float) -> None:
     """Until the server has answered or failed, or is no more; but not longer than `within` seconds."""
     with anyio.move_on_after(within), board.changed.listen() as bell:
-        while key in board.policy.servers and _is_undecided(board.catalogue.health(key)):
+        while key in board.policy.servers and _is_undecided(board.catalogue.health(key)) and not board.is_closed:
             await bell.wait()
 
 
