@@ -16,7 +16,7 @@ from pegboard.surfaces.cli.link import Launch
 from pegboard.surfaces.cli.output import Ended
 from pegboard.surfaces.cli.tree import command_tree
 
-OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "generate", "pip", "rm"})
+OTHER_PROGRAMS: Final = frozenset({"claude", "cp", "export", "generate", "pip", "podman", "rm"})
 """`generate` stands for a program of the reader's own."""
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _OPERATOR: Final = re.compile(r"[();<>|&]+")

@@ -117,7 +117,7 @@ def install() -> int:
         return 0
     print("Installing what the tests of containers need (podman, runc, busybox) …", file=sys.stderr)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ("apt-get", "install", "--yes", "--quiet", *PACKAGES)
+    install = ("apt-get", "-o", "DPkg::Lock::Timeout=120", "install", "--yes", "--quiet", *PACKAGES)
     for line in (install, ("apt-get", "update", "--quiet"), install):
         done = subprocess.run(line, env=environment, capture_output=True, check=False)
         if line is install and done.returncode == 0:
