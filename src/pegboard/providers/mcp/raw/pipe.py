@@ -20,6 +20,7 @@ from .reply import BESIDE, Message, meaning, message_in, read, read_now, result_
 from .request import Requests
 from .tickets import Ticket, Tickets
 
+_SMALL: Final = 65_536
 _CROWDED: Final = 4 * 1024 * 1024
 """Bytes that a server has not read yet. With more of them a call waits before it is written."""
 
@@ -30,6 +31,9 @@ class PipeCalls:
         self._requests = requests
         self._tickets = tickets
         self._loop = asyncio.get_running_loop()
+        self._unwritten: list[bytes] = []
+        """Lines of this turn of the event loop, which go in one write: each wakes the server, and is a call into the
+        kernel that costs as much as all the rest of a call."""
 
     async def call(
         self, admitted: Admitted, progress: Progress | None, peer: Peer | None, wanted: HeaderMap | None = None
@@ -43,7 +47,7 @@ class PipeCalls:
                 raise closed()
             waiting: asyncio.Future[tuple[Message | None, bytes]] = ticket.wait(self._loop)
             ticket.sent = True
-            self._pipe.write(line)
+            self._write(line)
             message, answer = await waiting
             if message is None:
                 source = admitted.tool.id.source
@@ -74,7 +78,21 @@ class PipeCalls:
         if ticket.sent and not self._pipe.is_closing():
             self._tickets.in_flight.give_up(ticket, ticket.id)
             said = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ticket.id}}
-            self._pipe.write(msgspec.json.encode(said) + b"\n")
+            self._write(msgspec.json.encode(said) + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        if not self._unwritten:
+            self._loop.call_soon(self._flush)
+        self._unwritten.append(line)
+
+    def _flush(self) -> None:
+        lines, self._unwritten = self._unwritten, []
+        if self._pipe.is_closing():
+            return  # whoever waits is told by who notices that
+        if len(lines) == 1 or sum(map(len, lines)) < _SMALL:
+            self._pipe.write(b"".join(lines))
+        else:
+            self._pipe.writelines(lines)
 
 
 class Taking:
