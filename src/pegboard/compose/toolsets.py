@@ -112,8 +112,7 @@ class Toolsets:
 
         folder = self.files.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
         workspace = self.files.made_workspace(toolset) if own.workspace else None
-        entries = None if own.linked is None else _entries
-        return PythonTools(server, folder, self._environments, workspace, values, now, entries)
+        return PythonTools(server, folder, self._environments, workspace, values, now, _entries)
 
     def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "Installer":
         from pegboard.gateway.toolsets.installer import Installer
@@ -126,7 +125,7 @@ class Toolsets:
 
 
 def _entries(folder: Path) -> "Sequence[Entry] | None":
-    """What the manifest of a linked folder names now."""
+    """What the manifest in a folder names now."""
     from pegboard.gateway.toolsets.files import FilesAway
     from pegboard.gateway.toolsets.reading import Unfit, entries_of, read_in_place
 

@@ -117,6 +117,16 @@ async def test_a_folder_that_is_followed_is_followed_while_its_tools_sleep_and_s
 
 
 @pytest.mark.behaviour("providers.python_reload")
+async def test_words_that_were_edited_in_place_are_listed_as_they_are_now(tmp_path: Path) -> None:
+    code = 'def one() -> int:\n    """One."""\n    return 1\n'
+    folder = written(tmp_path / "toolset", {"app.py": code})
+    async with working(folder, "app:one", read=lambda _: entries("app:one"), starts=Always()) as watched:
+        assert (await watched.up()).tools[0].spec.description == "One."
+        written(folder, {"app.py": code.replace("One.", "The first number.")})
+        await watched.until(lambda listing: listing.tools[0].spec.description == "The first number.")
+
+
+@pytest.mark.behaviour("providers.python_reload")
 async def test_what_a_tool_writes_beside_its_modules_restarts_nothing(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n\ndef note() -> str:\n    Path('notes.txt').open('a').write('x')\n    return 'x'\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
+import anyio.to_thread
 
 from pegboard.children.demand import Demand
 from pegboard.children.erasing import Eraser
@@ -204,9 +205,8 @@ class PythonTools:
     async def _opened(self, python: Path, values: Mapping[str, str]) -> tuple[Pool, WorkerProcess]:
         """Processes for the files as they are now, the first of them started. Raises `CannotStart`."""
         timeouts, bounds = self._server.timeouts, self._own.bounds
-        setup = Setup(
-            str(self.source), self._folder, self._wished(), bounds.memory, python, self._workspace, dict(values)
-        )
+        wished = await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
+        setup = Setup(str(self.source), self._folder, wished, bounds.memory, python, self._workspace, dict(values))
 
         async def start() -> WorkerProcess:
             worker = WorkerProcess(self._hear, self._note)
@@ -225,10 +225,10 @@ class PythonTools:
         return pool, worker
 
     def _wished(self) -> Sequence[Entry]:
-        read = None if self._entries is None or self._own.linked is None else self._entries(self._folder)
+        read = None if self._entries is None else self._entries(self._folder)
         if read is not None:
             return read
-        # What was told at the import stands, be it the manifest's or the function's own.
+        # Without a manifest, what was told at the import stands, be it the manifest's or the function's own.
         return [
             Entry(tool.spec.name, tool.entrypoint, tool.spec.title, tool.spec.description or None)
             for tool in self._own.python
