@@ -33,6 +33,7 @@ from pegboard.core.view import View
 from pegboard.gateway.toolsets.files import FilesAway
 from pegboard.gateway.toolsets.installer import Refused
 from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.ports import StoreAway
 
 pytestmark = pytest.mark.anyio
 
@@ -366,3 +367,26 @@ async def test_a_command_that_starts_nothing_still_knows_what_a_toolset_brings(t
         await brought(house, laid_out(tmp_path / "mine", manifest()))
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         assert statuses(house) == {"mine:shout": "server_unavailable"}
+
+
+async def test_a_store_that_is_away_takes_nothing_and_leaves_all_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = laid_out(tmp_path / "mine", manifest())
+    async with housed(tmp_path / "data") as house:
+        first = await brought(house, folder)
+        await until_open(house, "mine:shout")
+        store = house.gateway.operator._store
+        with monkeypatch.context() as away:
+            away.setattr(store, "save", _lost)
+            with pytest.raises(StoreAway, match="The store did not take this"):
+                await brought(house, laid_out(folder, manifest(version="2")))
+        assert policy(house).toolsets[MINE].version == "1.0.0"
+        assert first.own.digest in folders(tmp_path / "data")
+        assert await called(house, "shout", text="a") == "A"
+        second = await brought(house, folder)
+        assert folders(tmp_path / "data") == [second.own.digest]
+
+
+async def _lost(*_: object, **__: object) -> None:
+    raise OSError("the disk is gone")
