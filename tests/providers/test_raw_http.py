@@ -302,8 +302,12 @@ class Tokens:
     def forbidden(self, challenge: str) -> bool:
         return False
 
-    async def keep_fresh(self) -> None:
+    def lapse(self) -> None:
+        raise NotImplementedError
+
+    async def keep_fresh(self) -> float:
         await anyio.sleep_forever()
+        return 0.0
 
 
 async def guard(request: Heard) -> None:

@@ -91,6 +91,19 @@ async def test_a_sign_in_is_renewed_before_it_ends() -> None:
         assert isinstance(person.watched.provider.listing().health, Up)
 
 
+@pytest.mark.behaviour("mcp.in.sign_in_lost")
+async def test_a_renewal_that_is_refused_ahead_of_the_end_wants_a_sign_in_though_nobody_calls() -> None:
+    guard = guarded(lasts=2)
+    async with asking(guard) as person:
+        await person.comes_in()
+        guard.renewable.clear()
+        assert (await person.needed()).why == "the last sign-in was not renewed (invalid_grant)"
+        assert guard.sent_in_vain == 0
+        guard.lasts = None
+        await person.comes_in()
+        assert isinstance(await called(person), Returned)
+
+
 async def test_a_call_that_takes_long_holds_no_other_up() -> None:
     reached, go_on = anyio.Event(), anyio.Event()
 

@@ -34,6 +34,11 @@ class Authorization(Protocol):
         """A request was answered with 403. Whether it is for want of rights that a person could grant."""
         ...
 
-    async def keep_fresh(self) -> None:
-        """Renew ahead of the end, again and again, for as long as this is run."""
+    async def keep_fresh(self) -> float:
+        """Renew ahead of the end, again and again, until that is refused. Then: for how many seconds more what we have
+        may still be taken."""
+        ...
+
+    def lapse(self) -> None:
+        """What we have is not used any longer: only a person can help."""
         ...

@@ -113,6 +113,10 @@ class InFlight:
     def enter(self, flight: Flight) -> None:
         self._flights[flight] = None
 
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._flights)
+
     def give_up(self, flight: Flight, key: Hashable) -> None:
         """Nobody waits for this call any more, but its server may go on with it."""
         if len(self.given_up) >= MOST_GIVEN_UP:

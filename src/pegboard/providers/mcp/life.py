@@ -3,6 +3,7 @@
 import logging
 import math
 from collections.abc import Callable
+from http import HTTPStatus
 from traceback import format_exception
 from typing import Final
 
@@ -17,6 +18,7 @@ from pegboard.core.server import Http, Stdio, Timeouts
 from .authorization import Authorization
 from .connect import connected
 from .connection import Bell, Connection
+from .http_client import unsigned
 from .library import ServerLibrary
 from .listing import Listed, listed
 from .trouble import Loss, Trouble, seconds, sentence
@@ -115,7 +117,7 @@ class Life:
                         self._connection = connection
                         tasks.start_soon(self._follow, connection)
                         if self._authorization is not None:
-                            tasks.start_soon(self._authorization.keep_fresh)
+                            tasks.start_soon(self._stay_signed_in, connection, self._authorization)
                         try:
                             self._lost(await self._loss.wait())
                         finally:
@@ -155,6 +157,16 @@ class Life:
                 return
             self._show(connection, found)
             await anyio.sleep(_BREATH)
+
+    async def _stay_signed_in(self, connection: Connection, authorization: Authorization) -> None:
+        """A renewal that is refused is not found out by the next caller: the sign-in is wanted from then on."""
+        holds = await authorization.keep_fresh()
+        with anyio.move_on_after(holds):
+            # Calls that are under way may well end before what we have does, and nothing else tells when they do.
+            while connection.in_flight.is_busy:  # noqa: ASYNC110 - see above
+                await anyio.sleep(_BREATH)
+        authorization.lapse()
+        self._loss.happen(unsigned(authorization, HTTPStatus.UNAUTHORIZED, "") or _CUT)
 
     async def _subscribe(self, connection: Connection, tasks: TaskGroup) -> None:
         """Open the stream of changes where there is one, before the list that it keeps fresh."""

@@ -85,6 +85,8 @@ class Account:
         """The access token that the server did not take: the store's copy of it is no news."""
         self._news = anyio.Event()
         self._away = False
+        self._end = _Lapsed()
+        """Why what we have cannot be renewed."""
         self._renewed = -math.inf
         self.trouble: str | None = None
         """What went wrong at the last try to sign in."""
@@ -144,7 +146,7 @@ class Account:
         self._challenge, self._short = Challenge(challenge), True
         return True
 
-    async def keep_fresh(self) -> None:
+    async def keep_fresh(self) -> float:
         while True:
             wait = self._lasts()
             await anyio.sleep(_RENEW_AGAIN if wait is None else wait)
@@ -152,9 +154,17 @@ class Account:
                 continue
             async with self._turn:
                 renewal = await self._renew() if self._ends_soon() else _Renewed()
-            if not isinstance(renewal, _Renewed):
-                # The next request finds out whether the old token still holds; until then there is no harm.
-                await anyio.sleep(_RENEW_AGAIN)
+            match renewal:
+                case _Lapsed():
+                    self._end = renewal
+                    expires = self._record.expires
+                    return 0.0 if expires is None else max(0.0, (expires - self._clock()).total_seconds())
+                case _Postponed():
+                    # The next request finds out whether the old token still holds; until then there is no harm.
+                    await anyio.sleep(_RENEW_AGAIN)
+
+    def lapse(self) -> None:
+        self._refuse("", self._end)
 
     async def wanted(self) -> SignInWanted | str | None:
         """After a connection that ended by a refusal of our authorization: what it comes to."""
