@@ -99,7 +99,14 @@ async def roads(anyio_backend: str) -> AsyncIterator[Roads]:
             yield Roads(workshop, await stack.enter_async_context(httpx2.AsyncClient(timeout=DEADLINE)), short, long)
 
 
+def nested(levels: int) -> Any:
+    return json.loads("[" * levels + "]" * levels)
+
+
 ERAS = pytest.mark.parametrize("era", ["handshake", "modern"])
+DEEP: list[Mapping[str, Any]] = [
+    {"name": "odd", "arguments": {"deep": nested(levels)}} for levels in (150, 197, 198, 199, 200, 250)
+] + [{"name": "odd", "arguments": {}, "deep": nested(levels)} for levels in (150, 198, 199, 200, 201, 250)]
 CALLS: list[Mapping[str, Any]] = [
     {"name": "echo", "arguments": {"text": 'Grüße, 你好 \U0001f642  " \\ '}},
     {"name": "add", "arguments": {"a": 1, "b": 2**70}},
@@ -124,6 +131,17 @@ CALLS: list[Mapping[str, Any]] = [
 async def test_a_call_has_the_same_answer_by_either_road(roads: Roads, era: str, params: Mapping[str, Any]) -> None:
     short, long = await roads.both(era, "tools/call", **params)
     assert short == long
+
+
+@pytest.mark.behaviour("mcp.out.raw_path")
+@ERAS
+async def test_a_call_that_is_nested_deep_has_the_same_answer_by_either_road(roads: Roads, era: str) -> None:
+    refused = []
+    for params in DEEP:
+        short, long = await roads.both(era, "tools/call", **params)
+        assert short == long
+        refused.append("error" in short[2])
+    assert refused == [False, False, False, True, True, True, False, False, False, True, True, True]
 
 
 @pytest.mark.behaviour("mcp.out.raw_path")

@@ -12,6 +12,7 @@ from anyio import to_thread
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard.core.call import NeedsInput
+from pegboard.core.nesting import deeper_than
 from pegboard.gateway.gateway import Gateway
 from pegboard.surfaces.mcp.answer import REQUEST_CANCELLED, given_up
 from pegboard.surfaces.mcp.door import Door, Refused
@@ -58,6 +59,12 @@ META_TOO_LARGE: Final = Refused(
     f"The _meta of the request is larger than {LARGEST} bytes. Send less there: what is large belongs into arguments.",
     INVALID_PARAMS,
 )
+
+
+_DEEPEST: Final = 201
+"""Levels of a request that the long road takes, and so does this one."""
+_FLAT: Final = 2 * _DEEPEST
+"""Bytes of the longest request that cannot be nested deeper."""
 
 
 class Way(Enum):
@@ -133,6 +140,8 @@ class Road:
         session: Session | None = None
         if not profile.modern and (session := self._session(profile, head.headers)) is None:
             return None
+        if len(body) > _FLAT and deeper_than(_DEEPEST, body):
+            return None
         try:
             request = read_request(body)
             id = identity(bytes(request.id))
@@ -204,6 +213,8 @@ class Road:
                 return Way.SERVED
             if len(body) > self._most_values and await to_thread.run_sync(self._too_many, body) is not None:
                 return body  # the long road refuses it
+            if len(body) > _FLAT and await _is_too_deep(body):
+                return body  # as it does this
             return await self._taken(body, Asked(profile, session, self._own(headers), named(headers)), ticket)
         except MetaTooLargeError:
             return META_TOO_LARGE
@@ -314,6 +325,12 @@ class Road:
     async def _write(self, page: Page, id: bytes, ticket: Ticket) -> None:
         ticket.enter(Phase.WRITING)
         await ticket.reply.finish_in_parts(page.text, b"%b%b}" % (page.rest, id))
+
+
+async def _is_too_deep(body: bytes) -> bool:
+    if len(body) > BESIDE:
+        return await to_thread.run_sync(deeper_than, _DEEPEST, body, abandon_on_cancel=True)
+    return deeper_than(_DEEPEST, body)
 
 
 async def _body(receive: "Receive") -> bytes | None:
