@@ -124,7 +124,7 @@ def page(name: str) -> Page:
 def pages() -> list[Page]:
     """All that belong to the documentation, wherever they lie."""
     single = (ROOT / name for name in ("README.md", "CHANGELOG.md", "benchmarks/README.md", "tests/servers/README.md"))
-    return [Page(path) for path in (*single, *_below("docs"), *_below("adr"))]
+    return [Page(path) for path in (*single, *_below("docs"), *_below("adr"), *_below("examples"))]
 
 
 def blocks(*languages: str) -> list[Block]:
