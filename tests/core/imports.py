@@ -52,9 +52,10 @@ def installing(
     overrides: tuple[Override, ...] = (),
     files: tuple[ToolsetFile, ...] = (MANIFEST,),
     approve: frozenset[ToolId] = frozenset(),
+    sound: frozenset[ToolId] | None = None,
 ) -> InstallToolset:
     return InstallToolset(
-        Toolset(ID, PERSON, "Kit", version, "Tools", user_mcp=False), servers, overrides, files, approve
+        Toolset(ID, PERSON, "Kit", version, "Tools", user_mcp=False), servers, overrides, files, approve, sound
     )
 
 
@@ -88,13 +89,15 @@ def installs(draw: st.DrawFn) -> InstallToolset:
     more = draw(st.sets(st.sampled_from(["tools/math.py", "assets/a.txt"])))
     files = (MANIFEST, *(ToolsetFile(path, FileKind.ASSET, "1" * 64, 3) for path in more))
     ids = [own_tool(name) for name in names]
-    approve = frozenset(draw(st.sets(st.sampled_from(ids)))) if ids else frozenset[ToolId]()
+    some = st.sets(st.sampled_from(ids)).map(frozenset) if ids else st.just(frozenset[ToolId]())
+    approve = draw(some)
     return installing(
         *found,
         version=draw(st.sampled_from(["0.9", "1.0", "1.0rc1", ""])),
         overrides=tuple(rows),
         files=files,
         approve=approve,
+        sound=draw(st.none() | some),
     )
 
 

@@ -97,10 +97,10 @@ def test_another_toolset_is_never_touched(install: InstallToolset, before: Decid
 def test_importing_again_keeps_what_people_decided_about_all_that_stays(
     first: InstallToolset, again: InstallToolset, before: Decided
 ) -> None:
-    there = done(policy(before), replace(first, approve=frozenset())).decided
+    there = done(policy(before), replace(first, approve=frozenset(), sound=None)).decided
     # What people decided about it while it was there.
     there = replace(there, approvals={**before.approvals, **there.approvals}, switches=before.switches)
-    after = done(policy(there), replace(again, approve=frozenset())).decided
+    after = done(policy(there), replace(again, approve=frozenset(), sound=None)).decided
     stays = {server.key for server in again.servers}
     gone = {tool for tool in there.approvals.keys() | there.switches.keys() if isinstance(tool, ToolId)}
     gone = {tool for tool in gone if tool.source == KIT and tool not in tools_of(after)}
@@ -182,6 +182,22 @@ def test_what_is_read_at_an_import_is_approved_and_nothing_else() -> None:
         own_tool("add"): Approval(spec(own_tool("add"), 1), YOU, LATER),
         own_tool("grep"): Approval(spec(own_tool("grep"), 1), YOU, LATER),
     }
+
+
+def test_what_looks_sound_is_approved_at_the_first_import_and_at_no_other() -> None:
+    add, grep = own_tool("add"), own_tool("grep")
+    first = done(policy(), installing(own("add", "grep"), sound=frozenset({add})))
+    assert first.decided.approvals == {add: Approval(spec(add, 0), ME, LATER, first_sight=True)}
+    assert first.decided.baselined == {KIT: LATER}
+    changed = installing(own("add", "grep", variant=1), version="2", sound=frozenset({add, grep}))
+    assert done(first, changed, YOU).decided.approvals == first.decided.approvals
+
+
+@pytest.mark.parametrize("trust", [Trust.OPEN, Trust.STRICT])
+def test_first_sight_approves_nothing_where_it_is_not_what_counts(trust: Trust) -> None:
+    add = own_tool("add")
+    after = done(policy(), installing(replace(own("add"), trust=trust), sound=frozenset({add}))).decided
+    assert (after.approvals, after.baselined) == ({}, {})
 
 
 def test_an_approval_that_holds_keeps_the_name_of_who_gave_it() -> None:

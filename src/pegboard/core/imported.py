@@ -12,7 +12,7 @@ from .override import Override
 from .own import Own
 from .policy import Approval, Decided, Policy
 from .rejected import Rejected
-from .server import InstalledBy, Server, unreviewed
+from .server import InstalledBy, Server, Trust, unreviewed
 from .tool import ToolSpec
 from .toolset import Toolset, ToolsetFile
 
@@ -31,6 +31,9 @@ class InstallToolset:
     files: tuple[ToolsetFile, ...] = ()
     approve: frozenset[ToolId] = frozenset()
     """Tools of its own that whoever installs it has read as they are now."""
+    sound: frozenset[ToolId] | None = None
+    """Tools of its own that do not look poisoned: where first sight is trusted, they are approved by it. `None` while
+    nobody has looked."""
 
     @property
     def own(self) -> Own | None:
@@ -71,12 +74,15 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
     toolset = replace(command.toolset, user_mcp=False, origin=origin)
     if former is not None and replace(toolset, origin=former.origin) == former:
         toolset = former
+    sound = command.sound if mine in servers and _is_first_sight(servers[mine], kept) else None
+    seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
     rows = tuple(replace(row, manifest=True, declared=False) for row in command.overrides if row.says)
     return replace(
         kept,
         servers={**kept.servers, **servers},
         toolsets={**kept.toolsets, id: toolset},
-        approvals={**kept.approvals, **_read(kept, specs, command.approve, by, at)},
+        approvals={**seen, **kept.approvals, **_read(kept, specs, command.approve, by, at)},
+        baselined=kept.baselined if sound is None else {**kept.baselined, mine: at},
         files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
         manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
     )
@@ -108,6 +114,13 @@ def _settled(server: Server, former: Server | None, origin: InstalledBy) -> Serv
     server = replace(server, quarantined=former.quarantined)
     same = replace(server, origin=former.origin)
     return former if same == former else replace(server, origin=origin)
+
+
+def _is_first_sight(server: Server, decided: Decided) -> bool:
+    """Whether it was not seen before, and what is seen first is trusted."""
+    if server.quarantined or server.key in decided.baselined:
+        return False
+    return decided.trust.get(server.key, server.trust) is Trust.BASELINE
 
 
 def _read(
@@ -158,7 +171,7 @@ def _unsound(command: InstallToolset) -> Iterator[str]:
             yield f"The override of {row.target} is not of toolset {id!r}: a manifest speaks of its own tools alone."
     yield from (f"Toolset {id!r} has two overrides of {target}. Make them one." for target in _twice(_targets(command)))
     yield from (f"Toolset {id!r} has two files {path!r}." for path in _twice(file.path for file in command.files))
-    for tool_id in sorted(command.approve - specs.keys()):
+    for tool_id in sorted((command.approve | (command.sound or frozenset())) - specs.keys()):
         yield f"{tool_id} is not a tool that toolset {id!r} brings itself, so it cannot be approved with it."
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from .catalogue import Listing, has_listed
 from .commands import TakeBaseline
-from .ids import BuiltinKey, ProviderKey
+from .ids import BuiltinKey, ProviderKey, ToolId
 from .policy import Policy
 from .rules import owner_off
 from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
-from .tool import Tool
+from .tool import Tool, ToolSpec
 
 
 def wanted(policy: Policy) -> Mapping[ProviderKey, Server]:
@@ -42,9 +42,14 @@ def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -
     key = listing.source
     if isinstance(key, BuiltinKey) or not awaits_first_sight(listing, policy):
         return None
+    specs = {tool.id: tool.spec for tool in listing.tools}
+    return TakeBaseline(key, {id: specs[id] for id in sound(key, specs, others)})
+
+
+def sound(key: ProviderKey, specs: Mapping[ToolId, ToolSpec], others: Iterable[Tool]) -> tuple[ToolId, ...]:
+    """Those that do not look poisoned."""
     # Its words and phrases take two megabytes, and who trusts its servers openly, or knows them all, needs none.
     from .scan import is_poisoned, scan, strangers
 
     theirs = strangers(key, others)
-    sound = {tool.id: tool.spec for tool in listing.tools if not is_poisoned(scan(tool.spec, theirs))}
-    return TakeBaseline(key, sound)
+    return tuple(id for id, spec in specs.items() if not is_poisoned(scan(spec, theirs)))

@@ -17,6 +17,7 @@ from pegboard.core.imported import InstallToolset, RemoveToolset
 from pegboard.core.installing import Differences, differences, is_downgrade
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
+from pegboard.core.running import sound
 from pegboard.core.server import InstalledBy, Server, Stdio
 from pegboard.core.tool import Fingerprint
 from pegboard.gateway.gateway import Gateway
@@ -234,7 +235,9 @@ class Installer:
     async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked) -> Looked:
         toolset = looked.install.toolset.id
         before = self._gateway.board.policy
-        install = replace(looked.install, approve=_approved(wanted, looked))
+        specs, others = looked.install.specs, tuple(self._gateway.board.catalogue.tools.values())
+        seen = await anyio.to_thread.run_sync(sound, ToolsetKey(toolset), specs, others)
+        install = replace(looked.install, approve=_approved(wanted, looked), sound=frozenset(seen))
         asked = {**secrets_asked(before), toolset: looked.own.secrets}
         # Known before anything of it starts: what needs a secret asks for it at once.
         await self.secrets.load({id: names for id, names in asked.items() if names})
