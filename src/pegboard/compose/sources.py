@@ -38,7 +38,8 @@ def provider_for_each(
 
     def provider(server: "Server") -> "Provider":
         if not starts(str(server.key), server.id):
-            return Resting(server.key, server.connection.specs if isinstance(server.connection, Own) else ())
+            own_specs = server.connection.specs if isinstance(server.connection, Own) else ()
+            return Resting(server.key, own_specs, now() if own_specs else None)
         match server.connection:
             case Stdio() | Http():
                 return connected(server, expand_for(server))

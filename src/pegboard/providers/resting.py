@@ -1,11 +1,12 @@
 """A provider that never starts: what a command uses that only reads or writes the policy."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import anyio
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Listing, Off
+from pegboard.core.catalogue import Asleep, Listing, Off
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.ports import Peer, Progress, Ring
@@ -14,13 +15,15 @@ from pegboard.ports import Peer, Progress, Ring
 class Resting:
     library = None
 
-    def __init__(self, source: Source, specs: Iterable[ToolSpec] = ()) -> None:
-        """`specs` are those of tools that are known although nothing runs."""
+    def __init__(self, source: Source, specs: Iterable[ToolSpec] = (), since: datetime | None = None) -> None:
+        """`specs` are those of tools that are known although nothing runs: whoever calls one wakes it, so that they are
+        asleep `since` now."""
         self.source = source
-        self._tools = tuple(Tool(ToolId(source, spec.name), spec) for spec in specs)
+        tools = tuple(Tool(ToolId(source, spec.name), spec) for spec in specs)
+        self._listing = Listing(source, Off() if since is None else Asleep(since), tools)
 
     def listing(self) -> Listing:
-        return Listing(self.source, Off(), self._tools)
+        return self._listing
 
     async def run(self, ring: Ring) -> None:
         await anyio.sleep_forever()
