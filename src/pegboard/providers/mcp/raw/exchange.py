@@ -42,27 +42,23 @@ class Reply(NamedTuple):
 
 
 class KnownHeads:
-    """Heads as they were written, with the kind of body that the parser found they announce: but for the length and the
-    date a server writes the same one again and again. Only of plain answers after which the connection is kept."""
+    """Heads as they were written, of which the parser found that they announce JSON: but for the length and the date a
+    server writes the same one again and again. Only of plain answers after which the connection is kept."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, bytes] = {}
+        self._known: set[bytes] = set()
 
-    def body(self, data: bytes) -> tuple[bytes, bytes] | None:
-        """Kind and body of a response that is there as a whole, if its head came before."""
+    def body(self, data: bytes) -> bytes | None:
+        """The body of a response that is there as a whole, if its head came before."""
         parts = _parts(data)
-        if parts is None:
-            return None
-        key, begins = parts
-        kind = self._known.get(key)
-        return None if kind is None else (kind, data[begins:])
+        return None if parts is None or parts[0] not in self._known else data[parts[1] :]
 
-    def keep(self, data: bytes, kind: bytes) -> None:
+    def keep(self, data: bytes) -> None:
         """One that the parser has read."""
         if (parts := _parts(data)) is not None:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[parts[0]] = kind
+            self._known.add(parts[0])
 
 
 def _parts(data: bytes) -> tuple[bytes, int] | None:
@@ -203,7 +199,7 @@ class Exchange(asyncio.Protocol):
             self.abort()  # bytes that nobody asked for
         elif self._is_new and (whole := self._heads.body(data)) is not None:
             ticket, self._ticket = self._ticket, None
-            ticket.settle(Reply(200, *whole))
+            ticket.settle(whole)
             self._home.release(self)
         elif len(data) > SLICE or self._unread:
             self._unread.append(memoryview(data))
@@ -242,7 +238,7 @@ class Exchange(asyncio.Protocol):
         if self._complete:
             self._spoiled |= bool(self._unread)
             if is_first and self._is_plain and isinstance(data, bytes):
-                self._heads.keep(data, self._kind)
+                self._heads.keep(data)
             self._rest()
         elif self._head_size > _LONGEST_HEAD:
             self._refuse(f"its headers are longer than {_LONGEST_HEAD // 1024} KiB")

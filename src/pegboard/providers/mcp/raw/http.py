@@ -86,7 +86,7 @@ class HttpCalls:
                 self._see_again(reply)
             if isinstance(reply, Ended):
                 reply = await self._resumed(ticket)
-            answer, server = self._answer(reply), admitted.tool.id.source
+            answer, server = reply if isinstance(reply, bytes) else self._answer(reply), admitted.tool.id.source
             return (
                 read_now(answer, ticket.id, server) if len(answer) <= LARGE else await read(answer, ticket.id, server)
             )
@@ -105,10 +105,11 @@ class HttpCalls:
     def _pieces(self, name: str, params: Mapping[str, str], body: list[bytes], size: int) -> list[bytes]:
         return [self._heads.call(name, params), b"%d\r\n\r\n" % size, *body]
 
-    async def _sent(self, ticket: Ticket, pieces: list[bytes], size: int) -> Reply | Ended:
+    async def _sent(self, ticket: Ticket, pieces: list[bytes], size: int) -> Reply | Ended | bytes:
+        """The answer; where it came as its server's answers mostly do, its body alone, which is JSON then."""
         exchange = self._pool.take() or await self._pool.acquire(ticket)
         ticket.exchange = exchange
-        waiting: asyncio.Future[Reply | Ended] = ticket.wait(self._loop)
+        waiting: asyncio.Future[Reply | Ended | bytes] = ticket.wait(self._loop)
         exchange.send(pieces, size, ticket, self._listen)
         try:
             return await waiting
@@ -149,7 +150,7 @@ class HttpCalls:
         async with asyncio.timeout_at(ticket.deadline):
             return await self._authorization.unauthorized(self._heads.now, reply.challenge.decode("latin-1"))
 
-    def _see_again(self, reply: Reply | Ended) -> None:
+    def _see_again(self, reply: Reply | Ended | bytes) -> None:
         if self._authorization is not None and isinstance(reply, Reply) and reply.status == 401:
             self._authorization.rejected(reply.challenge.decode("latin-1"))
 
