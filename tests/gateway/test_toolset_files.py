@@ -107,13 +107,17 @@ async def _nothing() -> Decided:
     return Decided()
 
 
+def _all_of_it(decided: Decided) -> None:
+    """Nothing else is kept for toolsets here."""
+
+
 @pytest.mark.anyio
 @pytest.mark.behaviour("toolsets.leftovers_are_swept")
 async def test_leftovers_are_swept_at_the_start(tmp_path: Path) -> None:
     files = Files(tmp_path)
     placed(files, toolset="1")
     staged(files, toolset="2", tools__a="3")
-    await sweep(files, _nothing)
+    await sweep(files, _nothing, _all_of_it)
     assert [path.name for path in files.root.iterdir() if not path.name.startswith(".")] == []
 
 
@@ -123,18 +127,18 @@ async def test_what_another_process_is_staging_is_not_swept(tmp_path: Path) -> N
     files = Files(tmp_path)
     with files.staging():
         folder = staged(files, toolset="2")
-        await sweep(files, _nothing)
+        await sweep(files, _nothing, _all_of_it)
         assert folder.exists()
     with files.alone():
-        await sweep(files, _nothing)
+        await sweep(files, _nothing, _all_of_it)
         assert folder.exists()
-    await sweep(files, _nothing)
+    await sweep(files, _nothing, _all_of_it)
     assert not folder.exists()
 
 
 @pytest.mark.anyio
 async def test_a_board_without_toolsets_makes_no_folder(tmp_path: Path) -> None:
-    await sweep(Files(tmp_path), _nothing)
+    await sweep(Files(tmp_path), _nothing, _all_of_it)
     assert not Files(tmp_path).root.exists()
 
 

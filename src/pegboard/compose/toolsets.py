@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ToolsetId
     from pegboard.core.own import Own
-    from pegboard.core.policy import Policy
+    from pegboard.core.policy import Decided, Policy
     from pegboard.core.server import Server
     from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.toolsets.files import Files
@@ -85,7 +85,19 @@ class Toolsets:
         if (self.data_dir / "toolsets").is_dir():
             from pegboard.gateway.toolsets.sweeping import sweep
 
-            await sweep(self.files, store.load)
+            await sweep(self.files, store.load, self._keep_environments)
+
+    def _keep_environments(self, decided: "Decided") -> None:
+        if (self.data_dir / "environments").is_dir():
+            from pegboard.core.own import Own
+
+            owns = ((server.key.toolset, server.connection) for server in decided.servers.values())
+            self._environments.keep(
+                (own.requirements, self._folder(toolset, own)) for toolset, own in owns if isinstance(own, Own)
+            )
+
+    def _folder(self, toolset: "ToolsetId", own: "Own") -> Path:
+        return self.files.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
 
     def own(self, server: "Server", own: "Own") -> "Provider":
         """Functions in a worker, commands in containers, or both as one."""
@@ -110,7 +122,7 @@ class Toolsets:
         async def values() -> "Mapping[str, str] | Unresolved":
             return self.secrets.values(toolset, own.secrets)
 
-        folder = self.files.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
+        folder = self._folder(toolset, own)
         workspace = self.files.made_workspace(toolset) if own.workspace else None
         return PythonTools(server, folder, self._environments, workspace, values, now, _entries)
 

@@ -84,6 +84,23 @@ async def test_equal_requirements_share_one_environment_and_other_content_has_an
     assert len(built(root)) == 2
 
 
+@pytest.mark.behaviour("toolsets.leftovers_are_swept")
+async def test_what_no_toolset_requires_any_more_goes_and_what_may_be_in_the_making_stays(
+    folder: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "environments"
+    used = await environments(root).python(TINY, folder, print)
+    (root / "unused").mkdir()
+    fresh, old = root / ".a.1.building", root / ".b.2.building"
+    for made in (fresh, old):
+        made.mkdir()
+    os.utime(old, (0, 0))
+    environments(root).keep([(TINY, folder), ((), folder)])
+    assert built(root) == sorted([used.parent.parent.name, fresh.name])
+    environments(root).keep([])
+    assert built(root) == [fresh.name]
+
+
 @pytest.mark.behaviour("providers.python_environment_once")
 async def test_many_who_need_the_same_at_once_build_it_once(folder: Path, tmp_path: Path) -> None:
     root, told, found = tmp_path / "environments", list[str](), set[Path]()

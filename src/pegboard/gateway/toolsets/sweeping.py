@@ -13,9 +13,9 @@ from .files import Files, FilesAway, digests
 log = logging.getLogger(__name__)
 
 
-async def sweep(files: Files, load: Callable[[], Awaitable[Decided]]) -> None:
+async def sweep(files: Files, load: Callable[[], Awaitable[Decided]], keep: Callable[[Decided], None]) -> None:
     """Removes it, unless something is being installed right now. `load` is asked afterwards, so that it knows all that
-    was installed before. A gateway starts all the same when it cannot."""
+    was installed before; `keep` removes what else nobody needs then. A gateway starts all the same when it cannot."""
     if not files.root.is_dir():
         return
     with ExitStack() as stack:
@@ -23,6 +23,7 @@ async def sweep(files: Files, load: Callable[[], Awaitable[Decided]]) -> None:
             if await anyio.to_thread.run_sync(stack.enter_context, files.sweeping()):
                 decided = await load()
                 await anyio.to_thread.run_sync(_swept, files, decided)
+                await anyio.to_thread.run_sync(keep, decided)
         except FilesAway as error:
             log.warning("Leftovers of imports stay: %s", error)
 

@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,6 +65,20 @@ class Environments:
             except OSError as error:
                 raise CannotBuild(f"has no environment: {error.strerror or error}") from None
         return _python(built)
+
+    def keep(self, used: Iterable[tuple[Sequence[str], Path]]) -> None:
+        """Removes all others, and what is left of builds that were cut off. Each is told by its requirements and the
+        folder that they begin from."""
+        names = {_name(requirements, folder) for requirements, folder in used if requirements}
+        long_ago = time.time() - 2 * _WITHIN
+        for found in self._root.iterdir() if self._root.is_dir() else ():
+            if found.name.startswith("."):
+                # Somebody may be at it; nobody is for so long.
+                gone = found.suffix == ".building" and found.stat().st_mtime < long_ago
+            else:
+                gone = found.name not in names
+            if gone:
+                shutil.rmtree(found, ignore_errors=True)
 
     async def _build(self, built: Path, requirements: Sequence[str], folder: Path, told: Told) -> None:
         for left in self._root.glob(f".{built.name}.*.building"):
