@@ -18,8 +18,8 @@ DEADLINE = 90
 
 
 def cloned(folder: Path) -> Path:
-    """The demo and the Makefile, and in place of a virtual environment two ways into that of the tests."""
-    for part in ("examples/demo", "Makefile", "pyproject.toml", "requirements"):
+    """The examples and the Makefile, and in place of a virtual environment two ways into that of the tests."""
+    for part in ("examples", "Makefile", "pyproject.toml", "requirements"):
         (folder / part).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
