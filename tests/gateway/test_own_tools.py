@@ -13,10 +13,11 @@ from pegboard.core.call import Returned, ToolIsLocked
 from pegboard.core.catalogue import Asleep, Down, Listing
 from pegboard.core.commands import Approve, Block, Release, SetTrust, ThrowSwitch
 from pegboard.core.imported import RemoveToolset
+from pegboard.core.outage import Unset
 from pegboard.core.own import Own
 from pegboard.core.policy import Decided, Declared
 from pegboard.core.server import Server, Trust
-from pegboard.core.status import remedy, sentence
+from pegboard.core.status import detail, general_remedy, remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.doctor import Finding, diagnose
@@ -142,12 +143,12 @@ async def test_trouble_of_a_toolset_is_told_in_words_of_a_toolset() -> None:
     async with opened(Declared(), Providers(make=made)) as house:
         await imported(house, own("add"))
         await house.until(lambda: house.statuses() == {"kit:add": "open"})
-        house.provider(KIT).falls("the secret TOKEN is not set")
+        house.provider(KIT).falls("has no environment, because its requirements cannot be installed: no such package")
         await house.until(lambda: house.statuses() == {"kit:add": "server_unavailable"})
         (finding,) = diagnose(house.board)
         assert finding == Finding(
             "kit",
-            "Toolset kit is down: the secret TOKEN is not set.",
+            "Toolset kit is down: has no environment, because its requirements cannot be installed: no such package.",
             "pegboard servers logs kit   Correct it (mend the toolset and import it again: pegboard toolset import), "
             "or try again: pegboard servers restart kit",
         )
@@ -155,6 +156,25 @@ async def test_trouble_of_a_toolset_is_told_in_words_of_a_toolset() -> None:
         assert isinstance(refused, ToolIsLocked)
         assert sentence(refused.reason) == "Toolset kit is down."
         assert remedy(refused.reason).endswith("ask the user to run: pegboard doctor")
+
+
+@pytest.mark.behaviour("toolsets.secret_not_set_is_told")
+async def test_a_secret_that_is_not_set_is_told_with_the_command_that_sets_it_wherever_one_asks() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        house.provider(KIT).falls(str(Unset(ID, "TOKEN")))
+        await house.until(lambda: house.statuses() == {"kit:add": "server_unavailable"})
+        command = "pegboard toolset secrets set kit TOKEN"
+        assert diagnose(house.board) == (Finding("kit", "Toolset kit is down: the secret TOKEN is not set.", command),)
+        refused = await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View())
+        assert isinstance(refused, ToolIsLocked)
+        assert sentence(refused.reason) == "Toolset kit is down: the secret TOKEN is not set."
+        assert remedy(refused.reason) == f"Ask the user to set the secret: {command}"
+        assert detail(refused.reason) is None
+        assert general_remedy(refused.reason) == (
+            "Ask the user to set the secret: pegboard toolset secrets set TOOLSET NAME"
+        )
 
 
 async def test_a_provider_that_cannot_be_made_leaves_its_toolset_down_and_others_up() -> None:

@@ -1,6 +1,7 @@
 """A function as a tool, from its description to the result that a client gets."""
 
 import json
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import Base64Bytes
 from tests.tools.shapes import Forecast, Options, Place
 
 from pegboard.core.tool import ToolSpec
@@ -147,6 +149,50 @@ async def test_a_result_unlike_its_annotation_is_refused_in_words() -> None:
         await result(wrong)
     with pytest.raises(BadResultError, match=r"^The tool ran, and gave back a value of type object that cannot be"):
         await result(untellable)
+
+
+@pytest.mark.behaviour("python.results")
+async def test_a_number_that_json_lacks_is_refused_where_its_schema_has_no_place_for_it() -> None:
+    def ratio() -> dict[str, float]:
+        return {"a": 1.5, "b": math.nan}
+
+    def at_most() -> float:
+        return math.inf
+
+    def perhaps() -> list[float | None]:
+        return [1.5, None, math.nan]
+
+    refused = (
+        "The tool ran, and gave back a number that JSON does not have (nan or an infinity). Its author can annotate "
+        "the result as float | None, and it is null then."
+    )
+    for function in (ratio, at_most):
+        with pytest.raises(BadResultError) as raised:
+            await result(function)
+        assert str(raised.value) == refused
+    assert (await result(perhaps))["structuredContent"] == {"result": [1.5, None, None]}
+
+
+@pytest.mark.behaviour("python.results")
+async def test_bytes_are_told_as_text_that_says_how_or_the_function_is_no_tool() -> None:
+    @dataclass
+    class Picture:
+        name: str
+        content: bytes
+
+    def bare() -> bytes:
+        return b"\xff"
+
+    def inside() -> list[Picture]:
+        return []
+
+    def encoded() -> Base64Bytes:
+        return b"\xff"
+
+    for function in (bare, inside):
+        with pytest.raises(NotAToolError, match=f"{function.__name__}: it gives back bytes, which JSON cannot hold"):
+            described(function)
+    assert (await result(encoded))["structuredContent"] == {"result": "/w=="}
 
 
 async def test_async_functions_run_on_the_loop_and_others_beside_it() -> None:

@@ -124,7 +124,8 @@ class Toolsets:
 
         folder = self._folder(toolset, own)
         workspace = self.files.made_workspace(toolset) if own.workspace else None
-        return PythonTools(server, folder, self._environments, workspace, values, now, _entries)
+        room = self.files.workspace(toolset)
+        return PythonTools(server, folder, self._environments, workspace, values, now, _entries, room)
 
     def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "Installer":
         from pegboard.gateway.toolsets.installer import Installer

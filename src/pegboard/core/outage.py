@@ -1,7 +1,10 @@
 """What kind of trouble a server has, in our own words: agents hear this, and never what a server or a system wrote."""
 
 import re
+from dataclasses import dataclass
 from typing import Final
+
+from .ids import ToolsetId
 
 _KINDS: Final = re.compile(
     r"(?:it )?(?:"
@@ -13,7 +16,8 @@ _KINDS: Final = re.compile(
     r"(?P<unstarted>command '|cannot start\b)|"
     r"(?P<unsigned>wants a sign-in|was not signed in to)|"
     r"does not speak (?:MCP|SSE)|sent a message longer than \d{1,6} MiB|"
-    r"its provider broke|its former process does not stop"
+    r"its provider broke|its former process does not stop|"
+    r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} is not set)"
     r")"
 )
 _KEPT: Final = {"late": "did not answer in time", "unstarted": "cannot be started", "unsigned": "its sign-in failed"}
@@ -24,4 +28,31 @@ def kind(why: str) -> str:
     found = _KINDS.match(why)
     if found is None:
         return ""
-    return _KEPT.get(found.lastgroup or "", found.group())
+    return found["unset"] or _KEPT.get(found.lastgroup or "", found.group())
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """A secret that a toolset asks for, and that nobody has set. What needs it is down until somebody does."""
+
+    toolset: ToolsetId
+    name: str
+
+    def __str__(self) -> str:
+        return f"the secret {self.name} is not set. Run: {self.command}"
+
+    @property
+    def command(self) -> str:
+        return f"pegboard toolset secrets set {self.toolset} {self.name}"
+
+
+_UNSET: Final = re.compile(
+    r"(?:cannot run: )?the secret (?P<name>[A-Za-z_][A-Za-z0-9_]{0,127}) is not set\. "
+    r"Run: pegboard toolset secrets set (?P<toolset>[a-z0-9][a-z0-9_-]{0,63}) (?P=name)"
+)
+
+
+def unset(why: str) -> Unset | None:
+    """Of why a server or toolset is down, the secret it waits for."""
+    found = _UNSET.fullmatch(why.rstrip("."))
+    return None if found is None else Unset(ToolsetId(found["toolset"]), found["name"])

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
 from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
-from .outage import kind
+from .outage import kind, unset
 from .pattern import Pattern
 from .policy import Switch
 from .said import plainly, shell_word
@@ -217,7 +217,7 @@ _REMEDIES: Final = {
     ),
     Status.DISABLED_UNKNOWN: "Ask the user to check the server's log: pegboard servers logs {server}",
 }
-_ANY: Final = {"{tool}": "TOOL", "{server}": "SERVER", "{toolset}": "TOOLSET"}
+_ANY: Final = {"{tool}": "TOOL", "{server}": "SERVER", "{toolset}": "TOOLSET", "{secret}": "NAME"}
 
 
 def _filled(text: str, words: Mapping[str, str]) -> str:
@@ -227,8 +227,8 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
-"""One remedy a status: the same words wherever the status is told. Only a sign-in, a toolset that is off, a tool that
-was blocked, an override that does not fit and a tool of nobody have words of their own."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret that is not set, a toolset
+that is off, a tool that was blocked, an override that does not fit and a tool of nobody have words of their own."""
 
 
 def remedy(reason: Reason) -> str:
@@ -247,7 +247,7 @@ def general_remedy(reason: Reason) -> str:
 def detail(reason: Reason) -> str | None:
     """For operators alone: what the sentence leaves out, because a server or a system has said it."""
     match reason:
-        case Unavailable(_, Down(_, why, _, lines)) if lines or why.rstrip(".") != kind(why):
+        case Unavailable(_, Down(_, why, _, lines)) if unset(why) is None and (lines or why.rstrip(".") != kind(why)):
             wrote = f" It last wrote: {plainly(lines[-1])}." if lines else ""
             return f"It {why.rstrip('.')}.{wrote}"
         case _:
@@ -258,6 +258,8 @@ def _remedy(reason: Reason) -> str:
     match reason:
         case Unavailable(_, NeedsSignIn()) | Unlisted(_, NeedsSignIn()):
             return "Ask the user to sign in: pegboard servers sign-in {server}"
+        case Unavailable(_, Down(_, why)) | Unlisted(_, Down(_, why)) if unset(why) is not None:
+            return "Ask the user to set the secret: pegboard toolset secrets set {toolset} {secret}"
         case OverrideUnfit(_, operators=True, at=at):
             where = "" if at is None else f" at {at.short}"
             return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."
@@ -283,8 +285,10 @@ def _about(reason: Reason) -> dict[str, str]:
             | Undetermined(_, _, (ServerKey() | ToolsetKey()) as server)
         ):
             return {"{server}": str(server)}
-        case Unavailable(source) | Unlisted((source, *_)):
-            return {"{server}": str(source)}
+        case Unavailable(source, health) | Unlisted((source, *_), health):
+            wanted = unset(health.why) if isinstance(health, Down) else None
+            secret = {} if wanted is None else {"{toolset}": wanted.toolset, "{secret}": wanted.name}
+            return {"{server}": str(source), **secret}
         case OwnerOff(str() as toolset):
             return {"{toolset}": toolset}
         case _:

@@ -9,6 +9,7 @@ from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
+from pegboard.core.outage import kind, unset
 from pegboard.core.overlap import overlaps
 from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
@@ -91,6 +92,8 @@ def _reviews(board: Board) -> Iterator[Finding]:
 def _servers(board: Board, running: bool) -> Iterator[Finding]:
     for source, listing in board.catalogue.listings.items():
         match listing.health:
+            case Down(_, why) if (wanted := unset(why)) is not None:
+                yield Finding(str(source), f"{_titled(source)} is down: {kind(why)}.", wanted.command)
             case Down(_, why, _, last_lines):
                 told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
                 yield Finding(

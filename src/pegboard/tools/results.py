@@ -1,8 +1,9 @@
 """What a function gives back: text for a model, and where its type is known, the same as data with a schema."""
 
 import inspect
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Final, get_type_hints
@@ -14,7 +15,8 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pegboard.core.tool import JsonObject
 
 from .portable import portable
-from .schemas import Plain, without_names
+from .schemas import Plain, said, without_names
+from .trouble import NotAToolError
 
 WRAPPED: Final = "result"
 """The protocol's data is an object: anything else stands in one, under this name."""
@@ -33,6 +35,8 @@ class Results:
     """None where nothing is known of the result, or where its text is all there is to it."""
     _adapter: TypeAdapter[Any] | None
     _wrapped: bool
+    _numbered: bool = False
+    """Whether it has numbers and nothing may be null, which is how a number is written that JSON lacks."""
 
     def told(self, value: object) -> bytes:
         """The protocol's result object as JSON. Raises `BadResultError`."""
@@ -55,9 +59,27 @@ class Results:
         try:
             if self._adapter is None:
                 return pydantic_core.to_json(value, inf_nan_mode="null")
-            return self._adapter.dump_json(value, by_alias=True, warnings="error")
+            written = self._adapter.dump_json(value, by_alias=True, warnings="error")
         except (pydantic_core.PydanticSerializationError, ValueError, RecursionError) as error:
             raise BadResultError(_why(value, str(error))) from None
+        if self._numbered and b"null" in written and _is_endless(self._adapter.dump_python(value, mode="json")):
+            raise BadResultError(
+                "The tool ran, and gave back a number that JSON does not have (nan or an infinity). Its author can "
+                "annotate the result as float | None, and it is null then."
+            )
+        return written
+
+
+def _is_endless(value: object) -> bool:
+    match value:
+        case float():
+            return not math.isfinite(value)
+        case Mapping():
+            return any(map(_is_endless, value.values()))
+        case list() | tuple():
+            return any(map(_is_endless, value))
+        case _:
+            return False
 
 
 def _why(value: object, error: str) -> str:
@@ -68,6 +90,7 @@ def _why(value: object, error: str) -> str:
 
 
 def results(function: Callable[..., object]) -> Results:
+    """Raises `NotAToolError`."""
     callee = function if inspect.isroutine(function) else type(function).__call__
     kind = get_type_hints(inspect.unwrap(callee), include_extras=True).get("return", Any)
     if kind in (Any, str, None, NoneType, object):
@@ -78,8 +101,16 @@ def results(function: Callable[..., object]) -> Results:
     except (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return Results(None, None, False)
     schema = without_names(made, frozenset({getattr(kind, "__name__", "")}))
+    if "binary" in said(schema, "format"):
+        raise NotAToolError(
+            function,
+            "it gives back bytes, which JSON cannot hold. Return text, such as pydantic.Base64Bytes makes of them, or "
+            "write a file into the workspace and return its name.",
+        )
+    kinds = {*said(schema, "type")}
+    numbered = "number" in kinds and "null" not in kinds
     if schema.get("type") == "object":
-        return Results(schema, adapter, False)
+        return Results(schema, adapter, False, numbered)
     definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
     inside = {"type": "object", "properties": {WRAPPED: schema}, "required": [WRAPPED], **definitions}
-    return Results(inside, adapter, True)
+    return Results(inside, adapter, True, numbered)

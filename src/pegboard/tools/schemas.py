@@ -1,6 +1,6 @@
 """JSON Schemas of Python types, without what Pydantic adds to them for other readers than models."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -39,3 +39,23 @@ def _inside(value: Any, names: frozenset[str]) -> Any:
     if isinstance(value, Mapping):
         return without_names(value, names)
     return [_inside(item, names) for item in value] if isinstance(value, list) else value
+
+
+def said(schema: Mapping[str, Any], keyword: str) -> Iterator[str]:
+    """What a schema says under a keyword, here and in all that it holds."""
+    for key, value in schema.items():
+        if key == keyword and isinstance(value, str):
+            yield value
+        elif key in MAPS and isinstance(value, Mapping):
+            for inner in value.values():
+                yield from _said_in(inner, keyword)
+        elif key not in VALUES:
+            yield from _said_in(value, keyword)
+
+
+def _said_in(value: Any, keyword: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from said(value, keyword)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _said_in(item, keyword)

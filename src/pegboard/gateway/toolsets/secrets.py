@@ -8,6 +8,7 @@ from typing import Final
 
 from pegboard.config.references import Malformed, parts
 from pegboard.core.ids import ToolsetId
+from pegboard.core.outage import Unset
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
 from pegboard.gateway.gateway import Gateway
@@ -78,7 +79,7 @@ class ToolsetSecrets:
         """What it stands for now."""
         match self._known.get((toolset, name)):
             case None:
-                return missing(toolset, name)
+                return Unresolved(str(Unset(toolset, name)))
             case Unresolved() as unreadable:
                 return unreadable
             case text:
@@ -130,10 +131,6 @@ async def follow_secrets(gateway: Gateway, secrets: ToolsetSecrets) -> None:
                         gateway.roster.restart(key)
             followed = policy
             await bell.wait()
-
-
-def missing(toolset: ToolsetId, name: str) -> Unresolved:
-    return Unresolved(f"the secret {name} is not set. Run: pegboard toolset secrets set {toolset} {name}")
 
 
 def _filled(text: str, values: Mapping[str, str | Unresolved], otherwise: Expand) -> str | Unresolved:

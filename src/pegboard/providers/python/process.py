@@ -57,6 +57,8 @@ class Setup:
     memory: int
     python: Path = field(default_factory=lambda: Path(sys.executable))
     workspace: Path | None = None
+    room: Path | None = None
+    """Where a workspace is made for a tool that wants one although its manifest does not say so."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def as_json(self) -> bytes:
@@ -67,6 +69,7 @@ class Setup:
             "entries": entries,
             "memory": self.memory,
             "workspace": None if self.workspace is None else str(self.workspace),
+            "room": None if (room := self.workspace or self.room) is None else str(room.absolute()),
             "secrets": dict(self.secrets),
         }
         return json.dumps(told).encode()

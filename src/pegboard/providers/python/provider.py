@@ -55,13 +55,16 @@ class PythonTools:
         secrets: Values,
         clock: Clock,
         entries: Entries | None = None,
+        room: Path | None = None,
     ) -> None:
+        """`room` is where a workspace is made once a tool wants one that has not been given any."""
         assert isinstance(server.connection, Own)
         self._server = server
         self._own = server.connection
         self._folder = folder
         self._environments = environments
         self._workspace = workspace
+        self._room = room
         self._secrets = secrets
         self._clock = clock
         self._entries = entries
@@ -206,7 +209,8 @@ class PythonTools:
         """Processes for the files as they are now, the first of them started. Raises `CannotStart`."""
         timeouts, bounds = self._server.timeouts, self._own.bounds
         wished = await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
-        setup = Setup(str(self.source), self._folder, wished, bounds.memory, python, self._workspace, dict(values))
+        places = self._workspace, self._room
+        setup = Setup(str(self.source), self._folder, wished, bounds.memory, python, *places, dict(values))
 
         async def start() -> WorkerProcess:
             worker = WorkerProcess(self._hear, self._note)

@@ -11,6 +11,7 @@ from pegboard.core.folded import plain
 from pegboard.providers.python.frames import Kind
 from pegboard.tools import Secrets
 
+from . import surroundings
 from .calls import Calls
 from .channel import Channel, end_with_gateway
 from .failing import Words
@@ -26,6 +27,7 @@ def main() -> None:
     end_with_gateway(channel.incoming)
     _limit(setup["memory"])
     folder = Path(setup["folder"])
+    surroundings.offer_stand_ins()
     functions, problems = load(folder, [Wanted(*entry) for entry in setup["entries"]])
     if problems:
         channel.send(Kind.BROKEN, 0, json.dumps(problems).encode())
@@ -34,9 +36,11 @@ def main() -> None:
     # What is there now stays: no look for garbage need pass over it again.
     gc.collect()
     gc.freeze()
-    workspace = None if setup["workspace"] is None else Path(setup["workspace"])
+    workspace, room = (None if setup[key] is None else Path(setup[key]) for key in ("workspace", "room"))
+    if room is not None:
+        surroundings.become(surroundings.Surroundings(setup["toolset"], room))
     secrets = setup["secrets"]
-    words = Words(setup["memory"], _places(folder, workspace), [*secrets.values()])
+    words = Words(setup["memory"], _places(folder, room), [*secrets.values()])
     Calls(channel, functions, words, setup["toolset"], workspace, Secrets(secrets)).serve()
 
 

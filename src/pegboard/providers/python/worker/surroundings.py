@@ -1,0 +1,39 @@
+"""Where the tools of this worker run: one toolset's process, so it is the same for each of its calls and threads.
+
+For what has no parameter to get a context by; a function of ours asks for its `ToolContext`.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_STAND_INS: Final = Path(__file__).parent / "stand_ins"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    toolset: str
+    workspace: Path
+    """Where it is, or would be: a manifest need not have asked for one."""
+
+    def made_workspace(self) -> Path:
+        self.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self.workspace
+
+
+_known: list[Surroundings] = []
+
+
+def known() -> Surroundings | None:
+    """Nothing before the first call can come."""
+    return _known[-1] if _known else None
+
+
+def become(surroundings: Surroundings) -> None:
+    _known[:] = [surroundings]
+
+
+def offer_stand_ins() -> None:
+    """Modules that toolsets of other programs import, behind everything that a toolset brings itself."""
+    sys.path.append(str(_STAND_INS))
