@@ -125,7 +125,8 @@ class Toolsets:
         folder = self._folder(toolset, own)
         workspace = self.files.made_workspace(toolset) if own.workspace else None
         room = self.files.workspace(toolset)
-        return PythonTools(server, folder, self._environments, workspace, values, now, _entries, room)
+        entries = _entries if own.linked is None else _entries_being_edited
+        return PythonTools(server, folder, self._environments, workspace, values, now, entries, room)
 
     def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "Installer":
         from pegboard.gateway.toolsets.installer import Installer
@@ -138,11 +139,25 @@ class Toolsets:
 
 
 def _entries(folder: Path) -> "Sequence[Entry] | None":
-    """What the manifest in a folder names now."""
-    from pegboard.gateway.toolsets.files import FilesAway
-    from pegboard.gateway.toolsets.reading import Unfit, entries_of, read_in_place
+    """What the manifest of files that were copied names. It was read when they were imported: what another version of
+    this program may have against it is no reason to stop."""
+    from pegboard.ports.describing import CannotDescribe
 
     try:
-        return entries_of(read_in_place(folder).manifest)
-    except (Unfit, FilesAway):
+        return _entries_being_edited(folder)
+    except CannotDescribe:
         return None
+
+
+def _entries_being_edited(folder: Path) -> "Sequence[Entry]":
+    """What the manifest in a folder names now. Raises `CannotDescribe`."""
+    from pegboard.gateway.toolsets.files import FilesAway
+    from pegboard.gateway.toolsets.reading import Unfit, entries_of, read_in_place
+    from pegboard.ports.describing import CannotDescribe
+
+    try:
+        return entries_of(read_in_place(folder, folder.name).manifest)
+    except Unfit as unfit:
+        raise CannotDescribe(*map(str, unfit.problems)) from None
+    except FilesAway as away:
+        raise CannotDescribe(str(away)) from None

@@ -67,7 +67,7 @@ class Flaw:
     @property
     def sentence(self) -> str:
         """It reads on from the server's name."""
-        why = f"{self.why.rstrip('.')}."
+        why = self.why if self.why.endswith("?") else f"{self.why.rstrip('.')}."
         if self.name.startswith("the list"):
             return f"gives a list that {why}" if self.name == "the list" else f"gives a {self.name[4:]} that {why}"
         return f"lists {self.name!r}, which cannot hang on the board: {why}"

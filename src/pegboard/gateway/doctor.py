@@ -115,7 +115,10 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
             yield Finding(
                 str(source),
                 f"{_titled(source)} {flaw.sentence}",
-                f"Tell the {'toolset' if isinstance(source, ToolsetKey) else 'server'}'s author; its other tools work.",
+                # A toolset's own list has a flaw only while its author edits it.
+                f"Mend the file; it is read again by itself. Its log: pegboard servers logs {source}"
+                if isinstance(source, ToolsetKey)
+                else "Tell the server's author; its other tools work.",
                 grave=False,
             )
 

@@ -11,7 +11,7 @@ from pegboard.core.call import Outcome, ProviderFailed
 from pegboard.core.catalogue import Down, Flaw, Listing, Up
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Always
-from pegboard.ports.describing import Entry
+from pegboard.ports.describing import CannotDescribe, Entry
 
 pytestmark = pytest.mark.anyio
 
@@ -113,6 +113,27 @@ async def test_a_folder_that_is_followed_is_followed_while_its_tools_sleep_and_s
         await watched.asleep()
         written(folder, {"toolset.yaml": "app:version app:linger"})
         listing = await watched.until(lambda listing: len(listing.tools) == 2)
+        assert [tool.spec.name for tool in listing.tools] == ["version", "linger"]
+
+
+@pytest.mark.behaviour("providers.python_reload")
+async def test_a_manifest_that_cannot_be_used_is_told_and_the_last_good_tools_stay(tmp_path: Path) -> None:
+    folder = written(tmp_path / "toolset", {"app.py": FIRST, "toolset.yaml": "app:version app:linger"})
+
+    def manifest(folder: Path) -> Sequence[Entry]:
+        named = (folder / "toolset.yaml").read_text().split()
+        if "versoin:" in named:
+            raise CannotDescribe("toolset.yaml:1: versoin: unknown key. Did you mean 'version'?")
+        return entries(*named)
+
+    async with working(folder, *TOOLS[:1], linked=True, read=manifest, starts=Always()) as watched:
+        await watched.until(lambda listing: len(listing.tools) == 2)
+        written(folder, {"toolset.yaml": "versoin: app:version"})
+        listing = await watched.until(lambda listing: bool(listing.flaws))
+        assert [flaw.sentence for flaw in listing.flaws] == [
+            "gives a list that is from before the last edit, which cannot be used: toolset.yaml:1: versoin: unknown "
+            "key. Did you mean 'version'?"
+        ]
         assert [tool.spec.name for tool in listing.tools] == ["version", "linger"]
 
 

@@ -21,7 +21,7 @@ from pegboard.core.server import Always, OnDemand, Server
 from pegboard.core.status import Unavailable, sentence
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.ports import Clock, Peer, Progress, Ring, Unresolved
-from pegboard.ports.describing import Entry
+from pegboard.ports.describing import CannotDescribe, Entry
 
 from .arguments import Unsendable, encoded
 from .environments import CannotBuild, Environments
@@ -33,7 +33,8 @@ from .watching import Stamps, changed, seen
 Values: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | Unresolved]]
 """The secrets that the toolset declares, by name; or which of them is not set, and the command that sets it."""
 Entries: TypeAlias = Callable[[Path], Sequence[Entry] | None]
-"""The functions that the manifest in a folder names now; `None` when it cannot be read."""
+"""The functions that the manifest in a folder names now; `None` where those of the import stand. Raises
+`CannotDescribe` when it is being edited, and cannot be used as it is."""
 
 _LAST_LINES: Final = 10
 _LONGEST_WHY: Final = 600
@@ -229,7 +230,10 @@ class PythonTools:
         return pool, worker
 
     def _wished(self) -> Sequence[Entry]:
-        read = None if self._entries is None else self._entries(self._folder)
+        try:
+            read = None if self._entries is None else self._entries(self._folder)
+        except CannotDescribe as broken:
+            raise CannotStart(*broken.problems) from None
         if read is not None:
             return read
         # Without a manifest, what was told at the import stands, be it the manifest's or the function's own.

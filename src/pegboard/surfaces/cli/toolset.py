@@ -131,7 +131,10 @@ def _state(body: Mapping[str, Any], api: Api) -> str:
 
 
 def _trouble(body: Mapping[str, Any]) -> str:
-    return one_line(body["health"]["sentence"]) if body["health"]["state"] in ("down", "needs_sign_in") else ""
+    """What a person must look at: why it is not up, or why what it shows is not what its files say."""
+    if body["health"]["state"] in ("down", "needs_sign_in"):
+        return one_line(body["health"]["sentence"])
+    return one_line("; ".join(flaw["sentence"] for flaw in body["flaws"]))
 
 
 def _described(body: Mapping[str, Any], api: Api) -> list[str]:

@@ -15,7 +15,7 @@ from pegboard.core.status import SwitchedOff, sentence
 from pegboard.core.tool import ToolSpec, canonical
 from pegboard.gateway.trial import Trial
 
-from .shapes import Shape, health_shape, moment
+from .shapes import Shape, flaws_shape, health_shape, moment
 
 _DESCRIBED = 500
 """Characters of a description in a list. All of it is shown where one tool is."""
@@ -71,7 +71,7 @@ def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
         "health": health_shape(trial.listing.health),
         "answered": has_listed(trial.listing),
         "tools": [{**waiting_shape(each), **_words(each)} for each in waiting],
-        "flaws": [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in trial.listing.flaws],
+        "flaws": flaws_shape(trial.listing.flaws),
         "lines": list(trial.lines),
     }
 

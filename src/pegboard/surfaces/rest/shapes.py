@@ -1,11 +1,11 @@
 """Core values as JSON bodies: one function a value, no decision in any of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from pegboard.config.masking import masked
-from pegboard.core.catalogue import Asleep, Down, Health, Listing, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.counts import counts
 from pegboard.core.explain import Trail, selection_text
 from pegboard.core.ids import ServerKey, ToolId
@@ -102,8 +102,12 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "health": health_shape(listing.health),
         "tools": counts(resolution).get(server.key, {"callable": 0}),
         "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
-        "flaws": [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in listing.flaws],
+        "flaws": flaws_shape(listing.flaws),
     }
+
+
+def flaws_shape(flaws: Iterable[Flaw]) -> list[Shape]:
+    return [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in flaws]
 
 
 def _running_shape(server: Server) -> Shape:

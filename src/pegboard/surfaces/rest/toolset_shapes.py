@@ -15,7 +15,7 @@ from pegboard.core.toolset import Toolset
 from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.installer import Looked
 
-from .shapes import Shape, health_shape, origin_shape, server_shape, tool_shape
+from .shapes import Shape, flaws_shape, health_shape, origin_shape, server_shape, tool_shape
 
 _WORST = (NeedsSignIn, Down, Starting, Off, Asleep, Up)
 """The health of a toolset is the worst of what belongs to it: what a person must look at comes first."""
@@ -25,7 +25,7 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
     """`secrets` are those it asks for, and whether each is set."""
     policy = board.policy
     servers = [server for key, server in policy.servers.items() if key.toolset == toolset.id]
-    own = own_of(policy, toolset.id)
+    own, own_key = own_of(policy, toolset.id), ToolsetKey(toolset.id)
     files = policy.decided.files.get(toolset.id, ())
     return {
         "id": toolset.id,
@@ -44,6 +44,7 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
         "files": len(files),
         "bytes": sum(file.size for file in files),
         "health": health_shape(worst(_healths(servers, board)) if is_on(policy, toolset.id) else Off()),
+        "flaws": flaws_shape(() if (listing := board.catalogue.listings.get(own_key)) is None else listing.flaws),
     }
 
 

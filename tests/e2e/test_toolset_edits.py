@@ -1,0 +1,57 @@
+"""A linked folder whose author makes mistakes: they are told wherever one looks, and the last good tools stay."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.support.toolsets import MINE, PATIENCE, WORDS, brought, called, housed, laid_out, manifest, tool, until_open
+
+from pegboard.compose import House
+from pegboard.core.ids import ToolsetKey
+from pegboard.core.view import View
+from pegboard.gateway.doctor import Finding, diagnose
+from pegboard.surfaces.rest.toolset_shapes import toolset_shape
+
+pytestmark = pytest.mark.anyio
+
+KEY = ToolsetKey(MINE)
+
+
+async def flaws(house: House, *, any: bool = True) -> list[str]:
+    """What is wrong with the list, once something is, or nothing is any more."""
+    board = house.gateway.board
+    with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+        while bool(board.catalogue.listings[KEY].flaws) is not any:
+            await bell.wait()
+    shape: Any = toolset_shape(board.policy.toolsets[MINE], board, board.resolution(View()), {})
+    assert shape["health"]["state"] == "up"
+    return [flaw["sentence"] for flaw in shape["flaws"]]
+
+
+@pytest.mark.behaviour("toolsets.linked", "providers.python_reload")
+async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "mine", manifest(tool("shout"), tool("count")))
+    good = (folder / "toolset.yaml").read_text()
+    async with housed(tmp_path / "data") as house:
+        await brought(house, folder, link=True)
+        await until_open(house, "mine:shout", "mine:count")
+        assert await called(house, "shout", text="a") == "A"
+        before = "gives a list that is from before the last edit, which cannot be used:"
+        (folder / "toolset.yaml").write_text(f"versoin: 2\n{good}")
+        (told,) = await flaws(house)
+        assert told == f"{before} mine/toolset.yaml:1: versoin: unknown key. Did you mean 'version'?"
+        assert diagnose(house.gateway.board) == (
+            Finding(
+                "mine",
+                f"Toolset mine {told}",
+                "Mend the file; it is read again by itself. Its log: pegboard servers logs mine",
+                grave=False,
+            ),
+        )
+        assert await called(house, "count", text="abc") == "3"
+        (folder / "toolset.yaml").write_text(good)
+        assert await flaws(house, any=False) == []
+        (folder / "tools/words.py").write_text(f"{WORDS}\nodd =\n")
+        assert await flaws(house) == [f"{before} tools/words.py:10: invalid syntax. Python cannot read this file."]
+        assert await called(house, "shout", text="b") == "B"
