@@ -8,6 +8,7 @@ import pytest
 from tests.support.toolsets import MINE, PATIENCE, WORDS, brought, called, housed, laid_out, manifest, tool, until_open
 
 from pegboard.compose import House
+from pegboard.core.catalogue import Asleep, Up
 from pegboard.core.ids import ToolsetKey
 from pegboard.core.view import View
 from pegboard.gateway.doctor import Finding, diagnose
@@ -25,8 +26,14 @@ async def flaws(house: House, *, any: bool = True) -> list[str]:
         while bool(board.catalogue.listings[KEY].flaws) is not any:
             await bell.wait()
     shape: Any = toolset_shape(board.policy.toolsets[MINE], board, board.resolution(View()), {})
-    assert shape["health"]["state"] == "up"
     return [flaw["sentence"] for flaw in shape["flaws"]]
+
+
+async def until_asleep(house: House) -> None:
+    board = house.gateway.board
+    with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+        while not isinstance(board.catalogue.listings[KEY].health, Asleep):
+            await bell.wait()
 
 
 @pytest.mark.behaviour("toolsets.linked", "providers.python_reload")
@@ -40,12 +47,13 @@ async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_p
         before = "gives a list that is from before the last edit, which cannot be used:"
         (folder / "toolset.yaml").write_text(f"versoin: 2\n{good}")
         (told,) = await flaws(house)
+        assert isinstance(house.gateway.board.catalogue.listings[KEY].health, Up)
         assert told == f"{before} mine/toolset.yaml:1: versoin: unknown key. Did you mean 'version'?"
         assert diagnose(house.gateway.board) == (
             Finding(
                 "mine",
                 f"Toolset mine {told}",
-                "Mend the file; it is read again by itself. Its log: pegboard servers logs mine",
+                "Mend the file; it is read again by itself.",
                 grave=False,
             ),
         )
@@ -55,3 +63,23 @@ async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_p
         (folder / "tools/words.py").write_text(f"{WORDS}\nodd =\n")
         assert await flaws(house) == [f"{before} tools/words.py:10: invalid syntax. Python cannot read this file."]
         assert await called(house, "shout", text="b") == "B"
+
+
+@pytest.mark.behaviour("toolsets.linked_in_part")
+async def test_what_is_not_followed_of_a_linked_manifest_is_told_until_it_is_imported_again(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path / "mine", manifest(tool("shout"), tool("count")))
+    edited = manifest(tool("shout", requires_confirmation=True), tool("count"), limits={"time": 5})
+    async with housed(tmp_path / "data") as house:
+        await brought(house, folder, link=True)
+        await until_open(house, "mine:shout", "mine:count")
+        await until_asleep(house)
+        laid_out(folder, edited)
+        assert await flaws(house) == [
+            "gives a list that is without what the manifest says now under tool_overrides, limits, which counts when "
+            "it is imported again."
+        ]
+        assert [each.mend for each in diagnose(house.gateway.board)] == [f"pegboard toolset import {folder} --link"]
+        await brought(house, folder, link=True)
+        await until_open(house, "mine:count")
+        assert await called(house, "count", text="abc") == "3"
+        assert await flaws(house, any=False) == []

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pegboard.gateway.toolsets.installer import Installer
     from pegboard.gateway.toolsets.secrets import ToolsetSecrets
     from pegboard.ports import Expand, PolicyStore, Provider, Secrets, SignIns, Unresolved
-    from pegboard.ports.describing import Entry
+    from pegboard.ports.describing import Wished
     from pegboard.providers.container import Containers
     from pegboard.providers.python.environments import Environments
 
@@ -125,7 +125,7 @@ class Toolsets:
         folder = self._folder(toolset, own)
         workspace = self.files.made_workspace(toolset) if own.workspace else None
         room = self.files.workspace(toolset)
-        entries = _entries if own.linked is None else _entries_being_edited
+        entries = _entries if own.linked is None else _edited()
         return PythonTools(server, folder, self._environments, workspace, values, now, entries, room)
 
     def installer(self, gateway: "Gateway", sign_ins: "Callable[[], SignIns]") -> "Installer":
@@ -138,26 +138,18 @@ class Toolsets:
         return Installer(gateway, self.files, Describer(self._environments), label, self.secrets, sign_ins)
 
 
-def _entries(folder: Path) -> "Sequence[Entry] | None":
+def _entries(folder: Path) -> "Wished | None":
     """What the manifest of files that were copied names. It was read when they were imported: what another version of
     this program may have against it is no reason to stop."""
     from pegboard.ports.describing import CannotDescribe
 
     try:
-        return _entries_being_edited(folder)
+        return _edited()(folder)
     except CannotDescribe:
         return None
 
 
-def _entries_being_edited(folder: Path) -> "Sequence[Entry]":
-    """What the manifest in a folder names now. Raises `CannotDescribe`."""
-    from pegboard.gateway.toolsets.files import FilesAway
-    from pegboard.gateway.toolsets.reading import Unfit, entries_of, read_in_place
-    from pegboard.ports.describing import CannotDescribe
+def _edited() -> "Callable[[Path], Wished]":
+    from pegboard.gateway.toolsets.editing import Edited
 
-    try:
-        return entries_of(read_in_place(folder, folder.name).manifest)
-    except Unfit as unfit:
-        raise CannotDescribe(*map(str, unfit.problems)) from None
-    except FilesAway as away:
-        raise CannotDescribe(str(away)) from None
+    return Edited()

@@ -63,6 +63,8 @@ class Flaw:
 
     name: str
     why: str
+    mend: str = ""
+    """What a person can do about it; empty where only the author can."""
 
     @property
     def sentence(self) -> str:

@@ -115,10 +115,7 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
             yield Finding(
                 str(source),
                 f"{_titled(source)} {flaw.sentence}",
-                # A toolset's own list has a flaw only while its author edits it.
-                f"Mend the file; it is read again by itself. Its log: pegboard servers logs {source}"
-                if isinstance(source, ToolsetKey)
-                else "Tell the server's author; its other tools work.",
+                flaw.mend or "Tell the server's author; its other tools work.",
                 grave=False,
             )
 

@@ -27,6 +27,15 @@ class Described:
     """What the function says of itself; `None` when it says nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """What a manifest that is being edited names now."""
+
+    entries: Sequence[Entry]
+    unheeded: tuple[str, ...] = ()
+    """Keys that say something else than before, and count only when the toolset is imported again."""
+
+
 class CannotDescribe(Exception):  # noqa: N818 - it is told to a person, a line for each problem
     """Why functions or images cannot be tools: each problem with its file and line, where it has one."""
 

@@ -1,6 +1,5 @@
 """Files that change are used at once: a good edit replaces the processes, a broken one leaves the last good ones."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
@@ -11,7 +10,7 @@ from pegboard.core.call import Outcome, ProviderFailed
 from pegboard.core.catalogue import Down, Flaw, Listing, Up
 from pegboard.core.ids import ToolId
 from pegboard.core.server import Always
-from pegboard.ports.describing import CannotDescribe, Entry
+from pegboard.ports.describing import CannotDescribe, Wished
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +75,8 @@ async def test_a_broken_edit_is_told_and_the_last_good_one_runs_on_until_it_is_m
         written(folder, {"app.py": BROKEN})
         listing = await watched.until(lambda listing: bool(listing.flaws))
         why = "app.py:2: invalid syntax. Python cannot read this file."
-        assert listing.flaws == (Flaw("the list", f"is from before the last edit, which cannot be used: {why}"),)
+        told = f"is from before the last edit, which cannot be used: {why}"
+        assert listing.flaws == (Flaw("the list", told, "Mend the file; it is read again by itself."),)
         assert isinstance(listing.health, Up)
         assert structured(await watched.call("version")) == {"result": 1}
         assert watched.provider.log()[-1] == f"the files changed and cannot be used: {why}"
@@ -106,8 +106,8 @@ async def test_a_folder_that_is_followed_is_followed_while_its_tools_sleep_and_s
 ) -> None:
     folder = written(tmp_path / "toolset", {"app.py": FIRST, "toolset.yaml": "app:version"})
 
-    def manifest(folder: Path) -> Sequence[Entry] | None:
-        return entries(*(folder / "toolset.yaml").read_text().split())
+    def manifest(folder: Path) -> Wished:
+        return Wished(entries(*(folder / "toolset.yaml").read_text().split()))
 
     async with working(folder, *TOOLS[:1], linked=True, read=manifest) as watched:
         await watched.asleep()
@@ -120,11 +120,11 @@ async def test_a_folder_that_is_followed_is_followed_while_its_tools_sleep_and_s
 async def test_a_manifest_that_cannot_be_used_is_told_and_the_last_good_tools_stay(tmp_path: Path) -> None:
     folder = written(tmp_path / "toolset", {"app.py": FIRST, "toolset.yaml": "app:version app:linger"})
 
-    def manifest(folder: Path) -> Sequence[Entry]:
+    def manifest(folder: Path) -> Wished:
         named = (folder / "toolset.yaml").read_text().split()
         if "versoin:" in named:
             raise CannotDescribe("toolset.yaml:1: versoin: unknown key. Did you mean 'version'?")
-        return entries(*named)
+        return Wished(entries(*named), ("mcp_servers",) if len(named) == 1 else ())
 
     async with working(folder, *TOOLS[:1], linked=True, read=manifest, starts=Always()) as watched:
         await watched.until(lambda listing: len(listing.tools) == 2)
@@ -135,13 +135,22 @@ async def test_a_manifest_that_cannot_be_used_is_told_and_the_last_good_tools_st
             "key. Did you mean 'version'?"
         ]
         assert [tool.spec.name for tool in listing.tools] == ["version", "linger"]
+        written(folder, {"toolset.yaml": "app:version"})
+        listing = await watched.until(lambda listing: len(listing.tools) == 1)
+        assert listing.flaws == (
+            Flaw(
+                "the list",
+                "is without what the manifest says now under mcp_servers, which counts when it is imported again",
+                f"pegboard toolset import {folder} --link",
+            ),
+        )
 
 
 @pytest.mark.behaviour("providers.python_reload")
 async def test_words_that_were_edited_in_place_are_listed_as_they_are_now(tmp_path: Path) -> None:
     code = 'def one() -> int:\n    """One."""\n    return 1\n'
     folder = written(tmp_path / "toolset", {"app.py": code})
-    async with working(folder, "app:one", read=lambda _: entries("app:one"), starts=Always()) as watched:
+    async with working(folder, "app:one", read=lambda _: Wished(entries("app:one")), starts=Always()) as watched:
         assert (await watched.up()).tools[0].spec.description == "One."
         written(folder, {"app.py": code.replace("One.", "The first number.")})
         await watched.until(lambda listing: listing.tools[0].spec.description == "The first number.")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,16 +15,17 @@ from pegboard.children.demand import Demand
 from pegboard.children.erasing import Eraser
 from pegboard.children.lines import LastLines, one_line
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
-from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.own import Own
 from pegboard.core.server import Always, OnDemand, Server
 from pegboard.core.status import Unavailable, sentence
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.ports import Clock, Peer, Progress, Ring, Unresolved
-from pegboard.ports.describing import CannotDescribe, Entry
+from pegboard.ports.describing import CannotDescribe, Entry, Wished
 
 from .arguments import Unsendable, encoded
+from .edits import broken, unheeded
 from .environments import CannotBuild, Environments
 from .frames import Kind
 from .pool import Pool
@@ -32,7 +34,7 @@ from .watching import Stamps, changed, seen
 
 Values: TypeAlias = Callable[[], Awaitable[Mapping[str, str] | Unresolved]]
 """The secrets that the toolset declares, by name; or which of them is not set, and the command that sets it."""
-Entries: TypeAlias = Callable[[Path], Sequence[Entry] | None]
+Entries: TypeAlias = Callable[[Path], Wished | None]
 """The functions that the manifest in a folder names now; `None` where those of the import stand. Raises
 `CannotDescribe` when it is being edited, and cannot be used as it is."""
 
@@ -85,6 +87,7 @@ class PythonTools:
         self._pools: set[Pool] = set()
         self._served: Mapping[str, tuple[int, Served]] = {}
         self._specs: Sequence[ToolSpec] = [tool.spec for tool in self._own.python]
+        self._unheeded: Sequence[str] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listing = Listing(self.source, Starting(1, clock()), self._tools())
 
@@ -134,7 +137,7 @@ class PythonTools:
             return values.why
         if attempt == 1 and not self._is_eager:
             # Looked at before it is said that it sleeps, so that no change falls between the two.
-            since = {} if self._own.linked is None else await seen(self._folder)
+            since = {} if self._own.linked is None else await self._looked()
             if not isinstance(self._listing.health, Asleep):
                 self._become(Asleep(self._clock()))
             await self._wanted(since)
@@ -156,6 +159,13 @@ class PythonTools:
                         tasks.start_soon(pool.stop, f"{self._ending} before it answered")
             self._pools.clear()
             self._lines.end(self._erase)
+
+    async def _looked(self) -> Stamps:
+        """The files as they are before their author goes on, the manifest among them."""
+        since = await seen(self._folder)
+        with suppress(CannotStart):
+            await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
+        return since
 
     async def _wanted(self, since: Stamps) -> None:
         """Until somebody calls. The files of its author are followed while it sleeps, too: what they say is shown."""
@@ -211,7 +221,7 @@ class PythonTools:
         timeouts, bounds = self._server.timeouts, self._own.bounds
         wished = await anyio.to_thread.run_sync(self._wished, abandon_on_cancel=True)
         places = self._workspace, self._room
-        setup = Setup(str(self.source), self._folder, wished, bounds.memory, python, *places, dict(values))
+        setup = Setup(str(self.source), self._folder, wished.entries, bounds.memory, python, *places, dict(values))
 
         async def start() -> WorkerProcess:
             worker = WorkerProcess(self._hear, self._note)
@@ -219,6 +229,7 @@ class PythonTools:
             return worker
 
         worker = await start()
+        self._unheeded = wished.unheeded
         pool = Pool(
             start,
             self._fail,
@@ -229,18 +240,20 @@ class PythonTools:
         self._pools.add(pool)
         return pool, worker
 
-    def _wished(self) -> Sequence[Entry]:
+    def _wished(self) -> Wished:
         try:
             read = None if self._entries is None else self._entries(self._folder)
-        except CannotDescribe as broken:
-            raise CannotStart(*broken.problems) from None
+        except CannotDescribe as unfit:
+            raise CannotStart(*unfit.problems) from None
         if read is not None:
             return read
         # Without a manifest, what was told at the import stands, be it the manifest's or the function's own.
-        return [
-            Entry(tool.spec.name, tool.entrypoint, tool.spec.title, tool.spec.description or None)
-            for tool in self._own.python
-        ]
+        return Wished(
+            [
+                Entry(tool.spec.name, tool.entrypoint, tool.spec.title, tool.spec.description or None)
+                for tool in self._own.python
+            ]
+        )
 
     def _use(self, pool: Pool, worker: WorkerProcess) -> None:
         before, former = self._specs, self._pool
@@ -256,7 +269,7 @@ class PythonTools:
             else:
                 run.is_async = one.is_async
                 pool.submit(run)
-        self._word(Listing(self.source, Up(self._clock()), self._tools()))
+        self._word(Listing(self.source, Up(self._clock()), self._tools(), unheeded(self._unheeded, self._folder)))
 
     async def _follow(self, python: Path, values: Mapping[str, str], since: Stamps) -> None:
         """A good edit replaces the processes once their calls have ended. A broken one changes nothing, and is told."""
@@ -269,8 +282,7 @@ class PythonTools:
                 except CannotStart as problem:
                     told = one_line(self._erase("; ".join(problem.problems)), _LONGEST_WHY)
                     self._say(f"the files changed and cannot be used: {told}")
-                    flaw = Flaw("the list", f"is from before the last edit, which cannot be used: {told}")
-                    self._word(replace(self._listing, flaws=(flaw,)))
+                    self._word(replace(self._listing, flaws=broken(told)))
                     continue
                 self._say("the files changed: they are used from now on")
                 self._use(pool, worker)

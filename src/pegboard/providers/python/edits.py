@@ -1,0 +1,23 @@
+"""What is said of a list of tools that is not what the files say, because their author is at work on them."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pegboard.core.catalogue import Flaw
+
+_LIST: Final = "the list"
+
+
+def broken(why: str) -> tuple[Flaw, ...]:
+    told = f"is from before the last edit, which cannot be used: {why}"
+    return (Flaw(_LIST, told, "Mend the file; it is read again by itself."),)
+
+
+def unheeded(keys: Sequence[str], folder: Path) -> tuple[Flaw, ...]:
+    """`keys` are those of the manifest that say something else than when it was imported; none, and all is well."""
+    if not keys:
+        return ()
+    told = f"is without what the manifest says now under {', '.join(keys)}, which counts when it is imported again"
+    return (Flaw(_LIST, told, f"pegboard toolset import {shlex.quote(str(folder))} --link"),)
