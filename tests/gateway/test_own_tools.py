@@ -154,7 +154,12 @@ async def test_trouble_of_a_toolset_is_told_in_words_of_a_toolset() -> None:
         )
         refused = await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View())
         assert isinstance(refused, ToolIsLocked)
-        assert sentence(refused.reason) == "Toolset kit is down."
+        assert sentence(refused.reason) == (
+            "Toolset kit is down: has no environment, because its requirements cannot be installed."
+        )
+        assert detail(refused.reason) == (
+            "It has no environment, because its requirements cannot be installed: no such package."
+        )
         assert remedy(refused.reason).endswith("ask the user to run: pegboard doctor")
 
 

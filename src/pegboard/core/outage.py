@@ -17,6 +17,7 @@ _KINDS: Final = re.compile(
     r"(?P<unsigned>wants a sign-in|was not signed in to)|"
     r"does not speak (?:MCP|SSE)|sent a message longer than \d{1,6} MiB|"
     r"its provider broke|its former process does not stop|"
+    r"has no environment(?:, because its requirements cannot be installed)?|"
     r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} is not set)"
     r")"
 )
