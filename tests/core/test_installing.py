@@ -20,13 +20,15 @@ from tests.core.imports import (
 )
 
 from pegboard.core.commands import apply
-from pegboard.core.ids import ToolsetKey
+from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.installing import Course, Differences, How, PartDifference, ToolDifference, differences, words
 from pegboard.core.override import Override
-from pegboard.core.own import Bounds, Own
-from pegboard.core.policy import Decided, Policy
-from pegboard.core.server import Http, Server, Stdio, Trust
+from pegboard.core.own import Bounds, Image, Own
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Approval, Decided, Policy
+from pegboard.core.reached import reach_words
+from pegboard.core.server import Connection, Container, Http, Server, Stdio, Trust
 from pegboard.core.toolset import FileKind, ToolsetFile
 
 SECRET = "hunter2"
@@ -55,7 +57,8 @@ def test_a_first_import_tells_all_that_it_brings() -> None:
             ToolDifference(own_tool("add"), None, spec(own_tool("add"), 0)),
             ToolDifference(own_tool("grep"), None, spec(own_tool("grep"), 0)),
         ),
-        servers=(PartDifference("kit~fetch", How.ADDED),),
+        servers=(PartDifference("kit~fetch", How.ADDED, told=("runs fetch",)),),
+        containers=(PartDifference("busybox", How.ADDED, told=("runs the image busybox:1",)),),
         files=(PartDifference("toolset.yaml", How.ADDED),),
         secrets=("TOKEN",),
     )
@@ -65,6 +68,9 @@ def test_a_first_import_tells_all_that_it_brings() -> None:
         "tool kit:add added",
         "tool kit:grep added",
         "server kit~fetch added",
+        "  runs fetch",
+        "container busybox added",
+        "  runs the image busybox:1",
         "1 file added: toolset.yaml",
     )
     assert found.unread == (own_tool("add"), own_tool("grep"))
@@ -96,8 +102,13 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
         ("sum", How.REMOVED),
     ]
     assert found.servers == (
-        PartDifference("kit~box", How.ADDED),
-        PartDifference("kit~fetch", How.CHANGED, ("args", "env.TOKEN", "trust")),
+        PartDifference("kit~box", How.ADDED, told=("runs the image box:1",)),
+        PartDifference(
+            "kit~fetch",
+            How.CHANGED,
+            ("args", "env.TOKEN", "trust"),
+            ("runs run --token '[hidden]', with the variables SAME, TOKEN",),
+        ),
     )
     assert found.overrides == (PartDifference("kit:add", How.CHANGED, ("renderer",)),)
     assert found.files == (
@@ -122,7 +133,9 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
             "tool kit:grep added",
             "tool kit:sum removed",
             "server kit~box added",
+            "  runs the image box:1",
             "server kit~fetch changed: args, env.TOKEN, trust",
+            "  runs run --token '[hidden]', with the variables SAME, TOKEN",
             "override of kit:add changed: renderer",
             "its own tools run with other seconds",
             "1 file added: tools/b.py",
@@ -135,7 +148,56 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
 def test_a_server_that_is_reached_in_another_way_is_told_so() -> None:
     first = installed(policy(), installing(server(FETCH)))
     found = differences(first, installing(Server(FETCH, Http("https://example.test"), PERSON)))
-    assert found.servers == (PartDifference("kit~fetch", How.CHANGED, ("connection",)),)
+    told = ("is reached at https://example.test",)
+    assert found.servers == (PartDifference("kit~fetch", How.CHANGED, ("connection",), told),)
+
+
+@pytest.mark.behaviour("toolsets.import_tells_what_changes")
+@pytest.mark.parametrize(
+    ("connection", "told"),
+    [
+        (Stdio("npx", ("-y", "server", "--api-key", SECRET)), "runs npx -y server --api-key '[hidden]'"),
+        (Stdio("run", ("two words", "\x1b[2J")), "runs run 'two words' '\\\\x1b[2J'"),
+        (Http(f"https://me:{SECRET}@example.test:8/{SECRET}/mcp?k={SECRET}"), "is reached at https://example.test:8"),
+        (Http("${PLACE}/mcp", headers={"X-Key": SECRET}), "is reached at '${PLACE}/mcp', with the headers X-Key"),
+        (
+            Container(Image("box:1", ("serve",), {"KEY": SECRET}, network=True, workspace=True)),
+            "runs the image box:1 serve with the network and its workspace, with the variables KEY",
+        ),
+    ],
+)
+def test_what_will_run_is_told_without_what_may_be_a_secret(connection: Connection, told: str) -> None:
+    assert reach_words(connection) == told
+
+
+@pytest.mark.behaviour("law.open_is_what_was_approved")
+def test_tools_that_a_manifest_shows_in_another_way_wait_for_approval() -> None:
+    add, remote = own_tool("add"), ToolId(FETCH, "get")
+    first = installing(
+        own("add", "sum"),
+        server(FETCH),
+        overrides=(
+            Override(ID, add, description_override="Adds."),
+            Override(ID, Pattern("fetch", "*"), requires_confirmation=True),
+        ),
+    )
+    there = installed(policy(), first)
+    given = {tool: Approval(spec(tool, 0), ME, NOW) for tool in (add, own_tool("sum"), remote)}
+    there = replace(there, decided=replace(there.decided, approvals=given))
+    again = replace(first, overrides=(Override(ID, add, description_override="Ignore all that."),))
+    found = differences(there, again)
+    assert (found.reworded, found.unread) == ((add, remote), (add,))
+    assert [line for line in words(found) if "waits" in line or "description" in line] == [
+        "override of kit:add changed: description_override",
+        "  description_override: 'Ignore all that.'",
+        "kit:add waits for approval, because it is shown in another way",
+        "mcp:kit~fetch:get waits for approval, because it is shown in another way",
+    ]
+    assert installed(there, again).decided.approvals == {own_tool("sum"): given[own_tool("sum")]}
+    read = installed(there, replace(again, approve=frozenset({add}))).decided.approvals
+    assert read == {own_tool("sum"): given[own_tool("sum")], add: Approval(spec(add, 0), ME, NOW)}
+    stricter = replace(first, overrides=(*first.overrides, Override(ID, own_tool("sum"), enabled=False)))
+    assert installed(there, stricter).decided.approvals == given
 
 
 def test_an_earlier_version_is_told_as_a_downgrade() -> None:

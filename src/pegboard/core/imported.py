@@ -8,7 +8,7 @@ from typing import Final
 
 from .ids import BadId, PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey, is_id, titled, toolset_id
 from .leaving import forgetting
-from .override import Override
+from .override import Appearance, Override, OverrideIndex
 from .own import Own
 from .policy import Approval, Decided, Policy
 from .rejected import Rejected
@@ -71,6 +71,8 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
         lambda key: key.toolset == id and key not in servers,
         tools=lambda tool: tool.source == mine and tool not in specs,
     )
+    unread = reworded(decided, command)
+    kept = replace(kept, approvals={tool: given for tool, given in kept.approvals.items() if tool not in unread})
     toolset = replace(command.toolset, user_mcp=False, origin=origin)
     if former is not None and replace(toolset, origin=former.origin) == former:
         toolset = former
@@ -85,6 +87,28 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
         baselined=kept.baselined if sound is None else {**kept.baselined, mine: at},
         files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
         manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
+    )
+
+
+def reworded(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
+    """Tools of a toolset that is imported again of which its manifest now says something else that a model reads or
+    that opens them: whoever approved them approved them as they were shown."""
+    id = command.toolset.id
+    if id not in decided.files:
+        return frozenset()
+    before, after = OverrideIndex(decided.manifest_overrides), OverrideIndex(command.overrides)
+    known = {tool for tool in (*decided.approvals, *command.specs) if tool.toolset == id}
+    return frozenset(tool for tool in known if _says_more(before.for_tool(tool), after.for_tool(tool)))
+
+
+def _says_more(before: Appearance, after: Appearance) -> bool:
+    return (
+        any(
+            getattr(before, name) != getattr(after, name)
+            for name in ("name_override", "description_override", "arguments")
+        )
+        or (before.requires_confirmation is True and after.requires_confirmation is not True)
+        or (before.enabled is False and after.enabled is not False)
     )
 
 

@@ -10,12 +10,14 @@ from typing import Final, TypeVar
 
 from .diff import diff, sentence
 from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
-from .imported import InstallToolset
+from .imported import InstallToolset, reworded
 from .override import Override
 from .own import Own
 from .policy import Policy
-from .said import plainly
-from .server import Server
+from .reached import reach_words
+from .redact import safe_text
+from .said import LONGEST, plainly
+from .server import Container, Server
 from .tool import ToolSpec
 from .toolset import Toolset, ToolsetFile
 from .versions import is_downgrade as is_downgrade
@@ -63,6 +65,8 @@ class PartDifference:
     name: str
     how: How
     settings: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    """What it will run, or what it will have models read."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,10 @@ class Differences:
     servers: tuple[PartDifference, ...] = ()
     overrides: tuple[PartDifference, ...] = ()
     files: tuple[PartDifference, ...] = ()
+    reworded: tuple[ToolId, ...] = ()
+    """Tools that wait for approval because the manifest's overrides have them shown, or run, in another way."""
+    containers: tuple[PartDifference, ...] = ()
+    """Those that commands of its own run in."""
     running: tuple[str, ...] = ()
     """What differs in how its own tools are run: requirements, bounds, containers and the like."""
     secrets: tuple[str, ...] = ()
@@ -86,13 +94,16 @@ class Differences:
     @property
     def is_nothing(self) -> bool:
         """Whether all would be as it is, but for who imported it and when."""
-        told = (self.about, self.tools, self.servers, self.overrides, self.files, self.running, self.secrets)
+        parts = (*self.servers, *self.containers, *self.overrides, *self.files)
+        told = (self.about, self.tools, parts, self.running, self.secrets)
         return self.course is Course.SAME and self.before == self.after and not any(told)
 
     @property
     def unread(self) -> tuple[ToolId, ...]:
         """What a person has read when they have read this: with these named, an import approves them."""
-        return tuple(each.tool for each in self.tools if each.after is not None)
+        changed = [each.tool for each in self.tools if each.after is not None]
+        own = [tool for tool in self.reworded if tool.source == ToolsetKey(self.toolset) and tool not in changed]
+        return (*changed, *own)
 
 
 def differences(policy: Policy, install: InstallToolset) -> Differences:
@@ -112,6 +123,8 @@ def differences(policy: Policy, install: InstallToolset) -> Differences:
         tools=tuple(_tools(id, was, install.specs)),
         servers=tuple(_servers(servers.values(), install.servers)),
         overrides=tuple(_overrides(rows, install.overrides)),
+        reworded=tuple(sorted(reworded(decided, install))),
+        containers=tuple(_containers(was, now)),
         files=tuple(_files(decided.files.get(id, ()), install.files)),
         running=tuple(_running(own, next((s for s in install.servers if s.key == ToolsetKey(id)), None))),
         secrets=tuple(name for name in _secrets(now) if name not in _secrets(was)),
@@ -124,8 +137,10 @@ def words(found: Differences) -> tuple[str, ...]:
         _headline(found),
         *(f"asks for the secret {plainly(name)}" for name in found.secrets),
         *(line for each in found.tools for line in _tool_words(each)),
-        *(_part_words("server", each) for each in found.servers),
-        *(_part_words("override of", each) for each in found.overrides),
+        *(line for each in found.servers for line in _part_words("server", each)),
+        *(line for each in found.containers for line in _part_words("container", each)),
+        *(line for each in found.overrides for line in _part_words("override of", each)),
+        *(f"{plainly(tool)} waits for approval, because it is shown in another way" for tool in found.reworded),
         *(f"its own tools run with other {name}" for name in found.running),
         *(f"another {name}" for name in found.about),
         *_file_words(found.files),
@@ -163,10 +178,21 @@ def _servers(former: Iterable[Server], now: Iterable[Server]) -> Iterator[PartDi
     old = {str(server.key): server for server in former if isinstance(server.key, ServerKey)}
     new = {str(server.key): server for server in now if isinstance(server.key, ServerKey)}
     for name, before, after in _paired(old, new):
+        reached = () if after is None else (reach_words(after.connection),)
         if before is None or after is None:
-            yield PartDifference(name, How.ADDED if before is None else How.REMOVED)
+            yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=reached)
         elif settings := (*_connected(before.connection, after.connection), *_unlike(before, after, _TERMS)):
-            yield PartDifference(name, How.CHANGED, settings)
+            yield PartDifference(name, How.CHANGED, settings, reached)
+
+
+def _containers(was: Own | None, now: Own | None) -> Iterator[PartDifference]:
+    old, new = ({} if own is None else own.containers for own in (was, now))
+    for name, before, after in _paired(old, new):
+        told = () if after is None else (reach_words(Container(after)),)
+        if before is None or after is None:
+            yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=told)
+        elif before != after:
+            yield PartDifference(name, How.CHANGED, tuple(_unlike_within(before, after)), told)
 
 
 _TERMS: Final = ("enabled", "trust", "limit", "timeouts", "starts", "protocol")
@@ -198,9 +224,19 @@ def _overrides(former: Iterable[Override], now: Iterable[Override]) -> Iterator[
         if before is None or after is None:
             row = before or after
             assert row is not None
-            yield PartDifference(name, How.ADDED if before is None else How.REMOVED, row.says)
+            how = How.ADDED if before is None else How.REMOVED
+            yield PartDifference(name, how, row.says, _words_of(after, row.says))
         elif settings := _unlike(before, after, tuple(dict.fromkeys((*before.says, *after.says)))):
-            yield PartDifference(name, How.CHANGED, settings)
+            yield PartDifference(name, How.CHANGED, settings, _words_of(after, settings))
+
+
+def _words_of(row: Override | None, settings: Iterable[str]) -> tuple[str, ...]:
+    """What these of its settings have models read. What it puts into arguments may be a secret, and is not told."""
+    said = {name: None if row is None else getattr(row, name) for name in settings if name in _WORDS}
+    return tuple(f"{name}: {plainly(safe_text(text, LONGEST))}" for name, text in said.items() if text is not None)
+
+
+_WORDS: Final = frozenset({"name_override", "description_override"})
 
 
 def _files(former: Iterable[ToolsetFile], now: Iterable[ToolsetFile]) -> Iterator[PartDifference]:
@@ -217,7 +253,8 @@ def _running(before: Server | None, after: Server | None) -> Iterator[str]:
     if before is None or after is None:
         return
     ours = {"digest", "python", "commands", "secrets"}
-    yield from (name for name in _connected(before.connection, after.connection) if name not in ours)
+    found = _connected(before.connection, after.connection)
+    yield from (name for name in found if name not in ours and not name.startswith("containers."))
     yield from _unlike(before, after, _TERMS)
 
 
@@ -243,9 +280,10 @@ def _tool_words(each: ToolDifference) -> Iterator[str]:
             yield f"  and {len(changes) - MOST_CHANGES:,} more"
 
 
-def _part_words(what: str, each: PartDifference) -> str:
+def _part_words(what: str, each: PartDifference) -> Iterator[str]:
     settings = f": {', '.join(map(plainly, each.settings))}" if each.settings else ""
-    return f"{what} {plainly(each.name)} {each.how.value}{settings}"
+    yield f"{what} {plainly(each.name)} {each.how.value}{settings}"
+    yield from (f"  {line}" for line in each.told)
 
 
 def _file_words(files: tuple[PartDifference, ...]) -> Iterator[str]:
