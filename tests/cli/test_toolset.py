@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.cli.terminal import Gateway, Pegboard, peer
-from tests.support.toolsets import laid_out, manifest, tool, zipped
+from tests.support.toolsets import WORDS, laid_out, manifest, tool, zipped
 
 BOARD = {"servers": {"notes": peer("everyday"), "taken": peer("everyday")}}
 
@@ -120,6 +120,28 @@ def test_an_export_overwrites_nothing(pegboard: Pegboard, home: Path) -> None:
     copied = {path.relative_to(home / "copy").as_posix(): path for path in (home / "copy").rglob("*") if path.is_file()}
     assert packed == {name: path.read_bytes() for name, path in copied.items()}
     assert pegboard("toolset", "check", "copy").code == 0
+
+
+@pytest.mark.behaviour("toolsets.export_tells")
+def test_an_export_tells_by_names_what_it_does_not_give_away(pegboard: Pegboard, home: Path) -> None:
+    server = {"id": "far", "url": "http://127.0.0.1:9/mcp", "headers": {"X-Mode": "hunter2"}}
+    laid_out(home / "mine", manifest(mcp_servers=[server]), {"tools/words.py": WORDS, ".env": "A=hunter2"})
+    assert "! .env is left out: files of this name usually hold secrets" in pegboard("toolset", "check", "mine").err
+    pegboard("toolset", "import", "mine", "--yes")
+    dry = pegboard("toolset", "export", "mine", "--dry-run", "--json")
+    assert {key: value for key, value in dry.json.items() if key != "bytes"} == {
+        "toolset": "mine",
+        "name": "mine-1.0.0.zip",
+        "secrets": [{"name": "X_MODE", "at": ["far: headers.X-Mode"]}],
+        "dropped": [],
+        "leftOut": [],
+        "doubts": [],
+    }
+    assert not (home / "mine-1.0.0.zip").exists()
+    done = pegboard("toolset", "export", "mine")
+    assert "! ${X_MODE} stands for what may be a secret at far: headers.X-Mode\n" in done.err
+    assert "hunter2" not in done.out + done.err + dry.out
+    assert b"hunter2" not in b"".join(zipfile.ZipFile(home / "mine-1.0.0.zip").read(name) for name in ("toolset.yaml",))
 
 
 @pytest.mark.behaviour("toolsets.declared_and_installed_clash")

@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import psutil
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.boards import server, toolset
@@ -29,6 +30,7 @@ from tests.support.toolsets import (
 )
 
 from pegboard.compose import House
+from pegboard.config.tree import Kind, kind_of
 from pegboard.core.commands import AddServer, ThrowSwitch
 from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Own
@@ -110,6 +112,41 @@ async def test_no_secret_is_in_an_export(tmp_path: Path) -> None:
         assert (await export(house)).content == bundle.content
 
 
+@pytest.mark.behaviour("toolsets.export_without_secrets", "toolsets.export_tells", "bundle.private_files")
+async def test_an_export_tells_what_it_replaced_left_out_and_cannot_judge(tmp_path: Path) -> None:
+    files = {
+        "tools/words.py": f'{WORDS}\nKEY = "{PLANTED["env"]}"\nSENT = "Bearer {{token}}"\n',
+        ".env": f"KEY={PLANTED['set']}\n",
+    }
+    said = manifest(
+        mcp_servers=[
+            echo(env={"PLAIN": PLANTED["set"], "WORDS": "${WORDS:-fine}", "AUTH": f"${{AUTH:-{PLANTED['set']}}}"}),
+            {"id": "far", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Custom": f"k-${{MINE}} {PLANTED['header']}"}},
+        ],
+        category=PLANTED["url"],
+    )
+    async with housed(tmp_path / "data", lambda key, id: False) as house:
+        found = await brought(house, laid_out(tmp_path / "mine", said, files))
+        left_out = [warning for warning in found.warnings if warning.startswith(".env")]
+        bundle = await export(house)
+        linked = await brought(house, tmp_path / "mine", link=True)
+        assert (await export(house)).content == bundle.content
+    told = ".env is left out: files of this name usually hold secrets. What your tools need, name under secrets."
+    assert (left_out, [warning for warning in linked.warnings if ".env" in warning]) == ([told], [told])
+    assert bundle.secrets == {
+        "PLAIN": ("echo: env.PLAIN",),
+        "X_CUSTOM": ("far: headers.X-Custom",),
+        "FAR_X_CUSTOM": ("far: headers.X-Custom",),
+    }
+    assert (bundle.dropped, bundle.doubts) == (("echo: env.AUTH",), ("tools/words.py:10",))
+    packed = unpacked(bundle)
+    assert sorted(packed) == ["tools/words.py", "toolset.yaml"]
+    text = packed["toolset.yaml"].decode()
+    assert [name for name, value in PLANTED.items() if value in text] == []
+    assert "X-Custom: ${X_CUSTOM}${MINE} ${FAR_X_CUSTOM}\n" in text
+    assert "WORDS: ${WORDS:-fine}\n" in text
+
+
 @pytest.mark.behaviour("toolsets.export_round_trip")
 async def test_an_export_without_secrets_is_the_bundle_it_came_from(tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "mine", manifest(mcp_servers=[echo()]))
@@ -123,14 +160,17 @@ async def test_an_export_without_secrets_is_the_bundle_it_came_from(tmp_path: Pa
 
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
-WORDS_OF = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), max_size=20)
+WORDS_OF = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Zl", "Zp")), max_size=20).filter(
+    lambda text: kind_of(text) is Kind.TEXT or yaml.safe_dump(text)[0] in "'\""
+)
+"""The library that these tests write YAML with follows its former version, where 0E0 is no number."""
 SERVERS = st.lists(
     st.one_of(
         st.builds(
             lambda id, args, env: {"id": id, "command": "server", "args": args, "env": env},
             NAMES,
             st.lists(st.sampled_from(["-v", "a b", "${NAME:-x}", "ü", ""]), max_size=3),
-            st.dictionaries(st.sampled_from(["MODE", "LOG"]), st.sampled_from(["debug", "${MODE}", "1"])),
+            st.dictionaries(st.sampled_from(["MODE", "LOG"]), st.sampled_from(["debug", "${MODE}", "1", "${A:-b}"])),
         ),
         st.builds(
             lambda id, transport: {"id": id, "url": "http://127.0.0.1:9/mcp", "transport": transport},
@@ -192,6 +232,7 @@ async def test_a_server_that_was_added_alone_is_exported_as_a_toolset(tmp_path: 
     async with housed(tmp_path / "other", lambda key, id: False) as house:
         await brought(house, tmp_path / "alone.zip")
         assert [str(key) for key in policy(house).servers] == ["mine", "mine~mine"]
+        assert policy(house).toolsets[MINE].version == ""
 
 
 TELLS = '''\

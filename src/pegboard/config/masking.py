@@ -133,7 +133,7 @@ def secrets_in(text: str) -> tuple[Span, ...]:
             for match in _PARAMETER.finditer(text)
             if is_secret_key(unquote(match.group(1)))
         ]
-    whole = _with_whole_references(found, text)
+    whole = with_whole_references(found, text)
     return _apart(span for span in whole if not is_only_references(text[span.start : span.end]))
 
 
@@ -157,7 +157,7 @@ def _secrets_in_arg(arg: str, before: str) -> tuple[Span, ...]:
     return () if is_only_references(arg[whole.start :]) else (whole,)
 
 
-def _with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:
+def with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:
     """What looks like the end of a secret may be the middle of a reference."""
     references = [found.span() for found in _REFERENCE.finditer(text)]
     starts, ends = [start for start, _ in references], [end for _, end in references]

@@ -71,6 +71,10 @@ def test_a_sound_bundle_lies_whole_in_a_folder_that_goes_away(tmp_path: Path, to
             "a\x1b[2J",
             "its name holds characters that no name should: control characters, or half of one. Rename the file.",
         ),
+        (
+            "a\u202etxt.py",
+            "its name holds marks that reorder or hide letters, so that it reads as another. Rename the file.",
+        ),
         ("/".join("abcdefghijklmnopq"), "it lies deeper than 16 folders. Flatten them."),
         ("x" * 241, "its name is longer than 240 characters. Shorten it."),
         ("ä" * 128, "one part of its name is longer than 255 bytes. Shorten it."),
@@ -83,6 +87,15 @@ def test_a_name_that_leads_elsewhere_or_means_other_things_elsewhere_is_refused(
     said = refused(file, tmp_path / "in")
     assert [line.endswith(f": {what}") for line in said] == [True], said
     assert said[0].startswith(f"b.zip: {repr(name)[1:-1][:200]}")
+
+
+@pytest.mark.behaviour("bundle.unsafe_names")
+def test_a_name_that_is_no_text_is_refused_by_what_can_be_read_of_it(tmp_path: Path) -> None:
+    file = packed(tmp_path / "b.zip", {"toolset.yaml": MANIFEST, "b\u00e4d.py": "x"})
+    file.write_bytes(file.read_bytes().replace("b\u00e4d".encode(), b"b\xff\xfed"))
+    assert refused(file, tmp_path / "in") == [
+        "b.zip: b\\\\xff\\\\xfed.py: its name is said to be UTF-8 and is not. Pack the bundle again."
+    ]
 
 
 def test_a_name_that_is_cut_where_it_is_read_is_refused(tmp_path: Path) -> None:
@@ -190,7 +203,10 @@ def test_a_bundle_has_one_manifest_at_its_top(tmp_path: Path) -> None:
 
 
 def test_what_an_archiver_adds_of_its_own_accord_is_left_out(tmp_path: Path) -> None:
-    file = packed(tmp_path / "b.zip", {"toolset.yaml": MANIFEST, "__MACOSX/._toolset.yaml": "x", "lib/.DS_Store": "x"})
+    file = packed(
+        tmp_path / "b.zip",
+        {"toolset.yaml": MANIFEST, "__MACOSX/._toolset.yaml": "x", "lib/.DS_Store": "x", ".git/config": "x"},
+    )
     with staged_archive(file, tmp_path / "in") as staged:
         assert staged.files == ("toolset.yaml",)
 

@@ -1,12 +1,14 @@
 """A folder on disk, such as a checkout, is brought in by the same rules as an archive."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from tests.config.bundle.packing import MANIFEST
+from tests.support.toolsets import zipped
 
-from pegboard.config.bundle import BadBundleError, Limits, staged_folder
+from pegboard.config.bundle import BadBundleError, Limits, found_in_place, staged_archive, staged_folder
 
 
 def laid_out(folder: Path, **files: str) -> Path:
@@ -31,11 +33,10 @@ def test_a_checkout_comes_in_without_what_belongs_to_its_author(tmp_path: Path) 
         ".git/config": "secret",
         "lib/__pycache__/x.pyc": "x",
         ".venv/bin/python": "x",
-        ".env": "k",
     }
     source = laid_out(tmp_path / "mine", **extra)
     with staged_folder(source, tmp_path / "in") as staged:
-        assert staged.files == (".env", "lib/x.py", "toolset.yaml")
+        assert staged.files == ("lib/x.py", "toolset.yaml")
         assert (staged.folder / "lib/x.py").read_text() == "x"
     assert (source / "lib/x.py").read_text() == "x"
 
@@ -72,3 +73,36 @@ def test_names_that_not_every_system_takes_are_refused_here_too(tmp_path: Path) 
         "mine: aux.py: 'aux.py' is a device on Windows. Rename it.",
         "mine: a: on some systems it is the same file as 'A'.",
     ]
+
+
+KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n"
+PRIVATE = {
+    **dict.fromkeys((".env", ".env.local", "conf/prod.env", ".npmrc", "a/.netrc", "id_ed25519", ".aws/config"), "k"),
+    **dict.fromkeys(("keys/server.pem", "server.key"), KEY),
+    "store.p12": "k",
+}
+PUBLIC = {
+    ".env.example": "KEY=",
+    "ca.pem": "-----BEGIN CERTIFICATE-----",
+    "id_rsa.pub": "ssh-rsa",
+    "environment.py": "x",
+}
+
+
+@pytest.mark.behaviour("bundle.private_files")
+@pytest.mark.parametrize("how", ["folder", "archive", "in place"])
+def test_files_that_usually_hold_secrets_are_left_out_and_told(tmp_path: Path, how: str) -> None:
+    source = laid_out(tmp_path / "mine", **PRIVATE, **PUBLIC)
+    with ExitStack() as stack:
+        match how:
+            case "folder":
+                staged = stack.enter_context(staged_folder(source, tmp_path / "in"))
+            case "archive":
+                staged = stack.enter_context(staged_archive(zipped(source), tmp_path / "in"))
+            case _:
+                staged = found_in_place(source)
+        assert staged.left_out == tuple(sorted(PRIVATE))
+        assert staged.files == tuple(sorted([*PUBLIC, "toolset.yaml"]))
+        if how != "in place":
+            there = [path.relative_to(staged.folder).as_posix() for path in staged.folder.rglob("*") if path.is_file()]
+            assert sorted(there) == [*staged.files]

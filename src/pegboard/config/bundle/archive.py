@@ -21,7 +21,8 @@ _UTF8: Final = 0x800
 _ENCRYPTED: Final = 0x1 | 0x40
 _PATCHED: Final = 0x20
 _UNDERSTOOD: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_LEFT_OUT: Final = ("__MACOSX/", ".DS_Store")
+_LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", ".mypy_cache"})
+"""What belongs to whoever packed it. Installed packages stay: without them what was packed may not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,11 @@ def opened(file: Path, limits: Limits) -> Archive | tuple[Problem, ...]:
                 entry for entry in listed if not entry.filename.endswith("/") and not _is_left_out(entry.filename)
             )
             problems = (*_about_all(file, entries, limits), *_about_each(file, archive, listed, entries, limits))
+    except UnicodeDecodeError as error:
+        name = _shown(error.object.decode("utf-8", "backslashreplace") if isinstance(error.object, bytes) else "")
+        return (Problem(file.name, 0, name, "its name is said to be UTF-8 and is not. Pack the bundle again."),)
     except (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError) as error:
         return (_whole(file, f"it is no ZIP archive that can be read: {_one_line(error)}."),)
-    except UnicodeDecodeError:
-        return (_whole(file, "a name in it is said to be UTF-8 and is not. Pack the bundle again."),)
     except OSError as error:
         return (_whole(file, f"it cannot be read: {error.strerror or error}."),)
     return problems or Archive(file, entries)
@@ -134,8 +136,8 @@ def _overlapping(archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) -> It
 
 
 def _is_left_out(name: str) -> bool:
-    """What one system's archiver adds of its own accord."""
-    return name.startswith(_LEFT_OUT[0]) or name.rpartition("/")[2] == _LEFT_OUT[1]
+    """What one system's archiver adds of its own accord, and what a version control keeps for itself."""
+    return name.startswith("__MACOSX/") or not _LEFT_OUT.isdisjoint(name.split("/"))
 
 
 def _whole(file: Path, what: str) -> Problem:

@@ -12,6 +12,7 @@ LONGEST_PART: Final = 255
 
 _DEVICE: Final = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³])( *\.[^/]*)?")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
+_REORDERING: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _FORBIDDEN: Final = re.compile(r'[<>:"|?*\\]')
 
 
@@ -21,6 +22,8 @@ def trouble_in(name: str, depth: int) -> str | None:
         return "it has no name. Pack the bundle again."
     if any(unicodedata.category(char) in ("Cc", "Cs", "Cn") for char in name):
         return "its name holds characters that no name should: control characters, or half of one. Rename the file."
+    if _REORDERING.search(name) is not None:
+        return "its name holds marks that reorder or hide letters, so that it reads as another. Rename the file."
     if name.startswith(("/", "\\")) or _DRIVE.match(name):
         return "its name is an absolute path. Pack the bundle from inside its folder."
     if (found := _FORBIDDEN.search(name)) is not None:

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
@@ -16,6 +16,7 @@ from pegboard.config.problem import Problem
 
 from .archive import MIB, Archive, Limits, opened
 from .names import clashes, trouble_in
+from .private import private_files
 
 MANIFESTS: Final = ("toolset.yaml", "toolset.yml")
 LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".venv", "node_modules", ".DS_Store", ".mypy_cache"})
@@ -42,6 +43,8 @@ class Staged:
     manifest: Path
     files: tuple[str, ...]
     """All of them, by their names from there, in order."""
+    left_out: tuple[str, ...] = ()
+    """Files that usually hold secrets: none of `files`, and not in the folder, unless it is used where it is."""
 
 
 def _unheard(done: int, total: int) -> None:
@@ -72,6 +75,8 @@ def staged_folder(
     names, problems = _looked_through(source, limits or Limits())
     if problems:
         raise BadBundleError(problems)
+    left_out = _private(source, names)
+    names = [name for name in names if name not in left_out]
     with _folder(beside) as folder:
         for done, name in enumerate(names, 1):
             target = folder / name
@@ -86,7 +91,7 @@ def staged_folder(
             if target.is_symlink():
                 raise BadBundleError((Problem(source.name, 0, name, _LINK),))
             progress(done, len(names))
-        yield _found(source.name, folder)
+        yield replace(_found(source.name, folder), left_out=tuple(sorted(left_out)))
 
 
 def found_in_place(source: Path, limits: Limits | None = None) -> Staged:
@@ -97,7 +102,15 @@ def found_in_place(source: Path, limits: Limits | None = None) -> Staged:
     manifests = [source / each for each in MANIFESTS if each in names]
     if len(manifests) != 1:
         raise BadBundleError((Problem(source.name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
-    return Staged(source, manifests[0], tuple(sorted(names)))
+    left_out = _private(source, names)
+    return Staged(source, manifests[0], tuple(sorted({*names} - left_out)), tuple(sorted(left_out)))
+
+
+def _private(folder: Path, names: list[str]) -> frozenset[str]:
+    try:
+        return private_files(folder, names)
+    except OSError as error:
+        raise BadBundleError((Problem(folder.name, 0, "", f"it cannot be read: {error.strerror}."),)) from None
 
 
 @contextmanager
@@ -160,7 +173,10 @@ def _found(name: str, folder: Path) -> Staged:
     if len(manifests) != 1:
         raise BadBundleError((Problem(name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return Staged(folder, manifests[0], tuple(files))
+    left_out = _private(folder, files)
+    for each in left_out:
+        (folder / each).unlink()
+    return Staged(folder, manifests[0], tuple(each for each in files if each not in left_out), tuple(sorted(left_out)))
 
 
 def _looked_through(source: Path, limits: Limits) -> tuple[list[str], tuple[Problem, ...]]:

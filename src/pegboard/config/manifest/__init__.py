@@ -15,7 +15,7 @@ from .model import (
 )
 from .reading import read_manifest
 from .template import new_toolset
-from .writing import written
+from .writing import Written, written, written_without_secrets
 
 __all__ = [
     "LABEL",
@@ -28,9 +28,11 @@ __all__ = [
     "SecretEntry",
     "SpeaksMcp",
     "ToolEntry",
+    "Written",
     "check_files",
     "new_toolset",
     "read_label",
     "read_manifest",
     "written",
+    "written_without_secrets",
 ]

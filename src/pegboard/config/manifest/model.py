@@ -112,6 +112,8 @@ class Manifest:
     file: str = FILE
     warnings: tuple[Problem, ...] = ()
     """What is passed over, and what may not be meant."""
+    passed_over: bool = False
+    """Whether its text says more than is read: keys of another system."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Manifest) and self._said == other._said

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +41,8 @@ def read_manifest(
     values = keys.TOOLSET.read(parsed.root or Table((), 1), "", tell)
     if isinstance(values, Wrong):
         return Broken(file, tell.told())
-    manifest = _manifest(values, Place(file, folder, environ), tell)
+    passed_over = bool(tell.warnings)
+    manifest = replace(_manifest(values, Place(file, folder, environ), tell), passed_over=passed_over)
     return Broken(file, tell.told()) if tell.problems else manifest
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 import yaml
@@ -42,15 +43,26 @@ _WIDTH: Final = 110
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/?#\s@]+@")
 
 
+@dataclass(frozen=True)
+class Written:
+    text: str
+    placeholders: Placeholders
+    """What stands in the text in the place of what may be a secret."""
+
+
 def written(manifest: Manifest) -> str:
-    """Read again, it is the same manifest. What looked like a secret in it is a reference to a secret of its own."""
-    return yaml.dump(
-        _told(manifest), Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_WIDTH
-    )
+    """Read again, it is the same manifest. What may be a secret in it is a reference to a secret of its own."""
+    return written_without_secrets(manifest).text
 
 
-def _told(manifest: Manifest) -> JsonObject:
-    instead = Placeholders(referred(_texts(manifest)))
+def written_without_secrets(manifest: Manifest) -> Written:
+    instead = Placeholders(referred(_texts(manifest)) | {secret.name for secret in manifest.secrets})
+    told = _told(manifest, instead)
+    text = yaml.dump(told, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=_WIDTH)
+    return Written(text, instead)
+
+
+def _told(manifest: Manifest, instead: Placeholders) -> JsonObject:
     servers: list[Json] = [_server(unplaced(each, manifest.folder), instead) for each in manifest.servers]
     containers: list[Json] = [_container(each, instead) for each in manifest.containers]
     tools: list[Json] = [_tool(each) for each in manifest.tools]
@@ -130,16 +142,16 @@ def _reached(server: Server, instead: Placeholders) -> dict[str, Json]:
     match server.connection:
         case Stdio(command, args, env, cwd):
             # First, so that secrets keep the names of their variables.
-            values = instead.values(server.id, env)
+            values = instead.values(server.id, "env", env)
             return {
-                "command": instead.text(server.id, command),
-                **_said(args=[*instead.args(server.id, args)], env={**values}, cwd=cwd),
+                "command": instead.text(server.id, "command", command),
+                **_said(args=[*instead.args(server.id, command, args)], env={**values}, cwd=cwd),
             }
         case Http(url, transport, headers, oauth):
             return {
-                "url": instead.text(server.id, url),
+                "url": instead.text(server.id, "url", url),
                 **({} if transport is Transport.STREAMABLE_HTTP else {"transport": transport.value}),
-                **_said(headers={**instead.values(server.id, headers)}),
+                **_said(headers={**instead.values(server.id, "headers", headers)}),
                 **_oauth(server.id, oauth, instead),
             }
         case Container() | _:
@@ -182,12 +194,12 @@ def _started(server: Server) -> dict[str, Json]:
 
 def _container(container: ContainerEntry, instead: Placeholders) -> Json:
     image, usual = container.image, Image("")
-    values = instead.values(container.id, image.env)
+    values = instead.values(container.id, "env", image.env)
     return {
         "id": container.id,
         "image": image.image,
         **_offered(container),
-        **_said(args=[*instead.args(container.id, image.args)], env={**values}),
+        **_said(args=[*instead.args(container.id, "", image.args)], env={**values}),
         **_said(network=image.network, workspace=image.workspace),
         **_unlike(
             {"memory": written_size(usual.memory), "pids": usual.pids},

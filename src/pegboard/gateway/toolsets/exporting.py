@@ -1,7 +1,8 @@
 """A toolset of the board as a bundle that others can import: its files as they are, and no secret in its manifest."""
 
 import io
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 _MANIFEST: Final = "toolset.yaml"
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that an archive can tell: of the same toolset always the same bytes."""
-_FIRST: Final = "1.0.0"
+_MOST_READ: Final = 1_000_000
+_BINARY: Final = 8_000
+_LONGEST_LINE: Final = 1_000
+_FILLED_IN: Final = re.compile(r"[{<%$\"'`(\[*]|\.\.\.|…")
+"""Not a secret, but the place of one."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,14 @@ class Bundle:
     name: str
     """For a file."""
     content: bytes
-    secrets: tuple[str, ...]
-    """The names that stand in the manifest where a secret stood."""
+    secrets: Mapping[str, tuple[str, ...]]
+    """The names that stand in the manifest where something may have been a secret, and where each stands."""
+    dropped: tuple[str, ...] = ()
+    """Where a default was left out that looked like a secret."""
+    doubts: tuple[str, ...] = ()
+    """Lines of files that hold what looks like a secret. They are given away as they are."""
+    left_out: tuple[str, ...] = ()
+    """Files that usually hold secrets."""
 
 
 async def exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
@@ -41,37 +52,60 @@ async def exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
 def _exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
     own = next((each for each in _connections(policy, toolset) if isinstance(each, Own)), None)
     if own is None:
-        manifest = of_servers(policy, toolset)
-        text, secrets = _safe(manifest, None)
-        return Bundle(_name(manifest), packed({_MANIFEST: text}), secrets)
+        return _bundled(of_servers(policy, toolset), _MANIFEST, None, {}, ())
     folder = Path(own.linked) if own.linked is not None else files.folder(toolset, own.digest)
-    found = _content(policy, toolset, folder)
+    found, left_out = _content(policy, toolset, folder)
     name = next((each for each in (_MANIFEST, "toolset.yml") if each in found), None)
     if name is None:
         raise FilesAway(f"{folder} holds no manifest any more. Import the toolset again.")
     original = found.pop(name)
-    manifest = _read(original, folder)
-    text, secrets = _safe(manifest, original)
-    return Bundle(_name(manifest), packed({**found, name: text}), secrets)
+    return _bundled(_read(original, folder), name, original, found, left_out)
 
 
-def _safe(manifest: "Manifest", original: bytes | None) -> tuple[bytes, tuple[str, ...]]:
-    """Its author's own words, comments and all, where nothing in them may be a secret; else the same in ours, with a
-    reference in the place of each, and the names that those refer to."""
-    from pegboard.config.manifest import written
+def _bundled(
+    manifest: "Manifest", name: str, original: bytes | None, files: Mapping[str, bytes], left_out: tuple[str, ...]
+) -> Bundle:
+    from pegboard.config.manifest import written_without_secrets
+
+    ours = written_without_secrets(manifest)
+    is_theirs = original is not None and _may_stand(original, manifest, ours.text)
+    text = original if is_theirs and original is not None else ours.text.encode()
+    held = ours.placeholders
+    return Bundle(
+        _name(manifest),
+        packed({**files, name: text}),
+        {each: tuple(map(str, places)) for each, places in sorted(held.places.items())},
+        tuple(dict.fromkeys(map(str, held.dropped))),
+        tuple(doubts({**files, name: text})),
+        left_out,
+    )
+
+
+def _may_stand(original: bytes, manifest: "Manifest", ours: str) -> bool:
+    """Whether its author's own words can be given away, comments and all: what they say is as safe as what we would
+    write, nothing in them is passed over, and what they only remark does not look like a secret."""
     from pegboard.config.masking import secrets_in
     from pegboard.core.redact import holds_secret
 
-    text = written(manifest).encode()
-    again = _read(text, manifest.folder)
-    known = {secret.name for secret in manifest.secrets}
-    fresh = tuple(secret.name for secret in again.secrets if secret.name not in known)
-    if original is not None and again == manifest:
-        # What it says is as safe as what we would write; what it only remarks may hold anything.
-        said = (line.partition("#") for line in original.decode("utf-8-sig").splitlines())
-        if not any(secrets_in(remark) or holds_secret(remark) for _, mark, remark in said if mark):
-            return original, ()
-    return text, fresh
+    if _read(ours.encode(), manifest.folder) != manifest or manifest.passed_over:
+        return False
+    said = (line.partition("#") for line in original.decode("utf-8-sig").splitlines())
+    return not any(secrets_in(remark) or holds_secret(remark) for _, mark, remark in said if mark)
+
+
+def doubts(files: Mapping[str, bytes]) -> Iterator[str]:
+    """`file:line` of what looks like a well-known kind of secret: what it holds is for a person to judge."""
+    from pegboard.config.masking import secrets_in
+
+    for name in sorted(files):
+        content = files[name]
+        if len(content) > _MOST_READ or b"\0" in content[:_BINARY]:
+            continue
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            # A line of a thousand characters was written by no hand.
+            found = secrets_in(line) if len(line) <= _LONGEST_LINE else ()
+            if any(not _FILLED_IN.match(line[span.start : span.end]) for span in found):
+                yield f"{name}:{number}"
 
 
 def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
@@ -87,7 +121,7 @@ def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     return Manifest(
         id=toolset,
         name=known.name or toolset,
-        version=known.version or _FIRST,
+        version=known.version,
         description=known.description,
         servers=servers,
         overrides=tuple(row for row in policy.declared.overrides if row.toolset == toolset),
@@ -109,10 +143,15 @@ def packed(files: Mapping[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def _content(policy: Policy, toolset: ToolsetId, folder: Path) -> dict[str, bytes]:
+def _content(policy: Policy, toolset: ToolsetId, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """What is given away, and which files are not."""
+    from pegboard.config.bundle import private_files
+
     names = [file.path for file in policy.decided.files.get(toolset, ())]
     try:
-        return {name: folder.joinpath(*name.split("/")).read_bytes() for name in names}
+        left_out = private_files(folder, names)
+        given = {name: folder.joinpath(*name.split("/")).read_bytes() for name in names if name not in left_out}
+        return given, tuple(sorted(left_out))
     except OSError as error:
         raise FilesAway(f"{folder} cannot be read: {error.strerror or error}. Import the toolset again.") from None
 

@@ -173,7 +173,7 @@ class Installer:
         changes = differences(self._moved(policy, placed), install)
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        return Looked(install, changes, waits, tuple(map(str, manifest.warnings)))
+        return Looked(install, changes, waits, staged.warnings)
 
     def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""

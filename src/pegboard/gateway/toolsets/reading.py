@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pegboard.config.problem import Problem
+from pegboard.core.said import plainly
 from pegboard.ports.describing import Entry
 
 from .files import FileFacts, FilesAway, digest, looked_at
@@ -44,6 +45,18 @@ class Read:
     manifest: "Manifest"
     manifest_name: str
     files: "Mapping[str, FileFacts]"
+    left_out: tuple[str, ...] = ()
+    """Files that usually hold secrets: they are not imported."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is passed over, and what may not be meant."""
+        told = (
+            f"{plainly(name)} is left out: files of this name usually hold secrets. What your tools need, name under "
+            "secrets."
+            for name in self.left_out
+        )
+        return (*map(str, self.manifest.warnings), *told)
 
     @property
     def digest(self) -> str:
@@ -68,6 +81,7 @@ def read(source: Path, beside: Path, done: Done = _unheard, shown: str | None = 
                 _manifest(staged, name, source),
                 staged.manifest.name,
                 looked_at(staged.folder, staged.files),
+                staged.left_out,
             )
     except BadBundleError as error:
         raise Unfit(error.problems) from None
@@ -83,7 +97,11 @@ def read_in_place(folder: Path, shown: str | None = None) -> Read:
     try:
         staged = found_in_place(folder)
         return Read(
-            folder, _manifest(staged, name, folder), staged.manifest.name, looked_at(staged.folder, staged.files)
+            folder,
+            _manifest(staged, name, folder),
+            staged.manifest.name,
+            looked_at(staged.folder, staged.files),
+            staged.left_out,
         )
     except BadBundleError as error:
         raise Unfit(error.problems) from None

@@ -34,13 +34,12 @@ def check(source: Path, as_json: bool) -> int:
         ):
             if problems := check_functions(found.manifest, found.folder):
                 raise Unfit(problems)
-            manifest = found.manifest
+            manifest, warnings = found.manifest, list(found.warnings)
     except Unfit as error:
         told = [str(problem) for problem in error.problems]
         fail(Exit.CONFIG, "\n".join(told), {"errors": told})
     except FilesAway as error:
         fail(Exit.FAILED, str(error))
-    warnings = [str(problem) for problem in manifest.warnings]
     if as_json:
         document({"id": manifest.id, "version": manifest.version, "warnings": warnings, "errors": []})
         return Exit.OK

@@ -1,45 +1,70 @@
 """`pegboard toolset export`: a toolset as a file or folder for others, without secrets."""
 
 import os
-import re
 from pathlib import Path
-from typing import Final
+from typing import Any
 
 import click
 
 from .link import Answer, Api
-from .options import asks, refused, toolset_path
+from .options import asked, asks, refused, toolset_path
 from .output import Exit, document, fail, say, tell
-
-_FILE_NAME: Final = re.compile(r'filename="([A-Za-z0-9._+-]+)"')
+from .text import one_line
 
 
 @click.command("export")
 @click.argument("toolset")
 @click.option("--to", "target", type=click.Path(path_type=Path), help="The file.  [default: ID-VERSION.zip, here]")
 @click.option("--folder", type=click.Path(path_type=Path), help="Write a folder of this name, and no ZIP.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be replaced and left out.")
 @asks()
-async def export(api: Api, toolset: str, target: Path | None, folder: Path | None, *, as_json: bool) -> None:
+async def export(
+    api: Api, toolset: str, target: Path | None, folder: Path | None, dry_run: bool, *, as_json: bool
+) -> None:
     """Write a toolset as a ZIP that others can import: its manifest and files, and a ${NAME} for each secret.
 
-    Never overwrites. The same toolset gives the same bytes.
+    Values of env and headers are replaced unless they are plainly harmless; arguments and addresses where they look
+    like secrets. Tells what was replaced, by name. Never overwrites. The same toolset gives the same bytes.
     """
     if target is not None and folder is not None:
         raise click.UsageError("--to names a ZIP and --folder a folder. Choose one.")
-    got = await api.download(f"/toolsets/{toolset_path(toolset)}/export")
+    path = f"/toolsets/{toolset_path(toolset)}/export"
+    found = await asked(api, "GET", path, params=[("dryRun", "true")])
+    if dry_run:
+        document(found) if as_json else _told(found)
+        return
+    got = await api.download(path)
     if isinstance(got, Answer):
         refused(got)
-    named = _FILE_NAME.search(got.headers.get("content-disposition", ""))
-    file = target or Path(named[1] if named else f"{toolset}.zip")
-    names = [name for name in got.headers.get("x-pegboard-secrets", "").split(",") if name]
+    file = target or Path(found["name"])
     if folder is not None:
         _unpacked(got.content, folder)
     else:
         _written(got.content, file)
-    for name in names:
-        tell(f"! In the place of a secret stands ${{{name}}}: whoever imports it sets that secret.")
     where = str(folder or file)
-    document({"toolset": toolset, "path": where, "secrets": names}) if as_json else say(f"{toolset} is in {where}.")
+    if as_json:
+        names = [secret["name"] for secret in found["secrets"]]
+        replaced = {key: found[key] for key in ("dropped", "leftOut", "doubts")}
+        document({"toolset": toolset, "path": where, "secrets": names, **replaced})
+        return
+    _told(found)
+    say(f"{toolset} is in {where}.")
+
+
+def _told(found: dict[str, Any]) -> None:
+    """By names and places: what stood there is not shown."""
+    for secret in found["secrets"]:
+        tell(f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['at']))}")
+    for place in found["dropped"]:
+        tell(f"! A default that looks like a secret is left out at {one_line(place)}")
+    for name in found["leftOut"]:
+        tell(f"! {one_line(name)} is left out: files of this name usually hold secrets")
+    doubts = found["doubts"]
+    if doubts:
+        more = f" and {len(doubts) - 10:,} more" if len(doubts) > 10 else ""
+        tell(f"! Read these before you give it away; they look like secrets: {one_line(', '.join(doubts[:10]))}{more}")
+    if found["secrets"]:
+        tell("  Whoever imports it sets these secrets. For what everybody may know, write ${NAME:-value}.")
 
 
 def _written(content: bytes, file: Path) -> None:

@@ -13,6 +13,7 @@ from pegboard.core.rules import owner_off
 from pegboard.core.server import Server
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.board import Board
+from pegboard.gateway.toolsets.exporting import Bundle
 from pegboard.gateway.toolsets.installer import Looked
 
 from .shapes import Shape, flaws_shape, health_shape, origin_shape, server_shape, tool_shape
@@ -72,6 +73,19 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
         "warnings": list(looked.warnings),
         "policyVersion": policy.version,
+    }
+
+
+def export_shape(id: ToolsetId, bundle: Bundle) -> Shape:
+    """What of a toolset is not given away as it is, by names and places. No value is in it."""
+    return {
+        "toolset": id,
+        "name": bundle.name,
+        "bytes": len(bundle.content),
+        "secrets": [{"name": name, "at": list(places)} for name, places in bundle.secrets.items()],
+        "dropped": list(bundle.dropped),
+        "leftOut": list(bundle.left_out),
+        "doubts": list(bundle.doubts),
     }
 
 

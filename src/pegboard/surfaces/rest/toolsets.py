@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
 
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import LOCAL, ToolsetId
@@ -21,7 +22,7 @@ from .deciding import Version, done
 from .problems import Problem
 from .shapes import Shape
 from .toolset_imports import IMPORT_BODIES, answering, told, wanted_of
-from .toolset_shapes import import_shape, toolset_shape
+from .toolset_shapes import export_shape, import_shape, toolset_shape
 
 
 def nobody_installs() -> Installer:
@@ -94,11 +95,18 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return {"toolsetId": id, "on": body.on}
 
     @routes.get("/toolsets/{name}/export", response_class=Response)
-    async def export(name: str) -> Response:
+    async def export(
+        name: str,
+        dry_run: Annotated[
+            bool, Query(alias="dryRun", description="Only tell, as JSON, what would be replaced and left out.")
+        ] = False,
+    ) -> Response:
         """The toolset as a ZIP that can be imported elsewhere, without secrets."""
         id = toolset_named(gateway, name)
         with answering():
             bundle = await exported(board.policy, installer().files, id)
+        if dry_run:
+            return JSONResponse(export_shape(id, bundle))
         headers = {"content-disposition": f'attachment; filename="{bundle.name}"'}
         headers |= {"x-pegboard-secrets": ",".join(bundle.secrets)} if bundle.secrets else {}
         return Response(bundle.content, media_type="application/zip", headers=headers)

@@ -1,0 +1,107 @@
+"""What is written for others holds no secret of whoever writes it, and all references that it held before."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.config.manifest.filling import filled
+from tests.config.manifest.reading import FOLDER, manifest
+
+from pegboard.config.manifest import Manifest, read_manifest, written, written_without_secrets
+from pegboard.config.manifest.harmless import is_harmless
+from pegboard.config.manifest.placeholders import referred
+from pegboard.core.server import Stdio
+
+LEAKS = Path(__file__).parent / "leaks.yaml"
+
+
+@pytest.mark.behaviour("toolsets.export_without_secrets")
+def test_a_value_with_a_name_is_replaced_whatever_it_looks_like_and_an_argument_by_its_form() -> None:
+    meant = manifest(LEAKS.read_text())
+    found = written_without_secrets(meant)
+    assert [line.strip() for line in found.text.splitlines() if "leak" in line or "L3ak" in line] == []
+    plain = [line.strip().removeprefix("- ") for line in found.text.splitlines()]
+    kept = [
+        *("srv.py", "--mode=fast", "'8080'", "gpt-4o-2024-08-06", "'@scope/package@1.2.3'"),
+        "./models/Qwen2.5-7B-Q4_K_M.gguf",
+        "git+https://example.org/a/b@0f2d8f2f0c4c4d9a9d7f4be0e5f1c7a3b2d1e0f9",
+        *("typescript", "DEBUG: '1'", "LOG_LEVEL: info", "LANG: en_US.UTF-8", "BASE_URL: https://api.example.org/v1/"),
+        *("DATA: ./assets/words.txt", "MAX_TOKENS: '4096'", "USE_AUTH: 'true'", "REGION: ${REGION:-eu-west}"),
+        *("Accept-Language: en", "EMPTY: ''", "A_REF: ${REF}", "MIXED: Bearer ${REF} ${MIXED}"),
+        *("HOST_URL: https://${REF}/api/v1", "X-Half: ${X_HALF}${REF}", "COOKIE: sid=${REF}; ${COOKIE}"),
+    ]
+    assert [line for line in kept if line not in plain] == []
+    assert filled(manifest(found.text), found.placeholders.values_of, meant.secrets) == meant
+    assert {str(place) for name in ("KEY", "CONT") for place in found.placeholders.places[name]} == {
+        "a: args[3]",
+        "box: env.CONT",
+    }
+
+
+AWKWARD = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "${A}",
+                "${B:-x}",
+                "$${",
+                "$",
+                "lit",
+                " ",
+                "Bearer ",
+                "k-",
+                "ghp_0123456789abcdefghij",
+                "https://h/",
+                "@",
+            ),
+            *("Zx9Q2mLp7Rt4Kd8WvB3nYs6H", "=", "?k=", "&", "--token=", ":", "/hooks/", "me:pw", "${file:x}", "#"),
+            *(";", "@"),
+        ]
+    ),
+    max_size=7,
+).map("".join)
+
+
+@pytest.mark.behaviour("toolsets.manifest_written")
+@given(st.lists(AWKWARD, max_size=4), st.dictionaries(st.sampled_from(["PLAIN", "API_KEY"]), AWKWARD))
+@settings(max_examples=400)
+def test_references_stay_wherever_they_stand_among_secrets(args: list[str], env: dict[str, str]) -> None:
+    meant = read_manifest(
+        json.dumps({"id": "a", "mcp_servers": [{"id": "s", "command": "x", "args": args, "env": env}]}),
+        "toolset.json",
+        FOLDER,
+        {},
+    )
+    assume(isinstance(meant, Manifest))
+    assert isinstance(meant, Manifest)
+    found = written_without_secrets(meant)
+    again = manifest(found.text)
+    whole = filled(again, found.placeholders.values_of, ())
+    # A default may have looked like a secret.
+    plainly = [[text.replace("${B:-x}", "${B}") for text in texts_of(each)] for each in (whole, meant)]
+    assert plainly[0] == plainly[1], found.text
+    assert written(again) == found.text
+    refers = {name for name in "AB" if any(f"${{{name}" in text.replace("$${", "") for text in (*args, *env.values()))}
+    assert refers <= referred([*texts_of(again), *found.placeholders.values_of.values()])
+    assert "Zx9Q2mLp7Rt4Kd8WvB3nYs6H" not in found.text
+
+
+def texts_of(read: Manifest) -> list[str]:
+    (server,) = read.servers
+    assert isinstance(server.connection, Stdio)
+    return [*server.connection.args, *server.connection.env.values()]
+
+
+@pytest.mark.behaviour("toolsets.export_without_secrets")
+@given(
+    st.sampled_from(["PLAIN", "MODE", "X", "region", "A-B"]),
+    st.text(st.characters(codec="ascii", categories=["L", "N", "P"]), min_size=5, max_size=30),
+)
+@settings(max_examples=300)
+def test_what_is_not_known_to_be_harmless_is_taken_for_a_secret(name: str, value: str) -> None:
+    assume("$" not in value and not is_harmless(name, value))
+    text = written(manifest(json.dumps({"id": "a", "containers": [{"id": "s", "image": "x", "env": {name: value}}]})))
+    (box,) = manifest(text).containers
+    assert [*box.image.env.values()] in ([f"${{{secret.name}}}"] for secret in manifest(text).secrets)
