@@ -77,6 +77,26 @@ def test_what_is_wrong_is_told_with_its_place(pegboard: Pegboard, home: Path) ->
     assert pegboard("toolset", "import", "gone").code == 4
 
 
+@pytest.mark.behaviour("toolsets.changed_tools_wait", "cli.toolset_import", "overrides.whose_word")
+def test_what_waits_and_what_was_approved_is_told(pegboard: Pegboard, home: Path) -> None:
+    tools = (tool("shout"), tool("count"))
+    laid_out(home / "mine", manifest(*tools, tool_overrides=[{"tool_id": "shout", "renderer": "json"}]))
+    pegboard("toolset", "import", "mine", "--yes")
+    assert "toolset.yaml of mine" in pegboard("overrides", "list").out
+    assert "toolset.yaml of mine" in pegboard("overrides", "show", "mine:shout").out
+    words = WORDS.replace("loudly", "very loudly").replace("letters", "letters there are")
+    laid_out(home / "mine", manifest(*tools), {"tools/words.py": words})
+    changed = pegboard("toolset", "import", "mine", "--yes")
+    assert "! mine:count, mine:shout wait for approval: pegboard approvals list\n" in changed.err
+    again = pegboard("toolset", "import", "mine", "--yes", "--approve")
+    assert "! mine:count, mine:shout wait for approval, as before: pegboard approvals list\n" in again.err
+    assert "Approved" not in again.out
+    laid_out(home / "mine", manifest(*tools), {"tools/words.py": words.replace("very", "ever")})
+    last = pegboard("toolset", "import", "mine", "--yes", "--approve")
+    assert last.out.splitlines()[-1] == "Approved mine:shout."
+    assert "! mine:count waits for approval, as before: pegboard approvals list\n" in last.err
+
+
 @pytest.mark.behaviour("toolsets.secrets")
 def test_secrets_are_piped_and_never_shown(pegboard: Pegboard, home: Path) -> None:
     laid_out(home / "mine", manifest(secrets=["API_KEY"]))

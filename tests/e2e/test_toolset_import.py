@@ -186,10 +186,11 @@ async def test_importing_again_keeps_what_people_decided(tmp_path: Path) -> None
         await does(house, ThrowSwitch(SHOUT, False, "too loud"), SetOverride(mine))
         again = [{"tool_id": "count", "description_override": "of the second", "name_override": "By the manifest"}]
         said = manifest(tool("shout"), tool("count"), version="1.1.0", tool_overrides=again)
-        await brought(house, laid_out(folder, said))
+        # Other words of the manifest wait until somebody has read them.
+        assert (await brought(house, laid_out(folder, said))).waits == (COUNT,)
         shown = policy(house).overrides.for_tool(COUNT)
         assert (shown.name_override, shown.description_override) == ("Letters", "of the second")
-        assert statuses(house) == {"mine:count": "open", "mine:shout": "disabled_by_user"}
+        assert statuses(house) == {"mine:count": "pending_approval", "mine:shout": "disabled_by_user"}
 
 
 @pytest.mark.behaviour("toolsets.import_again_keeps_decisions", "toolsets.changed_tools_wait")

@@ -11,7 +11,7 @@ from pegboard.core.policy import Decided
 from pegboard.core.toolset import FileKind
 from pegboard.gateway.toolsets.building import kind_of
 from pegboard.gateway.toolsets.files import Files, FilesAway, digest, looked_at
-from pegboard.gateway.toolsets.sweeping import sweep
+from pegboard.gateway.toolsets.sweeping import sweep, sweep_staged
 
 MINE = ToolsetId("mine")
 
@@ -134,6 +134,17 @@ async def test_what_another_process_is_staging_is_not_swept(tmp_path: Path) -> N
         assert folder.exists()
     await sweep(files, _nothing, _all_of_it)
     assert not folder.exists()
+
+
+@pytest.mark.behaviour("toolsets.leftovers_are_swept")
+def test_an_import_sweeps_what_another_left_that_was_cut_off(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    place, folder = placed(files, toolset="1"), staged(files, toolset="2")
+    with files.staging():
+        sweep_staged(files)
+        assert folder.exists()
+    sweep_staged(files)
+    assert (folder.exists(), place.exists()) == (False, True)
 
 
 @pytest.mark.anyio

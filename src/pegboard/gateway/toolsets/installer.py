@@ -18,7 +18,7 @@ from pegboard.core.installing import Differences, differences, is_downgrade
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
 from pegboard.core.running import sound
-from pegboard.core.server import InstalledBy, Server, Stdio
+from pegboard.core.server import InstalledBy, Server, Stdio, Trust
 from pegboard.core.tool import Fingerprint
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
@@ -31,6 +31,7 @@ from .functions import check_functions
 from .progress import InProgress, Step
 from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
+from .sweeping import sweep_staged
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
@@ -66,6 +67,10 @@ class Looked:
     waits: tuple[ToolId, ...]
     """Tools of its own that a person has not read as they are: they are locked until one has."""
     warnings: tuple[str, ...]
+    pending: tuple[ToolId, ...] = ()
+    """Tools of its own that are as they were, and have waited since before."""
+    approved: tuple[ToolId, ...] = ()
+    """Tools that were approved with this import because somebody said so."""
 
     @property
     def own(self) -> Own:
@@ -142,6 +147,7 @@ class Installer:
                 what = "only a folder can be linked: it is followed while you work in it. Leave --link away."
                 raise Unfit((Problem(wanted.shown or str(wanted.source), 0, "", what),))
             return read_in_place(wanted.source, wanted.shown)
+        sweep_staged(self.files)
         beside = stack.enter_context(self.files.staging())
         return stack.enter_context(read(wanted.source, beside, step.count, wanted.shown))
 
@@ -166,14 +172,14 @@ class Installer:
             )
         placed = await anyio.to_thread.run_sync(self._where_it_will_lie, wanted, staged)
         described = await self._described(staged, step)
-        labelled = await self._labelled(manifest, step)
+        labelled, missing = await self._labelled(manifest, step)
         origin = InstalledBy(by, self._gateway.clock())
         linked = str(wanted.source) if wanted.link else None
         install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked)
         changes = differences(self._moved(policy, placed), install)
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        return Looked(install, changes, waits, staged.warnings)
+        return Looked(install, changes, waits, (*staged.warnings, *missing), _pending(policy, install, changes))
 
     def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
@@ -210,19 +216,29 @@ class Installer:
         except CannotDescribe as error:
             raise Unfit(tuple(Problem(manifest.file, 0, "", problem) for problem in error.problems)) from None
 
-    async def _labelled(self, manifest: "Manifest", step: Step) -> Mapping[str, tuple["CommandEntry", ...]]:
+    async def _labelled(
+        self, manifest: "Manifest", step: Step
+    ) -> tuple[Mapping[str, tuple["CommandEntry", ...]], tuple[str, ...]]:
+        """What labels tell, and which other images could not be fetched: a call would not fetch them."""
         from pegboard.config.manifest import Labelled, read_label
         from pegboard.config.settings import Broken
 
         found: dict[str, tuple[CommandEntry, ...]] = {}
+        missing: list[str] = []
         for each in manifest.containers:
-            if not isinstance(each.offers, Labelled):
-                continue
-            step.tell(f"reading the label of {each.image.image}")
+            step.tell(f"looking at the image {each.image.image}")
+            is_labelled = isinstance(each.offers, Labelled)
             try:
                 label = await self._label(each.image.image, step.tell)
             except CannotDescribe as error:
-                raise Unfit(_about(manifest, each.line, each.id, error.problems)) from None
+                problems = _about(manifest, each.line, each.id, error.problems)
+                if is_labelled:
+                    raise Unfit(problems) from None
+                again = "Until it is here, what runs in it is down: mend that and import the toolset again."
+                missing += [f"{problem} {again}" for problem in problems]
+                continue
+            if not is_labelled:
+                continue
             if label is None:
                 what = f"the image {each.image.image} has no label io.pegboard.tools. Declare mcp: true, or its tools."
                 raise Unfit(_about(manifest, each.line, each.id, (what,)))
@@ -230,7 +246,7 @@ class Installer:
             if isinstance(entries, Broken):
                 raise Unfit(entries.problems)
             found[each.id] = entries
-        return found
+        return found, tuple(missing)
 
     async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked) -> Looked:
         toolset = looked.install.toolset.id
@@ -256,7 +272,16 @@ class Installer:
         unasked = {*secrets_asked(before).get(toolset, ())} - {*secrets_asked(after).get(toolset, ())}
         left = await self._forgotten(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
         waits = tuple(tool for tool in looked.waits if tool not in install.approve)
-        return replace(looked, install=install, waits=waits, warnings=(*looked.warnings, *left))
+        known = before.decided.approvals
+        approved = tuple(
+            tool
+            for tool in sorted(install.approve)
+            if tool in looked.differences.reworded
+            or tool not in known
+            or known[tool].fingerprint != specs[tool].fingerprint
+        )
+        warnings = (*looked.warnings, *left)
+        return replace(looked, install=install, waits=waits, warnings=warnings, approved=approved)
 
     async def _tidied(self) -> None:
         await anyio.to_thread.run_sync(self.files.keep, digests(self._gateway.board.policy.decided))
@@ -319,7 +344,8 @@ def _approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
     """Those that were read, as they were read. Raises `Refused` for what is not what was read."""
     ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
     if wanted.approve_all:
-        return frozenset(ids)
+        # What has waited since before is in none of the differences that were read.
+        return frozenset(looked.differences.unread)
     named = {str(id): id for id in ids}
     for text, fingerprint in wanted.read.items():
         if text not in named:
@@ -327,6 +353,19 @@ def _approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
         if ids[named[text]].fingerprint != fingerprint:
             raise Refused(f"{text} is not what you read. Nothing was changed. Look at the differences again.")
     return frozenset(named[text] for text in wanted.read)
+
+
+def _pending(policy: Policy, install: InstallToolset, changes: Differences) -> tuple[ToolId, ...]:
+    key, decided = ToolsetKey(install.toolset.id), policy.decided
+    if key not in policy.servers or decided.trust.get(key, policy.servers[key].trust) is Trust.OPEN:
+        return ()
+    told = {*changes.unread}
+    held = {tool: given.fingerprint for tool, given in decided.approvals.items()}
+    return tuple(
+        tool
+        for tool, spec in sorted(install.specs.items(), key=lambda each: each[0])
+        if key in decided.baselined and tool not in told and held.get(tool) != spec.fingerprint
+    )
 
 
 def _elsewhere(server: Server, former: str, folder: str) -> Server:

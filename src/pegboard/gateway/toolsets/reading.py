@@ -114,6 +114,7 @@ def entries_of(manifest: "Manifest") -> tuple[Entry, ...]:
 
 
 def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
+    from pegboard.config.bundle.names import trouble_in
     from pegboard.config.files import read_bytes
     from pegboard.config.manifest import check_files, read_manifest
     from pegboard.config.settings import Broken
@@ -126,7 +127,10 @@ def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
     manifest = read_manifest(content, file, staged.folder)
     if isinstance(manifest, Broken):
         raise Unfit(manifest.problems)
-    if problems := tuple(check_files(manifest, staged.files)):
+    # A folder is called after it.
+    named = trouble_in(manifest.id, 1)
+    about_id = () if named is None else (Problem(file, 0, "id", named),)
+    if problems := (*about_id, *check_files(manifest, staged.files)):
         raise Unfit(problems)
     return manifest
 

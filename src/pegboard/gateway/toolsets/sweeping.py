@@ -28,6 +28,15 @@ async def sweep(files: Files, load: Callable[[], Awaitable[Decided]], keep: Call
             log.warning("Leftovers of imports stay: %s", error)
 
 
+def sweep_staged(files: Files) -> None:
+    """What was being laid out when a process died, unless another lays something out right now."""
+    from pegboard.config.bundle import sweep as staging_folders
+
+    with files.sweeping() as alone:
+        if alone:
+            staging_folders(files.root)
+
+
 def _swept(files: Files, decided: Decided) -> None:
     from pegboard.config.bundle import sweep as staging_folders
 

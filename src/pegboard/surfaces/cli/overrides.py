@@ -35,7 +35,7 @@ async def list_overrides(api: Api, toolset: str | None, *, as_json: bool) -> Non
         say("No overrides. Make one: pegboard overrides set TOOL --name-override TEXT")
         return
     rows = [
-        (row["toolset"], row["target"], field["field"], shown(field["value"]), whose(field["from"]))
+        (row["toolset"], row["target"], field["field"], shown(field["value"]), whose(field["from"], row))
         for row in body["overrides"]
         for field in row["fields"]
     ]
@@ -58,7 +58,7 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
         say("  No override fits it.")
     else:
         held = [field for field in body["fields"] if field["inForce"]]
-        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"])) for f in held]
+        rows = [(f["field"], shown(f["value"]), f["target"], whose(f["from"], f)) for f in held]
         say(table(("FIELD", "VALUE", "BY", "FROM"), rows) if rows else "  No override has an effect on it.")
     for field in body["fields"]:
         if field["effect"]:
@@ -176,7 +176,10 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def whose(origin: dict[str, Any] | None) -> str:
+def whose(origin: dict[str, Any] | None, about: dict[str, Any] | None = None) -> str:
+    """`about` is the override, or one field of it."""
+    if about is not None and about.get("manifest"):
+        return f"toolset.yaml of {about['toolset']}"
     if origin is None:
         return ""
     if origin["kind"] == "declared":

@@ -62,7 +62,11 @@ async def import_toolset(
             fail(Exit.REFUSED, f"{looked['downgrade']} To go back to it, say so: --allow-downgrade")
         if not await agreed(f"\nImport {looked['id']}?"):
             fail(Exit.REFUSED, "Nothing was changed.")
-        if looked["waits"] and not approve and await agreed(f"Approve {_named(looked['waits'])} as shown?"):
+        if (
+            looked["waits"]
+            and not approve
+            and await agreed(f"Approve {_listed([tool['id'] for tool in looked['waits']])} as shown?")
+        ):
             what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in looked["waits"]]
         said.append(("digest", looked["digest"]))
     elif dry_run:
@@ -73,7 +77,7 @@ async def import_toolset(
         return
     if yes:
         _shown(body)
-    _done(api, body, approved="approve" in what)
+    _done(api, body)
 
 
 def _absolute(source: Path) -> str:
@@ -82,20 +86,27 @@ def _absolute(source: Path) -> str:
     return str(source.resolve())
 
 
-def _done(api: Api, body: dict[str, Any], *, approved: bool) -> None:
+def _done(api: Api, body: dict[str, Any]) -> None:
     say(f"{'Linked' if body['linked'] else 'Imported'} {body['id']} {body['version']}.".replace(" .", "."))
     for secret in body["secrets"]:
         if not secret["set"]:
             name = secret["name"]
             tell(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
-    if body["waits"] and not approved:
-        tell(f"! {_named(body['waits'])} waits for approval: pegboard approvals list")
+    if body["approved"]:
+        say(f"Approved {_listed(body['approved'])}.")
+    if body["waits"]:
+        tell(f"! {_waiting([tool['id'] for tool in body['waits']])}: pegboard approvals list")
+    if body["pending"]:
+        tell(f"! {_waiting(body['pending'])}, as before: pegboard approvals list")
     if not api.running:
         tell("  … it starts with the gateway: pegboard serve")
 
 
-def _named(tools: list[dict[str, Any]]) -> str:
-    ids = [tool["id"] for tool in tools]
+def _waiting(ids: list[str]) -> str:
+    return f"{_listed(ids)} wait{'s' if len(ids) == 1 else ''} for approval"
+
+
+def _listed(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 

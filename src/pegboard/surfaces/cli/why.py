@@ -43,7 +43,7 @@ async def why(
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:
-        said = f"{field['field']} is {shown(field['value'])}  {whose(field['from'])} ({field['target']})"
+        said = f"{field['field']} is {shown(field['value'])}  {whose(field['from'], field)} ({field['target']})"
         say(f"  {'~' if field['inForce'] else '-'} {said}{effect_of(field)}")
 
 
