@@ -213,6 +213,7 @@ async def test_every_surface_tells_the_same_status_sentence_and_remedy(mode: str
         assert general(do, name) in found["remediation"][status].splitlines()
     tallies = {entry["id"]: entry.get("tools") for entry in servers}
     assert tallies == {
+        "ghost": {"callable": 0, "disabled_unknown": 1},
         "shop~fallen": {"callable": 0, "server_unavailable": 1},
         "shop~held": {"callable": 0, "server_quarantined": 1},
         "shop~off": {"callable": 0, "server_disabled": 1},

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting, Up
-from pegboard.core.ids import BuiltinKey, ProviderKey, Source
+from pegboard.core.ids import ProviderKey, ServerKey, Source, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.running import reach, wanted
 from pegboard.core.server import Server
@@ -60,6 +60,8 @@ class Roster:
         self._stopping: dict[ProviderKey, Health] = {}
         """What to say of a server that should run, while its former process is not gone yet."""
         self._logs: dict[Source, Sequence[str]] = {}
+        self._toolsets: set[ToolsetKey] = set()
+        """Those that the policy named last: what else brings tools of its own is not ours to take down."""
 
     @property
     def sources(self) -> Sequence[Source]:
@@ -119,8 +121,9 @@ class Roster:
     def _rest(self, policy: Policy, should: Mapping[ProviderKey, Server]) -> None:
         """What does not run keeps its last tools on the board; what no policy names leaves it."""
         for source in tuple(self._board.catalogue.listings):
-            if not isinstance(source, BuiltinKey) and source not in policy.servers:
+            if source not in policy.servers and (isinstance(source, ServerKey) or source in self._toolsets):
                 self._board.take_down(source)
+        self._toolsets = {key for key in policy.servers if isinstance(key, ToolsetKey)}
         for key in policy.servers:
             if key not in should:
                 self._board.hang(self._keeping_tools(Listing(key, Off())))
