@@ -1,6 +1,7 @@
 """Who asks, and how far they narrow what they want to see. A view can only take tools away."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from .ids import LOCAL, PrincipalId
 from .selection import Selection
@@ -12,14 +13,14 @@ class View:
 
     principal: PrincipalId = LOCAL
     narrowings: tuple[Selection, ...] = ()
-    _hash: int = field(init=False, repr=False, compare=False)
-    """Worked out once: what was resolved for a view is looked up by it at every call."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.principal, self.narrowings)))
 
     def __hash__(self) -> int:
         return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Worked out once: what was resolved for a view is looked up by it at every call."""
+        return hash((self.principal, self.narrowings))
 
     def __reduce__(self) -> tuple[type["View"], tuple[PrincipalId, tuple[Selection, ...]]]:
         # Text hashes differently in another process, so the hash is left behind.
