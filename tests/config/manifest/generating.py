@@ -149,7 +149,7 @@ MANIFESTS = maps(
     mcp_servers=unique(SERVER),
     containers=unique(CONTAINER, most=2),
     tool_overrides=unique(OVERRIDE, "tool_id"),
-    requirements=st.lists(st.sampled_from(["httpx>=0.27", "a[b] == 1 ; python_version > '3'", "x @ https://h/x.whl"])),
+    requirements=st.lists(st.sampled_from(["httpx>=0.27", "a[b] == 1 ; python_version > '3'", "x @ https://h/x"])),
     secrets=unique(SECRET, "name"),
     workspace=st.booleans(),
     limits=maps({}, memory=SIZES, time=SECONDS, processes=st.integers(1, 64)),

@@ -44,7 +44,7 @@ GOOD = [
     "id: 7\nname: 1\nversion: 1.0\ndescription:\nmanifest_version: '1'",
     "id: a\nmanifestVersion: 1\nmcpServers: []\ntoolOverrides:\nx-mine: {a: 1}\n$schema: ./toolset.schema.json",
     "id: a\nauthor: {name: me}\nlicense: MIT\ntags: [a]",
-    "id: a\nrequirements: [httpx, 'a>=1', 'b[c]~=2 ; x', 'd @ https://h/d.whl']",
+    "id: a\nrequirements: [httpx, 'a>=1', 'b[c]~=2 ; x', 'd @ https://h/d']",
     "id: a\nsecrets: [A, {name: b, description: c}]",
     "id: a\nworkspace: true\nlimits: {memory: 512MB, time: 2m, processes: 1}",
     TOOL % "name: 5, description: '', requires_confirmation: true",

@@ -109,7 +109,7 @@ def test_secrets_are_asked_for_by_name_in_place_of_being_written() -> None:
           - {id: box, image: alpine, env: {PASSWORD: s3cr3t-box}, args: [--password=s3cr3t-box-arg]}
         tool_overrides:
           - {tool_id: "one:x", arguments: {password: {pin: s3cr3t-pin}, level: {pin: 3}, key: {pin: "${KNOWN}"}}}
-        requirements: ["x @ https://me:s3cr3t-req@example.org/x.whl"]
+        requirements: ["x @ https://me:s3cr3t-req@example.org/x"]
         secrets: [KNOWN]
     """)
     text = written(meant)
@@ -171,7 +171,7 @@ tool_overrides:
       key:
         pin: ${KNOWN}
 requirements:
-  - x @ https://example.org/x.whl
+  - x @ https://example.org/x
 secrets:
   - KNOWN
   - API_KEY
