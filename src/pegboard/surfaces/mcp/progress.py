@@ -11,8 +11,9 @@ from pegboard.ports import Progress
 
 from .wire import sound_text
 
-WAITING: Final = 64
-"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is."""
+WAITING: Final = 256
+"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is.
+More than a server may log at once: a burst that arrives in one piece is no sign of a slow client."""
 
 Report: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 Word: TypeAlias = Callable[[], Awaitable[None]]

@@ -18,8 +18,12 @@ STREAM: Final = (
     (b"x-accel-buffering", b"no"),
 )
 EMPTY: Final = (b"content-length", b"0")
-WAITING: Final = 32
-"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is."""
+WAITING: Final = 256
+"""What waits for a slow client at most; beyond it the oldest is dropped, because only the newest says how far it is.
+More than a server may log at once: a burst that arrives in one piece is no sign of a slow client."""
+
+HEAVY: Final = 1024 * 1024
+"""Bytes that wait at most, of which one event may be more."""
 
 PING: Final = b": ping\r\n\r\n"
 
@@ -30,7 +34,7 @@ _NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
 
 
 class Reply:
-    __slots__ = ("_headers", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_whole", "stuck")
+    __slots__ = ("_headers", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_weight", "_whole", "stuck")
 
     def __init__(self, send: "Send", headers: tuple[Header, ...] = (), whole: Whole | None = None) -> None:
         """`whole` sends an answer in one go, where the server can."""
@@ -39,7 +43,8 @@ class Reply:
         self._headers = headers
         self._waiting = _NONE_WAIT
         self._passing = 0
-        """How many of them may be dropped."""
+        self._weight = 0
+        """How many of them may be dropped, and their bytes."""
         self._more: asyncio.Event | None = None
         self._pump: asyncio.Task[None] | None = None
         self._over = False
@@ -59,16 +64,22 @@ class Reply:
             return
         if self._waiting is _NONE_WAIT:
             self._waiting = deque()
-        if not must and self._passing >= WAITING:
-            oldest = next(place for place, (_, kept) in enumerate(self._waiting) if not kept)
-            del self._waiting[oldest]
-            self._passing -= 1
+        if not must:
+            while self._passing >= WAITING or (self._passing and self._weight + len(event) > HEAVY):
+                self._forget_oldest()
+            self._passing += 1
+            self._weight += len(event)
         self._waiting.append((event, must))
-        self._passing += not must
         if self._more is None:
             self._more = asyncio.Event()
             self._pump = asyncio.get_running_loop().create_task(self._deliver(self._more), name="events")
         self._more.set()
+
+    def _forget_oldest(self) -> None:
+        oldest = next(place for place, (_, kept) in enumerate(self._waiting) if not kept)
+        self._weight -= len(self._waiting[oldest][0])
+        self._passing -= 1
+        del self._waiting[oldest]
 
     def at_once(self, message: bytes, status: int = 200) -> bool:
         """The answer itself, if nothing has gone before it and it can go as a whole."""
@@ -112,7 +123,7 @@ class Reply:
         """Nobody reads the answer any more."""
         self._over = True
         self._waiting = _NONE_WAIT
-        self._passing = 0
+        self._passing = self._weight = 0
         if self._pump is not None:
             self._pump.cancel()
 
@@ -122,7 +133,9 @@ class Reply:
         while True:
             while self._waiting:
                 event, kept = self._waiting.popleft()
-                self._passing -= not kept
+                if not kept:
+                    self._passing -= 1
+                    self._weight -= len(event)
                 self.stuck = perf_counter()
                 await self._send({"type": "http.response.body", "body": event, "more_body": True})
             self.stuck = None
