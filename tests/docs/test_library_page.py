@@ -5,14 +5,28 @@ import subprocess
 import sys
 
 import pytest
-from tests.docs.pages import page
+from tests.docs.pages import Block, page
 
 
-@pytest.mark.behaviour("python.library")
-def test_the_program_on_the_page_prints_what_the_page_shows() -> None:
-    program, shown = (block for block in page("docs/how-to/use-as-a-library.md").blocks[:2])
+def blocks() -> tuple[Block, ...]:
+    return tuple(page("docs/how-to/use-as-a-library.md").blocks)
+
+
+def printed(program: Block) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", program.text], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout == shown.text
+    return done.stdout
+
+
+@pytest.mark.behaviour("python.library")
+def test_the_program_on_the_page_prints_what_the_page_shows() -> None:
+    program, shown = blocks()[:2]
+    assert printed(program) == shown.text
+
+
+@pytest.mark.behaviour("deferred.automatic")
+def test_the_program_that_searches_before_the_first_turn_prints_what_the_page_shows() -> None:
+    program, shown = blocks()[3:5]
+    assert printed(program) == shown.text

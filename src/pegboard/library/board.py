@@ -33,8 +33,10 @@ from pegboard.core.server import Always, DeclaredAt, Server, Trust
 from pegboard.core.tool import Json, JsonSchema
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
+from pegboard.gateway.automatic import automatic_search
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, Provider
+from pegboard.prompts.model import Model
 from pegboard.providers.python.local import LocalTools
 from pegboard.tools import Function, described
 
@@ -56,6 +58,14 @@ class Shown:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a search brought, and why that: a sentence for each decision."""
+
+    tools: tuple[Shown, ...]
+    decisions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Result:
     text: str
     structured: Mapping[str, Json] | None = None
@@ -70,12 +80,21 @@ class Board:
 
     def tools(self) -> tuple[Shown, ...]:
         """Those that can be called, in the order in which a client would get them."""
+        return self._shown(self.gateway.board.resolution(View()).names)
+
+    async def automatic_search(self, user_text: str, billions: float | None = None) -> Found:
+        """Those that a model of so many billion parameters is to be shown before its first turn: the tools that fit
+        what its user says, 2, 5 or 10 of them by its size, and 2 where that is unknown."""
+        automatic = await automatic_search(self.gateway, View(), user_text, Model(billions))
+        return Found(self._shown(automatic.found.ids), tuple(map(str, automatic.decisions)))
+
+    def _shown(self, ids: Iterable[ToolId]) -> tuple[Shown, ...]:
         resolution = self.gateway.board.resolution(View())
         found = []
-        for id, name in resolution.names.items():
-            verdict = resolution.verdicts[id]
+        for id in ids:
+            verdict = resolution.verdicts.get(id)
             if isinstance(verdict, Open):
-                spec = verdict.shown.spec
+                spec, name = verdict.shown.spec, resolution.names[id]
                 found.append(Shown(name, spec.title, spec.description, spec.input_schema, spec.output_schema))
         return tuple(found)
 

@@ -1,0 +1,69 @@
+"""Deferral: tools that are known to search and shown once they were found, for one conversation.
+
+What was found is a memory and no permission: it is held against a resolution each time, and shows only what that opens.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from .ids import BuiltinKey, ToolId, WireName
+from .naming import hashed_name, long_names
+from .resolve import Open, Resolution
+
+MATERIALISED: Final = 20
+"""How many found tools one conversation keeps when nobody says."""
+MOST_MATERIALISED: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Materialised:
+    """What one conversation has found so far, in the order in which it was first found."""
+
+    ids: tuple[ToolId, ...] = ()
+
+    def with_found(self, found: Iterable[ToolId], most: int = MATERIALISED) -> "Materialised":
+        """Those that were just found, the best first, stay whatever happens, as far as there is room; then the oldest
+        leave.
+
+        What is kept keeps its place, so that a list of tools grows at its end: whoever has read it up to there need not
+        read it anew.
+        """
+        fresh = dict.fromkeys(islice(dict.fromkeys(found), most))
+        older = [id for id in self.ids if id not in fresh]
+        stays = {*fresh, *older[len(older) - min(len(older), most - len(fresh)) :]}
+        return Materialised(tuple(id for id in dict.fromkeys((*self.ids, *fresh)) if id in stays))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one conversation is shown of the board."""
+
+    tools: tuple[ToolId, ...]
+    """Built-ins and those that need not be found, in the order of the board; then what was found."""
+    deferred: bool
+    """Whether there are tools that only a search tells of, found or not: without any, there is nothing to search."""
+
+
+def shown(resolution: Resolution, always: Collection[ToolId], found: Materialised) -> Shown:
+    """Nothing that the resolution does not open, whatever was found before or need not be found."""
+    verdicts = resolution.verdicts
+    standing = [id for id in resolution.names if _stands(id, always) and isinstance(verdicts[id], Open)]
+    later = (id for id in found.ids if id in resolution.names and not _stands(id, always))
+    tools = (*standing, *(id for id in later if isinstance(verdicts[id], Open)))
+    rest = (id for id in resolution.names if not _stands(id, always))
+    return Shown(tools, any(isinstance(verdicts[id], Open) for id in rest))
+
+
+def _stands(id: ToolId, always: Collection[ToolId]) -> bool:
+    return isinstance(id.source, BuiltinKey) or id in always
+
+
+def name_beside(id: ToolId, resolution: Resolution, own: Collection[str]) -> WireName:
+    """Its name in a list that holds the gateway's own tools too: a longer one where it has the name of one of those."""
+    name = resolution.names[id]
+    if name not in own:
+        return name
+    longer = (*long_names(id), hashed_name(id))
+    return next((WireName(each) for each in longer if each not in own and resolution.called(each) == id), name)

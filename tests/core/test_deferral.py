@@ -1,0 +1,130 @@
+"""What a conversation has found: a memory of bounded length, held against a resolution each time."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import BUILTINS, EVERY_ID, GITHUB, ME, Board, board, boards, tool, views
+
+from pegboard.core.deferral import MATERIALISED, MOST_MATERIALISED, Materialised, Shown, name_beside, shown
+from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.resolve import Open, Resolution, resolve
+from pegboard.core.view import View
+
+found_ids = st.lists(st.sampled_from(EVERY_ID), max_size=12)
+histories = st.lists(found_ids, max_size=5)
+bounds = st.integers(1, 8)
+
+
+def id(name: str) -> ToolId:
+    return ToolId(GITHUB, name)
+
+
+A, B, C, D, E = map(id, "abcde")
+
+
+def found(*searches: list[ToolId], most: int = MATERIALISED) -> Materialised:
+    kept = Materialised()
+    for each in searches:
+        kept = kept.with_found(each, most)
+    return kept
+
+
+def resolved(hung: Board, view: View = View(ME)) -> Resolution:  # noqa: B008  a constant
+    return resolve(hung.catalogue, hung.policy, view)
+
+
+@pytest.mark.behaviour("deferred.bounded")
+@pytest.mark.parametrize(
+    ("searches", "most", "kept"),
+    [
+        ([], 3, ()),
+        ([[]], 3, ()),
+        ([[A, B]], 3, (A, B)),
+        ([[A, B], [B, C]], 3, (A, B, C)),
+        ([[A, B, C], [D]], 3, (B, C, D)),
+        ([[A, B, C], [A, D]], 3, (A, C, D)),
+        ([[A, B, C], [D, E]], 3, (C, D, E)),
+        ([[A, B, C, D, E]], 3, (A, B, C)),
+        ([[A], [B, C, D, E]], 3, (B, C, D)),
+        ([[A, A, B]], 3, (A, B)),
+        ([[A, B, C], [C, D]], 1, (C,)),
+    ],
+)
+def test_what_was_just_found_stays_and_the_oldest_leave(
+    searches: list[list[ToolId]], most: int, kept: tuple[ToolId, ...]
+) -> None:
+    assert found(*searches, most=most) == Materialised(kept)
+
+
+@pytest.mark.behaviour("deferred.bounded")
+@given(histories, found_ids, bounds)
+def test_a_memory_is_never_longer_than_its_bound_and_holds_the_best_of_the_last_search(
+    before: list[list[ToolId]], last: list[ToolId], most: int
+) -> None:
+    former = found(*before, most=most)
+    latter = former.with_found(last, most)
+    best = [*dict.fromkeys(last)][:most]
+    assert len(latter.ids) == len({*latter.ids}) <= most
+    assert {*best} <= {*latter.ids} <= {*former.ids, *best}
+    # What leaves is older than all that stays, but for what was found just now.
+    gone = [each for each in former.ids if each not in latter.ids]
+    stayed = [each for each in former.ids if each in latter.ids and each not in best]
+    assert former.ids.index(gone[-1]) < former.ids.index(stayed[0]) if gone and stayed else True
+    assert not gone or len(latter.ids) == most
+
+
+@pytest.mark.behaviour("deferred.bounded")
+@given(histories, found_ids, bounds)
+def test_what_stays_keeps_its_place_and_what_is_new_comes_after_it(
+    before: list[list[ToolId]], last: list[ToolId], most: int
+) -> None:
+    former = found(*before, most=most)
+    latter = former.with_found(last, most)
+    stayed = [each for each in former.ids if each in latter.ids]
+    fresh = [each for each in dict.fromkeys(last) if each not in former.ids and each in latter.ids]
+    assert [*latter.ids] == [*stayed, *fresh]
+    assert former.with_found([], most) == former
+    assert latter.with_found(last, most) == latter
+
+
+@pytest.mark.behaviour("deferred.visible", "deferred.widens_nothing")
+@given(boards(), views, found_ids, st.frozensets(st.sampled_from(EVERY_ID), max_size=4))
+def test_a_conversation_is_shown_exactly_the_open_ones_of_what_stands_and_what_it_found(
+    hung: Board, view: View, memory: list[ToolId], always: frozenset[ToolId]
+) -> None:
+    resolution = resolved(hung, view)
+    opened = [each.id for each in resolution.open()]
+    standing = [each for each in opened if isinstance(each.source, BuiltinKey) or each in always]
+    later = [each for each in dict.fromkeys(memory) if each in opened and each not in standing]
+    told = shown(resolution, always, Materialised().with_found(memory))
+    assert told == Shown((*standing, *later), len(standing) < len(opened))
+    assert all(isinstance(resolution.verdicts[each], Open) for each in told.tools)
+
+
+@pytest.mark.behaviour("deferred.visible")
+@given(boards(), views, found_ids, found_ids)
+def test_a_search_adds_to_the_end_of_the_list(
+    hung: Board, view: View, before: list[ToolId], more: list[ToolId]
+) -> None:
+    resolution, memory = resolved(hung, view), Materialised().with_found(before, MOST_MATERIALISED)
+    former = shown(resolution, (), memory).tools
+    latter = shown(resolution, (), memory.with_found(more, MOST_MATERIALISED)).tools
+    assert latter[: len(former)] == former
+
+
+@pytest.mark.behaviour("deferred.visible")
+def test_a_tool_with_the_name_of_the_gateways_own_has_a_longer_one_beside_it() -> None:
+    hung = board([tool(GITHUB, "call_tool"), tool(GITHUB, "read")])
+    resolution = resolved(hung)
+    own = ("tool_search", "call_tool")
+    assert resolution.names[id("call_tool")] == "call_tool"
+    assert name_beside(id("read"), resolution, own) == "read"
+    longer = name_beside(id("call_tool"), resolution, own)
+    assert longer == "dev__call_tool"
+    assert resolution.called(longer) == id("call_tool")
+
+
+@pytest.mark.behaviour("deferred.visible")
+def test_built_ins_are_shown_without_being_found_and_are_not_deferred() -> None:
+    hung = board([tool(BUILTINS, "python_execution")])
+    assert shown(resolved(hung), (), Materialised()) == Shown((ToolId(BUILTINS, "python_execution"),), False)

@@ -1,0 +1,79 @@
+"""The search before the first turn on a real board: it finds what is open to its view, and opens nothing."""
+
+import pytest
+from tests.surfaces.mcp.workshop import key, open_workshop
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.deferral import Materialised
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.policy import Policy
+from pegboard.core.selection import Selection
+from pegboard.core.view import View
+from pegboard.gateway.automatic import automatic_search
+from pegboard.prompts.model import Model
+
+pytestmark = pytest.mark.anyio
+CREATE_FILE, CREATE_FOLDER = ToolId(key("files"), "create_file"), ToolId(key("folders"), "create_folder")
+
+
+@pytest.mark.behaviour("deferred.automatic", "autosearch.uses_the_users_query")
+async def test_what_the_user_says_finds_the_tools_that_fit_and_no_locked_one() -> None:
+    async with open_workshop() as workshop:
+        gateway = workshop.gateway
+        found = await automatic_search(gateway, View(), "Please create a file and a folder", Model(3))
+        assert {*found.found.ids} == {CREATE_FILE, CREATE_FOLDER}
+        off = await gateway.operator.do(ThrowSwitch(CREATE_FOLDER, False), LOCAL)
+        assert isinstance(off, Policy)
+        again = await automatic_search(gateway, View(), "Please create a file and a folder", Model(3))
+        assert CREATE_FILE in again.found.ids
+        assert not any("create_folder" in str(decision) for decision in again.decisions)
+        vault = await automatic_search(gateway, View(), "open the vault", Model(70))
+        assert not any("vault" in str(decision) for decision in vault.decisions)
+
+
+@pytest.mark.behaviour("deferred.automatic")
+async def test_a_narrowed_view_finds_nothing_outside_it() -> None:
+    async with open_workshop() as workshop:
+        view = View().narrowed(Selection(disabled=("toolset:folders",)))
+        found = await automatic_search(workshop.gateway, view, "create a folder", Model(70))
+    assert CREATE_FOLDER not in found.found.ids
+
+
+@pytest.mark.behaviour("deferred.automatic")
+async def test_tools_that_are_shown_anyway_take_nobodys_place() -> None:
+    async with open_workshop() as workshop:
+        said = "create a file, create a folder"
+        found = await automatic_search(workshop.gateway, View(), said, Model(), always=[CREATE_FILE, CREATE_FOLDER])
+    assert len(found.found.ids) == 2
+    assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(found.found.ids)
+
+
+@pytest.mark.behaviour("deferred.automatic")
+@pytest.mark.parametrize(
+    ("said", "is_on", "why"),
+    [
+        ("create a file", False, "it is not among the built-ins that are switched on"),
+        ("", True, "the user has said nothing to search by"),
+        (" \n\t ", True, "the user has said nothing to search by"),
+    ],
+)
+async def test_nothing_is_searched_without_reason(said: str, is_on: bool, why: str) -> None:
+    known = Materialised((CREATE_FILE,))
+    async with open_workshop() as workshop:
+        found = await automatic_search(workshop.gateway, View(), said, Model(8), found=known, is_on=is_on)
+    assert found.found == known
+    assert [decision.why for decision in found.decisions] == [why]
+
+
+@pytest.mark.behaviour("deferred.automatic")
+async def test_where_no_tool_is_deferred_nothing_is_searched() -> None:
+    async with open_workshop(selection=Selection(disabled=("*",))) as workshop:
+        found = await automatic_search(workshop.gateway, View(), "create a file", Model(8))
+    assert [decision.why for decision in found.decisions] == ["no tool is deferred: whatever there is, is shown"]
+
+
+@pytest.mark.behaviour("deferred.automatic")
+async def test_a_user_who_pastes_a_book_is_answered_by_its_beginning() -> None:
+    async with open_workshop() as workshop:
+        found = await automatic_search(workshop.gateway, View(), "create a file \U0001f4da" * 100_000, Model(8))
+    assert CREATE_FILE in found.found.ids
