@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.cli.terminal import Gateway, Pegboard, peer
+from tests.cli.terminal import Gateway, Pegboard, board, peer
 from tests.support.toolsets import WORDS, laid_out, manifest, tool, zipped
 
 BOARD = {"servers": {"notes": peer("everyday"), "taken": peer("everyday")}}
@@ -95,6 +95,31 @@ def test_what_waits_and_what_was_approved_is_told(pegboard: Pegboard, home: Path
     last = pegboard("toolset", "import", "mine", "--yes", "--approve")
     assert last.out.splitlines()[-1] == "Approved mine:shout."
     assert "! mine:count waits for approval, as before: pegboard approvals list\n" in last.err
+
+
+@pytest.mark.behaviour("toolsets.import_tells_what_is_not_open")
+def test_what_the_boards_selection_leaves_out_is_told_by_the_import(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest(tool("shout"), tool("count")))
+    config = board(home / "pegboard.yaml", servers={"notes": peer("everyday")}, selection={"toolsets": ["notes"]})
+    told = (
+        "(absent). The board's selection leaves it out. This is operator policy: in pegboard.yaml, add mine to "
+        "toolsets under selection (now toolsets notes).\n"
+    )
+    dry = pegboard("toolset", "import", "mine", "--dry-run", "--config", config)
+    assert f"! mine:shout, mine:count are not open then {told}" in dry.err
+    done = pegboard("toolset", "import", "mine", "--yes", "--config", config)
+    assert f"! mine:shout, mine:count are not open {told}" in done.err
+    assert "not open then" not in done.err
+    again = pegboard("toolset", "import", "mine", "--yes", "--config", config, "--json")
+    assert {each["id"]: each["verdict"] for each in again.json["notOpen"]} == {
+        "mine:shout": "absent",
+        "mine:count": "absent",
+    }
+    config.unlink()
+    pegboard("toolset", "disable", "mine")
+    off = pegboard("toolset", "import", "mine", "--yes")
+    assert "! mine:shout, mine:count are not open (server_disabled). Toolset mine is off: switched off by " in off.err
+    assert "Enable the toolset first: pegboard toolset enable mine\n" in off.err
 
 
 @pytest.mark.behaviour("toolsets.secrets")

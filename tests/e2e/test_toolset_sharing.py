@@ -36,7 +36,7 @@ from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.server import Stdio
 from pegboard.gateway.toolsets.exporting import Bundle, exported
-from pegboard.gateway.toolsets.installer import Wanted
+from pegboard.gateway.toolsets.wanted import Wanted
 from pegboard.gateway.toolsets.progress import Step
 
 pytestmark = pytest.mark.anyio

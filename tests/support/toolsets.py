@@ -18,8 +18,8 @@ from pegboard.core.ids import LOCAL, ToolsetId
 from pegboard.core.resolve import Locked
 from pegboard.core.tool import Json
 from pegboard.core.view import View
-from pegboard.gateway.toolsets.installer import Looked, Wanted
 from pegboard.gateway.toolsets.progress import Step
+from pegboard.gateway.toolsets.wanted import Looked, Wanted
 from pegboard.surfaces.cli.link import Options, Starts
 
 MINE = ToolsetId("mine")

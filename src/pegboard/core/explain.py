@@ -11,9 +11,9 @@ from .ids import ToolId, WireName
 from .naming import is_legal
 from .override import PLAIN, Appearance
 from .policy import Policy
+from .removal import selection_text
 from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
 from .rules import RULES, Rule
-from .selection import Everything, Selection
 from .status import remedy, sentence
 from .tool import Tool
 from .view import View
@@ -156,13 +156,3 @@ def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[
         if away:
             return steps
     return steps
-
-
-def selection_text(selection: Selection) -> str:
-    toolsets = "all" if isinstance(selection.toolsets, Everything) else ", ".join(selection.toolsets.names) or "none"
-    parts = [f"toolsets {toolsets}"]
-    if selection.enabled:
-        parts.append(f"plus {', '.join(selection.enabled)}")
-    if selection.disabled:
-        parts.append(f"minus {', '.join(selection.disabled)}")
-    return ", ".join(parts)

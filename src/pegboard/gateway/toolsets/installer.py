@@ -3,23 +3,23 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from pegboard.config.problem import Problem
-from pegboard.core.commands import Rejected
-from pegboard.core.ids import PrincipalId, ServerKey, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.closed import Closed, closed
+from pegboard.core.commands import Rejected, apply
+from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset, RemoveToolset
-from pegboard.core.installing import Differences, differences, is_downgrade
+from pegboard.core.installing import differences, is_downgrade
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
 from pegboard.core.running import sound
-from pegboard.core.server import InstalledBy, Server, Stdio, Trust
-from pegboard.core.tool import Fingerprint
+from pegboard.core.server import InstalledBy, Server, Stdio
+from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import SecretsAway, SignIns, Stale, StoreAway
@@ -32,55 +32,12 @@ from .progress import InProgress, Step
 from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
 from .sweeping import sweep_staged
+from .wanted import Looked, Refused, Wanted, approved, pending
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a person wants on the board, and what they have agreed to."""
-
-    source: Path
-    """A folder, a ZIP archive or a toolset.yaml."""
-    shown: str | None = None
-    """How the person named it, if not by this path."""
-    link: bool = False
-    """Run it from the folder itself, and follow what its author changes there."""
-    allow_downgrade: bool = False
-    digest: str | None = None
-    """The content that was looked at before; any other is refused."""
-    read: Mapping[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
-    """Tools that were read, by their ids: they are approved as they were read."""
-    approve_all: bool = False
-    """The differences were read, all of them: what they tell of is approved."""
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What would be installed, and what that would change."""
-
-    install: InstallToolset
-    differences: Differences
-    waits: tuple[ToolId, ...]
-    """Tools of its own that a person has not read as they are: they are locked until one has."""
-    warnings: tuple[str, ...]
-    pending: tuple[ToolId, ...] = ()
-    """Tools of its own that are as they were, and have waited since before."""
-    approved: tuple[ToolId, ...] = ()
-    """Tools that were approved with this import because somebody said so."""
-
-    @property
-    def own(self) -> Own:
-        own = self.install.own
-        assert own is not None
-        return own
-
-
-class Refused(Exception):  # noqa: N818 - it is told to a person as a sentence
-    """It is sound, and not installed all the same: the message says why, and what to do."""
 
 
 class Installer:
@@ -104,7 +61,12 @@ class Installer:
     async def look(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
         """All that importing does, but for the swap. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._staged(wanted, step) as staged:
-            return await self._looked(wanted, by, staged, step)
+            looked = await self._looked(wanted, by, staged, step)
+        install = await self._agreed_to(wanted, looked)
+        policy = apply(self._gateway.board.policy, install, by, self._gateway.clock())
+        if isinstance(policy, Rejected):
+            raise Refused(policy.why)
+        return replace(looked, closed=self._closed(install, policy))
 
     async def bring(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
@@ -179,7 +141,7 @@ class Installer:
         changes = differences(self._moved(policy, placed), install)
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        return Looked(install, changes, waits, (*staged.warnings, *missing), _pending(policy, install, changes))
+        return Looked(install, changes, waits, (*staged.warnings, *missing), pending(policy, install, changes))
 
     def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
@@ -249,11 +211,9 @@ class Installer:
         return found, tuple(missing)
 
     async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked) -> Looked:
-        toolset = looked.install.toolset.id
+        toolset, specs = looked.install.toolset.id, looked.install.specs
         before = self._gateway.board.policy
-        specs, others = looked.install.specs, tuple(self._gateway.board.catalogue.tools.values())
-        seen = await anyio.to_thread.run_sync(sound, ToolsetKey(toolset), specs, others)
-        install = replace(looked.install, approve=_approved(wanted, looked), sound=frozenset(seen))
+        install = await self._agreed_to(wanted, looked)
         asked = {**secrets_asked(before), toolset: looked.own.secrets}
         # Known before anything of it starts: what needs a secret asks for it at once.
         await self.secrets.load({id: names for id, names in asked.items() if names})
@@ -273,7 +233,7 @@ class Installer:
         left = await self._forgotten(toolset, unasked, [key for key in gone if isinstance(key, ServerKey)])
         waits = tuple(tool for tool in looked.waits if tool not in install.approve)
         known = before.decided.approvals
-        approved = tuple(
+        read = tuple(
             tool
             for tool in sorted(install.approve)
             if tool in looked.differences.reworded
@@ -281,7 +241,17 @@ class Installer:
             or known[tool].fingerprint != specs[tool].fingerprint
         )
         warnings = (*looked.warnings, *left)
-        return replace(looked, install=install, waits=waits, warnings=warnings, approved=approved)
+        looked = replace(looked, install=install, waits=waits, warnings=warnings, approved=read)
+        return replace(looked, closed=self._closed(install, after))
+
+    async def _agreed_to(self, wanted: Wanted, looked: Looked) -> InstallToolset:
+        """With what its own tools are approved by: somebody's word, or that they look sound at first sight."""
+        key, others = ToolsetKey(looked.install.toolset.id), tuple(self._gateway.board.catalogue.tools.values())
+        seen = await anyio.to_thread.run_sync(sound, key, looked.install.specs, others)
+        return replace(looked.install, approve=approved(wanted, looked), sound=frozenset(seen))
+
+    def _closed(self, install: InstallToolset, policy: Policy) -> tuple[Closed, ...]:
+        return closed(self._gateway.board.catalogue, policy, install, View(), self._gateway.clock())
 
     async def _tidied(self) -> None:
         await anyio.to_thread.run_sync(self.files.keep, digests(self._gateway.board.policy.decided))
@@ -338,34 +308,6 @@ class Installer:
             with suppress(SecretsAway):
                 await self._sign_ins().forget(key)
         return tuple(left)
-
-
-def _approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
-    """Those that were read, as they were read. Raises `Refused` for what is not what was read."""
-    ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
-    if wanted.approve_all:
-        # What has waited since before is in none of the differences that were read.
-        return frozenset(looked.differences.unread)
-    named = {str(id): id for id in ids}
-    for text, fingerprint in wanted.read.items():
-        if text not in named:
-            raise Refused(f"{text} is no tool that {looked.install.toolset.id} brings itself. Nothing was changed.")
-        if ids[named[text]].fingerprint != fingerprint:
-            raise Refused(f"{text} is not what you read. Nothing was changed. Look at the differences again.")
-    return frozenset(named[text] for text in wanted.read)
-
-
-def _pending(policy: Policy, install: InstallToolset, changes: Differences) -> tuple[ToolId, ...]:
-    key, decided = ToolsetKey(install.toolset.id), policy.decided
-    if key not in policy.servers or decided.trust.get(key, policy.servers[key].trust) is Trust.OPEN:
-        return ()
-    told = {*changes.unread}
-    held = {tool: given.fingerprint for tool, given in decided.approvals.items()}
-    return tuple(
-        tool
-        for tool, spec in sorted(install.specs.items(), key=lambda each: each[0])
-        if key in decided.baselined and tool not in told and held.get(tool) != spec.fingerprint
-    )
 
 
 def _elsewhere(server: Server, former: str, folder: str) -> Server:

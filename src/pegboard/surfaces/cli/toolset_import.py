@@ -8,12 +8,15 @@ from typing import Any, Final
 import anyio
 import click
 
+from .addressed import to_you
 from .agreeing import agreed
 from .link import Api
 from .options import asked, asks
 from .output import Exit, document, fail, say, tell
 
 _ASK_AGAIN: Final = 0.5
+_MOST: Final = 10
+"""Reasons why something is not open that are told one by one."""
 _STEP: Final = 500
 """Files after which a person is told again how many are done."""
 
@@ -98,6 +101,7 @@ def _done(api: Api, body: dict[str, Any]) -> None:
         tell(f"! {_waiting([tool['id'] for tool in body['waits']])}: pegboard approvals list")
     if body["pending"]:
         tell(f"! {_waiting(body['pending'])}, as before: pegboard approvals list")
+    _tell_closed(body, "not open")
     if not api.running:
         tell("  … it starts with the gateway: pegboard serve")
 
@@ -115,6 +119,22 @@ def _shown(body: dict[str, Any]) -> None:
         say(line)
     for warning in body["warnings"]:
         tell(f"! {warning}")
+    if not body["imported"]:
+        _tell_closed(body, "not open then")
+
+
+def _tell_closed(body: dict[str, Any], how: str) -> None:
+    """What nobody could call, with why and what to do. What waits for approval is told apart."""
+    told = {tool["id"] for tool in body["waits"]} | {*body["pending"]}
+    alike: dict[str, list[str]] = {}
+    for each in body["notOpen"]:
+        if each["id"] not in told or each["verdict"] == "absent":
+            why = f"({each.get('status') or each['verdict']}). {each['sentence']} {to_you(each['remedy'])}"
+            alike.setdefault(why, []).append(each["id"])
+    for why, ids in [*alike.items()][:_MOST]:
+        tell(f"! {_listed(ids)} {'is' if len(ids) == 1 else 'are'} {how} {why}")
+    if (more := sum(map(len, [*alike.values()][_MOST:]))) > 0:
+        tell(f"! {more:,} more {'is' if more == 1 else 'are'} {how}: pegboard toolset show {body['id']}")
 
 
 async def _asked(api: Api, params: list[tuple[str, str]], what: dict[str, Any]) -> dict[str, Any]:

@@ -7,20 +7,11 @@ from typing import TypeAlias, assert_never
 from pegboard.config.masking import masked
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.counts import counts
-from pegboard.core.explain import Trail, selection_text
+from pegboard.core.explain import Trail
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.policy import Policy, Switch
-from pegboard.core.resolve import (
-    Absent,
-    Locked,
-    NarrowedAway,
-    NotGranted,
-    NotSelected,
-    Open,
-    Removal,
-    Resolution,
-    Verdict,
-)
+from pegboard.core.removal import removal_sentence
+from pegboard.core.resolve import Absent, Locked, Open, Resolution, Verdict
 from pegboard.core.rules import awaited_review
 from pegboard.core.running import wanted
 from pegboard.core.server import (
@@ -133,18 +124,6 @@ def _running_shape(server: Server) -> Shape:
     if server.protocol is not Protocol.LATEST:
         starts["protocol"] = server.protocol.value
     return {**starts, "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop}, **limit}
-
-
-def removal_sentence(removed: Removal) -> str:
-    match removed:
-        case NotSelected():
-            return "The board's selection leaves it out."
-        case NotGranted():
-            return "The principal's grants do not cover its toolset."
-        case NarrowedAway(by):
-            return f"The request's own narrowing leaves it out: {selection_text(by)}."
-        case _:
-            assert_never(removed)
 
 
 def verdict_shape(verdict: Verdict) -> Shape:

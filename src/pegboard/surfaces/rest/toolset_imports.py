@@ -16,8 +16,9 @@ from pydantic import ValidationError
 
 from pegboard.core.tool import Fingerprint
 from pegboard.gateway.toolsets.files import STAGING, FilesAway
-from pegboard.gateway.toolsets.installer import Installer, Refused, Wanted
+from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.gateway.toolsets.wanted import Refused, Wanted
 from pegboard.ports import SecretsAway
 
 from .bodies import ImportBody

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.closed import Closed
 from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.installing import Course, Differences, PartDifference, words
 from pegboard.core.own import Own
@@ -14,7 +15,7 @@ from pegboard.core.server import Server
 from pegboard.core.toolset import Toolset
 from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.exporting import Bundle
-from pegboard.gateway.toolsets.installer import Looked
+from pegboard.gateway.toolsets.wanted import Looked
 
 from .shapes import Shape, flaws_shape, health_shape, origin_shape, server_shape, tool_shape
 
@@ -73,9 +74,18 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "pending": [str(tool) for tool in looked.pending],
         "approved": [str(tool) for tool in looked.approved],
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
+        "notOpen": [_closed(each) for each in looked.closed],
         "warnings": list(looked.warnings),
         "policyVersion": policy.version,
     }
+
+
+def _closed(each: Closed) -> Shape:
+    """In the words of a tool's verdict; an absent one has no status."""
+    verdict: Shape = {"verdict": "absent"}
+    if each.status is not None:
+        verdict = {"verdict": "locked", "status": each.status.value}
+    return {"id": str(each.about), **verdict, "sentence": each.sentence, "remedy": each.remedy}
 
 
 def export_shape(id: ToolsetId, bundle: Bundle) -> Shape:

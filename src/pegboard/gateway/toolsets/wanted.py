@@ -1,0 +1,88 @@
+"""What a person wants on the board, and what came of looking at it: what it changes, what waits, what is not open."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pegboard.core.closed import Closed
+from pegboard.core.ids import ToolId, ToolsetKey
+from pegboard.core.imported import InstallToolset
+from pegboard.core.installing import Differences
+from pegboard.core.own import Own
+from pegboard.core.policy import Policy
+from pegboard.core.server import Trust
+from pegboard.core.tool import Fingerprint
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person wants on the board, and what they have agreed to."""
+
+    source: Path
+    """A folder, a ZIP archive or a toolset.yaml."""
+    shown: str | None = None
+    """How the person named it, if not by this path."""
+    link: bool = False
+    """Run it from the folder itself, and follow what its author changes there."""
+    allow_downgrade: bool = False
+    digest: str | None = None
+    """The content that was looked at before; any other is refused."""
+    read: Mapping[str, Fingerprint] = field(default_factory=dict[str, Fingerprint])
+    """Tools that were read, by their ids: they are approved as they were read."""
+    approve_all: bool = False
+    """The differences were read, all of them: what they tell of is approved."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What would be installed, and what that would change."""
+
+    install: InstallToolset
+    differences: Differences
+    waits: tuple[ToolId, ...]
+    """Tools of its own that a person has not read as they are: they are locked until one has."""
+    warnings: tuple[str, ...]
+    pending: tuple[ToolId, ...] = ()
+    """Tools of its own that are as they were, and have waited since before."""
+    approved: tuple[ToolId, ...] = ()
+    """Tools that were approved with this import because somebody said so."""
+    closed: tuple[Closed, ...] = ()
+    """What of it is not open, or would not be."""
+
+    @property
+    def own(self) -> Own:
+        own = self.install.own
+        assert own is not None
+        return own
+
+
+class Refused(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """It is sound, and not installed all the same: the message says why, and what to do."""
+
+
+def approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
+    """Those that were read, as they were read. Raises `Refused` for what is not what was read."""
+    ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
+    if wanted.approve_all:
+        # What has waited since before is in none of the differences that were read.
+        return frozenset(looked.differences.unread)
+    named = {str(id): id for id in ids}
+    for text, fingerprint in wanted.read.items():
+        if text not in named:
+            raise Refused(f"{text} is no tool that {looked.install.toolset.id} brings itself. Nothing was changed.")
+        if ids[named[text]].fingerprint != fingerprint:
+            raise Refused(f"{text} is not what you read. Nothing was changed. Look at the differences again.")
+    return frozenset(named[text] for text in wanted.read)
+
+
+def pending(policy: Policy, install: InstallToolset, changes: Differences) -> tuple[ToolId, ...]:
+    key, decided = ToolsetKey(install.toolset.id), policy.decided
+    if key not in policy.servers or decided.trust.get(key, policy.servers[key].trust) is Trust.OPEN:
+        return ()
+    told = {*changes.unread}
+    held = {tool: given.fingerprint for tool, given in decided.approvals.items()}
+    return tuple(
+        tool
+        for tool, spec in sorted(install.specs.items(), key=lambda each: each[0])
+        if key in decided.baselined and tool not in told and held.get(tool) != spec.fingerprint
+    )
