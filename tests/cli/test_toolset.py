@@ -142,6 +142,22 @@ def test_secrets_are_piped_and_never_shown(pegboard: Pegboard, home: Path) -> No
     assert pegboard("toolset", "secrets", "list", "mine").out == "SECRET\nAPI_KEY  not set\n"
 
 
+@pytest.mark.behaviour("toolsets.source_is_kept")
+def test_where_a_toolset_came_from_is_listed_and_shown(pegboard: Pegboard, home: Path) -> None:
+    bundle = zipped(laid_out(home / "mine", manifest()), home / "from here.zip")
+    assert pegboard("toolset", "import", "from here.zip", "--yes").code == 0
+    assert "the ZIP from here.zip" in pegboard("toolset", "list").out
+    shown = pegboard("toolset", "show", "mine")
+    assert f"  on, imported from the ZIP {bundle}, 20" in shown.out
+    source = pegboard("toolset", "show", "mine", "--json").json["source"]
+    assert (source["kind"], source["path"], [*source]) == ("zip", str(bundle), ["kind", "path", "at"])
+    pegboard("toolset", "import", "mine", "--yes", "--link")
+    assert f"  on, linked to the folder {home / 'mine'}, 20" in pegboard("toolset", "show", "mine").out
+    pegboard("servers", "add", "other", "--", "true")
+    (other,) = [each for each in pegboard("toolset", "list", "--json").json["toolsets"] if each["id"] == "other"]
+    assert (other["source"], other["origin"]["kind"]) == (None, "installed")
+
+
 @pytest.mark.behaviour("toolsets.removal_leaves_nothing")
 def test_a_removal_must_be_meant(pegboard: Pegboard, home: Path) -> None:
     laid_out(home / "mine", manifest())

@@ -4,9 +4,9 @@ import pytest
 from tests.core.boards import DEV_FILES, GITHUB, ME, NOW, OFF, Board, board, tool
 
 from pegboard.core.explain import QUESTIONS, Step, Trail, explain
-from pegboard.core.removal import selection_text
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, WireName
 from pegboard.core.policy import Switch
+from pegboard.core.removal import selection_text
 from pegboard.core.resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Open
 from pegboard.core.rules import RULES
 from pegboard.core.selection import Everything, Selection, TheseToolsets

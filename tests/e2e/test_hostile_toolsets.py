@@ -12,8 +12,8 @@ from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, zipped
 
 from pegboard.gateway.toolsets.files import FilesAway
-from pegboard.gateway.toolsets.wanted import Refused
 from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.gateway.toolsets.wanted import Refused
 
 pytestmark = pytest.mark.anyio
 

@@ -31,8 +31,8 @@ from pegboard.core.policy import Policy
 from pegboard.core.toolset import FileKind
 from pegboard.core.view import View
 from pegboard.gateway.toolsets.files import FilesAway
-from pegboard.gateway.toolsets.wanted import Refused
 from pegboard.gateway.toolsets.reading import Unfit
+from pegboard.gateway.toolsets.wanted import Refused
 from pegboard.ports import StoreAway
 
 pytestmark = pytest.mark.anyio

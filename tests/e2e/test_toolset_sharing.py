@@ -36,8 +36,8 @@ from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.server import Stdio
 from pegboard.gateway.toolsets.exporting import Bundle, exported
-from pegboard.gateway.toolsets.wanted import Wanted
 from pegboard.gateway.toolsets.progress import Step
+from pegboard.gateway.toolsets.wanted import Wanted
 
 pytestmark = pytest.mark.anyio
 

@@ -46,7 +46,7 @@ from pegboard.core.server import (
     Trust,
 )
 from pegboard.core.tool import Fingerprint, Json, ToolSpec
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.toolset import Brought, FileKind, SourceKind, Toolset, ToolsetFile
 
 LONE = "\ud83d"
 NASTY = ["", "\x00", "\x1a", "\x1a0000", LONE, "\ud83d\ude00", "\udfff\ud800", "😀", "é", "e\u0301", "\\u0000", "'; --"]
@@ -107,7 +107,8 @@ connections: st.SearchStrategy[Connection] = plain_connections | st.builds(Conta
 limits = st.just(EveryTool()) | st.builds(OnlyTools, lists) | st.builds(AllButTools, lists)
 seconds = st.floats(0, allow_nan=False) | st.integers(0, 10**20)
 timeouts = st.builds(Timeouts, seconds, seconds, seconds)
-toolsets = st.builds(Toolset, toolset_ids, origins, texts, texts, texts, st.booleans(), st.booleans())
+brought = st.none() | st.builds(Brought, st.sampled_from(SourceKind), times, texts, texts, st.booleans())
+toolsets = st.builds(Toolset, toolset_ids, origins, texts, texts, texts, st.booleans(), st.booleans(), brought)
 servers = st.builds(
     Server,
     server_keys,
@@ -159,7 +160,7 @@ own_servers = st.builds(
     st.just(Always()) | st.builds(OnDemand, seconds),
 )
 files = st.lists(
-    st.builds(ToolsetFile, texts, st.sampled_from(FileKind), st.just("0f" * 32), st.integers(0, 2**62)),
+    st.builds(ToolsetFile, texts, st.sampled_from(FileKind), st.just("0f" * 32), st.integers(0, 2**62), st.booleans()),
     min_size=1,
     max_size=4,
     unique_by=lambda file: file.path,

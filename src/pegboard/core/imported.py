@@ -74,8 +74,8 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
     unread = reworded(decided, command)
     kept = replace(kept, approvals={tool: given for tool, given in kept.approvals.items() if tool not in unread})
     toolset = replace(command.toolset, user_mcp=False, origin=origin)
-    if former is not None and replace(toolset, origin=former.origin) == former:
-        toolset = former
+    if former is not None and replace(toolset, origin=former.origin, brought=former.brought) == former:
+        toolset = replace(toolset, origin=former.origin)
     sound = command.sound if mine in servers and _is_first_sight(servers[mine], kept) else None
     seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
     rows = tuple(replace(row, manifest=True, declared=False) for row in command.overrides if row.says)

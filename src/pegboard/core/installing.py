@@ -244,7 +244,7 @@ def _files(former: Iterable[ToolsetFile], now: Iterable[ToolsetFile]) -> Iterato
     for name, before, after in _paired(old, new):
         if before is None or after is None:
             yield PartDifference(name, How.ADDED if before is None else How.REMOVED)
-        elif before.sha256 != after.sha256:
+        elif (before.sha256, before.executable) != (after.sha256, after.executable):
             yield PartDifference(name, How.CHANGED)
 
 

@@ -1,10 +1,33 @@
 """A toolset: a namespace, an override layer and a switch over the tools of many providers."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from .ids import ToolsetId
 from .server import Origin
+
+
+class SourceKind(StrEnum):
+    FOLDER = "folder"
+    GIT = "git"
+    ZIP = "zip"
+    MANIFEST = "manifest"
+    UPLOAD = "upload"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Where a toolset was last imported from, and when. It is told to the operator, and given away with no export."""
+
+    kind: SourceKind
+    at: datetime
+    path: str = ""
+    """On the gateway's machine; empty for what was uploaded."""
+    commit: str = ""
+    """Of a Git checkout: the commit that it was at."""
+    dirty: bool = False
+    """Whether the checkout held something that this commit does not have so."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +40,7 @@ class Toolset:
     enabled: bool = True
     user_mcp: bool = True
     """Made by adding one standalone server. It only routes the UI; nothing decides by it."""
+    brought: Brought | None = None
 
 
 class FileKind(StrEnum):
@@ -37,3 +61,4 @@ class ToolsetFile:
     kind: FileKind
     sha256: str
     size: int
+    executable: bool = False

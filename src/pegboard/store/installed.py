@@ -29,7 +29,7 @@ from pegboard.core.server import (
     Transport,
     Trust,
 )
-from pegboard.core.toolset import Toolset
+from pegboard.core.toolset import Brought, SourceKind, Toolset
 
 from .images import image_document, image_of
 from .text import Row, document
@@ -108,13 +108,25 @@ def toolset_row(id: ToolsetId, toolset: Toolset) -> Row:
         "enabled": toolset.enabled,
         "user_mcp": toolset.user_mcp,
         "origin": _origin_row(toolset.origin),
+        "brought": None if toolset.brought is None else _brought_row(toolset.brought),
     }
 
 
 def toolset_of(row: Row) -> tuple[ToolsetId, Toolset]:
     id = ToolsetId(row["id"])
     described = {name: row[name] for name in ("name", "version", "description", "enabled", "user_mcp")}
-    return id, Toolset(id, _origin(row["origin"]), **described)
+    brought = None if row["brought"] is None else _brought(json.loads(row["brought"]))
+    return id, Toolset(id, _origin(row["origin"]), brought=brought, **described)
+
+
+def _brought_row(brought: Brought) -> str:
+    said = {"kind": brought.kind.value, "at": brought.at.isoformat(), "path": brought.path}
+    return document({**said, "commit": brought.commit, "dirty": brought.dirty})
+
+
+def _brought(said: dict[str, Any]) -> Brought:
+    at = datetime.fromisoformat(said["at"])
+    return Brought(SourceKind(said["kind"]), at, said["path"], said["commit"], said["dirty"])
 
 
 def _origin_row(origin: Origin) -> str:

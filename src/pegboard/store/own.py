@@ -110,12 +110,14 @@ def image_in(row: Row) -> tuple[ImagePlace, Image]:
 def file_row(place: FilePlace, file: ToolsetFile) -> Row:
     toolset, path = place
     named = {"toolset_id": toolset, "path": key(path), "whole": whole(path)}
-    return {**named, "kind": file.kind.value, "sha256": file.sha256, "size": file.size}
+    facts = {"kind": file.kind.value, "sha256": file.sha256, "size": file.size}
+    return {**named, **facts, "executable": file.executable or None}
 
 
 def file_of(row: Row) -> tuple[FilePlace, ToolsetFile]:
     path = str(row["path"] if row["whole"] is None else row["whole"])
-    return (ToolsetId(row["toolset_id"]), path), ToolsetFile(path, FileKind(row["kind"]), row["sha256"], row["size"])
+    facts = FileKind(row["kind"]), row["sha256"], row["size"], bool(row["executable"])
+    return (ToolsetId(row["toolset_id"]), path), ToolsetFile(path, *facts)
 
 
 def filled(

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0009"
+REVISION: Final = "0010"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -42,6 +42,7 @@ toolsets: Final = Table(
     Column("enabled", Boolean, nullable=False),
     Column("user_mcp", Boolean, nullable=False),
     Column("origin", Words, nullable=False),
+    Column("brought", Words),
     PrimaryKeyConstraint("id"),
 )
 
@@ -115,6 +116,7 @@ toolset_files: Final = Table(
     Column("kind", Text, nullable=False),
     Column("sha256", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
+    Column("executable", Boolean),
     PrimaryKeyConstraint("toolset_id", "path"),
     ForeignKeyConstraint(["toolset_id"], ["toolsets.id"], deferrable=True, initially="DEFERRED"),
 )

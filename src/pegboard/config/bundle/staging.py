@@ -15,6 +15,7 @@ from typing import IO, Final, TypeAlias
 from pegboard.config.problem import Problem
 
 from .archive import MIB, Archive, Limits, opened
+from .checkout import Ignored, ignored_in
 from .names import clashes, trouble_in
 from .private import private_files
 
@@ -23,6 +24,10 @@ LEFT_OUT: Final = frozenset({".git", ".hg", ".svn", "__pycache__", ".venv", "nod
 """Folders and files that belong to whoever works on a toolset, and not to the toolset."""
 _CHUNK: Final = 256 * 1024
 _PREFIX: Final = "staging-"
+_PROGRAM: Final = 0o700
+"""Of a file that may be run. No other mark of whoever packed it is kept."""
+_UNIX: Final = 3
+"""The system of an archive's maker that tells such marks."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Files done, of how many."""
@@ -36,6 +41,9 @@ class BadBundleError(Exception):
         self.problems = problems
 
 
+_NOTHING: Final = Ignored()
+
+
 @dataclass(frozen=True, slots=True)
 class Staged:
     folder: Path
@@ -45,6 +53,8 @@ class Staged:
     """All of them, by their names from there, in order."""
     left_out: tuple[str, ...] = ()
     """Files that usually hold secrets: none of `files`, and not in the folder, unless it is used where it is."""
+    ignored: Ignored = _NOTHING
+    """What of a checkout Git ignores: none of `files` either."""
 
 
 def _unheard(done: int, total: int) -> None:
@@ -71,8 +81,9 @@ def staged_archive(
 def staged_folder(
     source: Path, beside: Path, limits: Limits | None = None, progress: Progress = _unheard
 ) -> Iterator[Staged]:
-    """The same of a folder, such as a checkout on disk."""
-    names, problems = _looked_through(source, limits or Limits())
+    """The same of a folder, such as a checkout on disk: of that, what Git ignores stays behind."""
+    ignored = ignored_in(source, MANIFESTS)
+    names, problems = _looked_through(source, limits or Limits(), ignored)
     if problems:
         raise BadBundleError(problems)
     left_out = _private(source, names)
@@ -84,6 +95,8 @@ def staged_folder(
             try:
                 # Not followed: between the look and the copy somebody may have put a link in its place.
                 shutil.copyfile(source / name, target, follow_symlinks=False)
+                if is_executable(source / name):
+                    target.chmod(_PROGRAM)
             except OSError as error:
                 raise BadBundleError(
                     (Problem(source.name, 0, name, f"it cannot be read: {error.strerror}."),)
@@ -91,19 +104,20 @@ def staged_folder(
             if target.is_symlink():
                 raise BadBundleError((Problem(source.name, 0, name, _LINK),))
             progress(done, len(names))
-        yield replace(_found(source.name, folder), left_out=tuple(sorted(left_out)))
+        yield replace(_found(source.name, folder), left_out=tuple(sorted(left_out)), ignored=ignored)
 
 
 def found_in_place(source: Path, limits: Limits | None = None) -> Staged:
     """A folder that is used where it is: the same is asked of it, and nothing is copied. Raises `BadBundleError`."""
-    names, problems = _looked_through(source, limits or Limits())
+    ignored = ignored_in(source, MANIFESTS)
+    names, problems = _looked_through(source, limits or Limits(), ignored)
     if problems:
         raise BadBundleError(problems)
     manifests = [source / each for each in MANIFESTS if each in names]
     if len(manifests) != 1:
         raise BadBundleError((Problem(source.name, 0, "", _NO_MANIFEST if not manifests else _TWO_MANIFESTS),))
     left_out = _private(source, names)
-    return Staged(source, manifests[0], tuple(sorted({*names} - left_out)), tuple(sorted(left_out)))
+    return Staged(source, manifests[0], tuple(sorted({*names} - left_out)), tuple(sorted(left_out)), ignored)
 
 
 def _private(folder: Path, names: list[str]) -> frozenset[str]:
@@ -151,6 +165,8 @@ def _unpack_one(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with os.fdopen(handle, "wb") as out, packed.open(entry) as source:
         _copy(source, out, entry.file_size)
+    if entry.create_system == _UNIX and (entry.external_attr >> 16) & stat.S_IXUSR:
+        target.chmod(_PROGRAM)
 
 
 def _copy(source: IO[bytes], out: IO[bytes], size: int) -> None:
@@ -179,11 +195,11 @@ def _found(name: str, folder: Path) -> Staged:
     return Staged(folder, manifests[0], tuple(each for each in files if each not in left_out), tuple(sorted(left_out)))
 
 
-def _looked_through(source: Path, limits: Limits) -> tuple[list[str], tuple[Problem, ...]]:
+def _looked_through(source: Path, limits: Limits, ignored: Ignored) -> tuple[list[str], tuple[Problem, ...]]:
     names: list[str] = []
     problems: list[Problem] = []
     total = 0
-    for name, told in _walked(source):
+    for name, told in _walked(source, ignored):
         total += told.st_size
         names.append(name)
         if len(names) > limits.files:
@@ -215,12 +231,20 @@ def _trouble(name: str, told: os.stat_result, limits: Limits) -> str | None:
     return trouble_in(name, limits.depth)
 
 
-def _walked(source: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every file and link, none of them followed."""
+def _walked(source: Path, ignored: Ignored) -> Iterator[tuple[str, os.stat_result]]:
+    """Every file and link, none of them followed. Of what is ignored nothing is looked at, however much it is."""
     for folder, inner, files in os.walk(source):
-        inner[:] = sorted(each for each in inner if each not in LEFT_OUT)
+        above = Path(folder).relative_to(source)
+        inner[:] = sorted(
+            each for each in inner if each not in LEFT_OUT and not ignored.holds(f"{(above / each).as_posix()}/")
+        )
         links = [each for each in inner if (Path(folder) / each).is_symlink()]
         for each in sorted([*files, *links]):
-            if each not in LEFT_OUT:
-                path = Path(folder) / each
-                yield path.relative_to(source).as_posix(), path.lstat()
+            name = (above / each).as_posix()
+            if each not in LEFT_OUT and not ignored.holds(name):
+                yield name, (Path(folder) / each).lstat()
+
+
+def is_executable(path: Path) -> bool:
+    """For its owner. Where the system has no such mark, nothing is."""
+    return os.name == "posix" and bool(path.lstat().st_mode & stat.S_IXUSR)

@@ -10,7 +10,7 @@ from pegboard.core.override import Override
 from pegboard.core.own import ContainerTool, Own, PythonTool
 from pegboard.core.server import Container, EveryTool, InstalledBy, OnDemand, Server, Timeouts, ToolLimit
 from pegboard.core.tool import ToolSpec
-from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
+from pegboard.core.toolset import Brought, FileKind, Toolset, ToolsetFile
 from pegboard.ports.describing import Described
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def built(
     origin: InstalledBy,
     *,
     linked: str | None,
+    brought: Brought | None = None,
 ) -> InstallToolset:
     """`labelled` are the tools of containers that carry them in a label, by the container's id.
 
@@ -53,12 +54,18 @@ def built(
     overrides = _confirming(manifest, described, labelled)
     return InstallToolset(
         toolset=Toolset(
-            manifest.id, origin, manifest.name or manifest.id, manifest.version, manifest.description, user_mcp=False
+            manifest.id,
+            origin,
+            manifest.name or manifest.id,
+            manifest.version,
+            manifest.description,
+            user_mcp=False,
+            brought=brought,
         ),
         servers=(_own_server(manifest, own, origin), *_servers(manifest, origin)),
         overrides=tuple(replace(row, origins=dict.fromkeys(row.says, origin)) for row in overrides),
         files=tuple(
-            ToolsetFile(name, kind_of(name, read.manifest_name), facts.sha256, facts.size)
+            ToolsetFile(name, kind_of(name, read.manifest_name), facts.sha256, facts.size, facts.executable)
             for name, facts in read.files.items()
         ),
     )

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -59,11 +59,17 @@ def _exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
     if name is None:
         raise FilesAway(f"{folder} holds no manifest any more. Import the toolset again.")
     original = found.pop(name)
-    return _bundled(_read(original, folder), name, original, found, left_out)
+    programs = frozenset(file.path for file in policy.decided.files.get(toolset, ()) if file.executable)
+    return _bundled(_read(original, folder), name, original, found, left_out, programs)
 
 
 def _bundled(
-    manifest: "Manifest", name: str, original: bytes | None, files: Mapping[str, bytes], left_out: tuple[str, ...]
+    manifest: "Manifest",
+    name: str,
+    original: bytes | None,
+    files: Mapping[str, bytes],
+    left_out: tuple[str, ...],
+    programs: frozenset[str] = frozenset(),
 ) -> Bundle:
     from pegboard.config.manifest import written_without_secrets
 
@@ -73,7 +79,7 @@ def _bundled(
     held = ours.placeholders
     return Bundle(
         _name(manifest),
-        packed({**files, name: text}),
+        packed({**files, name: text}, programs),
         {each: tuple(map(str, places)) for each, places in sorted(held.places.items())},
         tuple(dict.fromkeys(map(str, held.dropped))),
         tuple(doubts({**files, name: text})),
@@ -128,8 +134,8 @@ def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     )
 
 
-def packed(files: Mapping[str, bytes]) -> bytes:
-    """The same files give the same bytes."""
+def packed(files: Mapping[str, bytes], programs: Collection[str] = ()) -> bytes:
+    """The same files give the same bytes. Programs are those that may be run."""
     import zipfile
 
     out = io.BytesIO()
@@ -138,7 +144,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
             entry = zipfile.ZipInfo(name, _LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3
-            entry.external_attr = 0o100644 << 16
+            entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
             archive.writestr(entry, files[name])
     return out.getvalue()
 

@@ -36,6 +36,7 @@ class FilesAway(Exception):  # noqa: N818 - it is told to a person as a sentence
 class FileFacts:
     sha256: str
     size: int
+    executable: bool = False
 
 
 def looked_at(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
@@ -44,20 +45,24 @@ def looked_at(folder: Path, names: Collection[str]) -> Mapping[str, FileFacts]:
 
 
 def _facts(path: Path) -> FileFacts:
+    from pegboard.config.bundle import is_executable
+
     found, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             found.update(chunk)
             size += len(chunk)
-    return FileFacts(found.hexdigest(), size)
+    return FileFacts(found.hexdigest(), size, is_executable(path))
 
 
 def digest(files: Mapping[str, FileFacts]) -> str:
-    """Names all of them: another name, another content, one more or one less gives another digest."""
+    """Names all of them: another name, another content, one more or one less gives another digest, and so does a
+    program that may not be run any more."""
     found = hashlib.sha256()
     for name in sorted(files):
         written = name.encode()
-        found.update(b"%d:%b%b\n" % (len(written), written, files[name].sha256.encode()))
+        mark = b"x" if files[name].executable else b""
+        found.update(b"%d:%b%b%b\n" % (len(written), written, files[name].sha256.encode(), mark))
     return found.hexdigest()
 
 

@@ -25,6 +25,7 @@ from pegboard.gateway.operate import NotSaved
 from pegboard.ports import SecretsAway, SignIns, Stale, StoreAway
 from pegboard.ports.describing import CannotDescribe, Describe, Described, ReadLabel
 
+from .bringing import brought_from
 from .building import built
 from .files import Files, digests
 from .functions import check_functions
@@ -137,7 +138,8 @@ class Installer:
         labelled, missing = await self._labelled(manifest, step)
         origin = InstalledBy(by, self._gateway.clock())
         linked = str(wanted.source) if wanted.link else None
-        install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked)
+        brought = await anyio.to_thread.run_sync(brought_from, wanted, origin.at)
+        install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked, brought=brought)
         changes = differences(self._moved(policy, placed), install)
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()

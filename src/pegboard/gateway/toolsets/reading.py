@@ -17,13 +17,14 @@ from .files import FileFacts, FilesAway, digest, looked_at
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pegboard.config.bundle import Staged
+    from pegboard.config.bundle import Ignored, Staged
     from pegboard.config.manifest import Manifest
 
 MAX_BYTES: Final = 2_000_000
 """Of a manifest."""
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _YAML: Final = (".yaml", ".yml")
+_NAMED: Final = 5
 
 Done = Callable[[int, int], None]
 """Files done, of how many."""
@@ -47,6 +48,7 @@ class Read:
     files: "Mapping[str, FileFacts]"
     left_out: tuple[str, ...] = ()
     """Files that usually hold secrets: they are not imported."""
+    ignored: "Ignored | None" = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ class Read:
             "secrets."
             for name in self.left_out
         )
-        return (*map(str, self.manifest.warnings), *told)
+        return (*map(str, self.manifest.warnings), *told, *_unasked(self.ignored))
 
     @property
     def digest(self) -> str:
@@ -82,6 +84,7 @@ def read(source: Path, beside: Path, done: Done = _unheard, shown: str | None = 
                 staged.manifest.name,
                 looked_at(staged.folder, staged.files),
                 staged.left_out,
+                staged.ignored,
             )
     except BadBundleError as error:
         raise Unfit(error.problems) from None
@@ -102,6 +105,7 @@ def read_in_place(folder: Path, shown: str | None = None) -> Read:
             staged.manifest.name,
             looked_at(staged.folder, staged.files),
             staged.left_out,
+            staged.ignored,
         )
     except BadBundleError as error:
         raise Unfit(error.problems) from None
@@ -131,8 +135,26 @@ def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
     named = trouble_in(manifest.id, 1)
     about_id = () if named is None else (Problem(file, 0, "id", named),)
     if problems := (*about_id, *check_files(manifest, staged.files)):
-        raise Unfit(problems)
+        # What is missing may be what was not taken along.
+        told = [Problem(file, 0, "", each) for each in _unasked(staged.ignored)]
+        raise Unfit((*problems, *told))
     return manifest
+
+
+def _unasked(ignored: "Ignored | None") -> Iterator[str]:
+    """What of a checkout stays behind, or why that is not known."""
+    from pegboard.config.bundle import LEFT_OUT
+
+    if ignored is None:
+        return
+    if ignored.trouble:
+        yield f"Git cannot be asked what it ignores here, so that is imported too: {plainly(ignored.trouble)}."
+    # Nobody misses what is left out of every folder.
+    missed = sorted(name for name in ignored.names if LEFT_OUT.isdisjoint(name.split("/")))
+    if missed:
+        more = f" and {len(missed) - _NAMED:,} more" if len(missed) > _NAMED else ""
+        are, them = ("is", "it") if len(missed) == 1 else ("are", "them")
+        yield f"{', '.join(map(plainly, missed[:_NAMED]))}{more} {are} left out: Git ignores {them}."
 
 
 def _staged(source: Path, beside: Path, done: Done) -> "AbstractContextManager[Staged]":
@@ -140,9 +162,7 @@ def _staged(source: Path, beside: Path, done: Done) -> "AbstractContextManager[S
 
     if source.is_dir():
         return staged_folder(source, beside, progress=done)
-    with source.open("rb") as file:
-        start = file.read(4)
-    if start in _ZIP:
+    if is_archive(source):
         return staged_archive(source, beside, progress=done)
     if not _is_yaml(source):
         what = "it is neither a folder nor a ZIP archive nor a toolset.yaml. Name one of these."
@@ -164,6 +184,12 @@ def _staged_alone(source: Path, beside: Path, done: Done) -> "Iterator[Staged]":
             yield staged
     finally:
         shutil.rmtree(outer, ignore_errors=True)
+
+
+def is_archive(source: Path) -> bool:
+    """Raises `OSError`."""
+    with source.open("rb") as file:
+        return file.read(4) in _ZIP
 
 
 def _is_yaml(source: Path) -> bool:

@@ -22,6 +22,8 @@ class Wanted:
     """A folder, a ZIP archive or a toolset.yaml."""
     shown: str | None = None
     """How the person named it, if not by this path."""
+    is_upload: bool = False
+    """Whether it came over the wire: the path is of no interest then."""
     link: bool = False
     """Run it from the folder itself, and follow what its author changes there."""
     allow_downgrade: bool = False

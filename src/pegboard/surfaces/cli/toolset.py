@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -18,6 +18,14 @@ from .toolset_export import export
 from .toolset_import import import_toolset
 from .toolset_new import new
 from .toolset_secrets import secrets
+
+_KINDS: Final = {
+    "folder": "the folder",
+    "git": "the Git checkout",
+    "zip": "the ZIP",
+    "manifest": "the file",
+    "upload": "an upload",
+}
 
 
 @click.group()
@@ -117,7 +125,25 @@ async def _switched(api: Api, toolset: str, on: bool, note: str) -> dict[str, An
 
 
 def _from(body: Mapping[str, Any]) -> str:
-    return f"linked to {body['linked']}" if body["linked"] else origin_text(body["origin"])
+    if body["linked"]:
+        return f"linked to {body['linked']}"
+    source = body["source"]
+    return origin_text(body["origin"]) if source is None else _source(source, (source["path"] or "").rpartition("/")[2])
+
+
+def _source(source: Mapping[str, Any], place: str) -> str:
+    kind = _KINDS[source["kind"]]
+    commit = f" at {source['commit'][:12]}{', changed' if source['dirty'] else ''}" if "commit" in source else ""
+    return f"{kind} {place}{commit}".rstrip()
+
+
+def _brought(body: Mapping[str, Any]) -> str:
+    """Where it came from and when, whole: what `list` has no room for."""
+    source, origin = body["source"], body["origin"]
+    if source is None:
+        return origin_text(origin)
+    linked = "linked to" if body["linked"] else "imported from"
+    return f"{linked} {_source(source, source['path'] or '')}, {source['at'][:16].replace('T', ' ')} by {origin['by']}"
 
 
 def _brings(body: Mapping[str, Any]) -> str:
@@ -142,7 +168,7 @@ def _described(body: Mapping[str, Any], api: Api) -> list[str]:
     lines = [" ".join(part for part in (body["id"], body["version"], title and f"({title})") if part)]
     if body["description"]:
         lines.append(f"  {one_line(body['description'])}")
-    lines.append(f"  {_state(body, api)}, {_from(body)}")
+    lines.append(f"  {_state(body, api)}, {_brought(body)}")
     if api.running and (trouble := _trouble(body)):
         lines.append(f"  {trouble}")
     if body["tools"]:

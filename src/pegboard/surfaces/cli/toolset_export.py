@@ -86,7 +86,7 @@ def _written(content: bytes, file: Path) -> None:
 def _unpacked(content: bytes, folder: Path) -> None:
     import tempfile
 
-    from pegboard.config.bundle import BadBundleError, staged_archive
+    from pegboard.config.bundle import BadBundleError, is_executable, staged_archive
 
     if folder.exists():
         fail(Exit.REFUSED, f"{folder} is there already. Name another: --folder FOLDER")
@@ -98,7 +98,7 @@ def _unpacked(content: bytes, folder: Path) -> None:
             archive.write_bytes(content)
             with staged_archive(archive, Path(held)) as staged:
                 for name in staged.files:
-                    (staged.folder / name).chmod(0o644)
+                    (staged.folder / name).chmod(0o755 if is_executable(staged.folder / name) else 0o644)
                 staged.folder.chmod(0o755)
                 staged.folder.rename(folder)
     except (OSError, BadBundleError) as error:

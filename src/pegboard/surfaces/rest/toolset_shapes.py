@@ -12,12 +12,12 @@ from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
 from pegboard.core.rules import owner_off
 from pegboard.core.server import Server
-from pegboard.core.toolset import Toolset
+from pegboard.core.toolset import Brought, Toolset
 from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.exporting import Bundle
 from pegboard.gateway.toolsets.wanted import Looked
 
-from .shapes import Shape, flaws_shape, health_shape, origin_shape, server_shape, tool_shape
+from .shapes import Shape, flaws_shape, health_shape, moment, origin_shape, server_shape, tool_shape
 
 _WORST = (NeedsSignIn, Down, Starting, Off, Asleep, Up)
 """The health of a toolset is the worst of what belongs to it: what a person must look at comes first."""
@@ -37,6 +37,7 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
         "enabled": is_on(policy, toolset.id),
         "userMcp": toolset.user_mcp,
         "origin": origin_shape(toolset.origin),
+        "source": brought_shape(toolset.brought),
         "digest": None if own is None else own.digest,
         "linked": None if own is None else own.linked,
         "servers": [server_shape(server, board, resolution) for server in servers if isinstance(server.key, ServerKey)],
@@ -50,6 +51,14 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
     }
 
 
+def brought_shape(brought: Brought | None) -> Shape | None:
+    """Where it was last imported from. Only a checkout has a commit."""
+    if brought is None:
+        return None
+    shape: Shape = {"kind": brought.kind.value, "path": brought.path or None, "at": moment(brought.at)}
+    return {**shape, "commit": brought.commit, "dirty": brought.dirty} if brought.commit else shape
+
+
 def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], *, done: bool) -> Shape:
     """What was imported, or would be. Values of settings are in none of it."""
     found, own, toolset = looked.differences, looked.own, looked.install.toolset
@@ -59,6 +68,7 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "version": toolset.version,
         "digest": own.digest,
         "linked": own.linked,
+        "source": brought_shape(toolset.brought),
         "imported": done,
         "downgrade": _downgrade(found),
         "changes": {
