@@ -71,6 +71,8 @@ class Board:
         self.policy = self.fitting(self.catalogue, self.policy)
         self._told: OrderedDict[View, _Told] = OrderedDict()
         self._weight = 0
+        self._latest: tuple[View, Resolution] | None = None
+        """Asked for last, and so most likely next."""
         self._judged: dict[Source, _Judged] = {}
         self._stamp = object()
         self._shelf = Shelf()
@@ -137,9 +139,13 @@ class Board:
 
     def resolution(self, view: View) -> Resolution:
         """The verdicts for this view: worked out once after a change, remembered until the next."""
+        latest = self._latest
+        if latest is not None and latest[0] is view:
+            return latest[1]
         known = self._told.get(view)
         if known is not None and known.resolution is not None:
             self._told.move_to_end(view)
+            self._latest = view, known.resolution
             return known.resolution
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
         fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
@@ -169,6 +175,7 @@ class Board:
     def _swap(self, catalogue: Catalogue, policy: Policy) -> None:
         self.catalogue, self.policy = catalogue, self.fitting(catalogue, policy)
         self._stamp = object()
+        self._latest = None
         for view, told in self._told.items():
             if told.resolution is not None:
                 self._told[view] = _Told(None, told.held)

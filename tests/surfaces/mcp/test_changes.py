@@ -19,6 +19,7 @@ from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import LOCAL, ToolsetId
 from pegboard.surfaces.mcp.http import McpHttp
 from pegboard.surfaces.mcp.server import McpServer
+from pegboard.surfaces.mcp.watch import PAUSE
 
 pytestmark = pytest.mark.anyio
 ERAS = pytest.mark.parametrize("mode", MODES)
@@ -157,6 +158,7 @@ async def test_many_changes_in_a_moment_are_told_in_few_words() -> None:
             http_client(url, mode=MODERN) as client,
             ear.open(client),
         ):
+            began = anyio.current_time()
             for _ in range(50):
                 workshop.bench.grow()
                 await anyio.lowlevel.checkpoint()
@@ -165,7 +167,8 @@ async def test_many_changes_in_a_moment_are_told_in_few_words() -> None:
             workshop.bench.grow()
             await ear.heard.receive()
             assert "late" in await names_of(client)
-            assert ear.heard.statistics().current_buffer_used < 5
+            told = 1 + ear.heard.statistics().current_buffer_used
+            assert told <= 2 + (anyio.current_time() - began) / PAUSE
 
 
 async def test_a_stream_of_changes_ends_in_order_when_the_server_goes_away() -> None:

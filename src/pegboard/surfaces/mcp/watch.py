@@ -24,12 +24,16 @@ class Watch:
         self._bell = bell
         self._marks = marks
         self._told = {**marks(), **told}
+        self._has_spoken = False
 
     async def changed(self) -> frozenset[str]:
-        """Which of the lists differ now."""
+        """Which of the lists differ now. However fast they change, there is a pause between two words about it."""
+        if self._has_spoken:
+            await anyio.sleep(PAUSE)
         while not (differ := self._differing()):
             await self._bell.wait()
             await anyio.sleep(PAUSE)
+        self._has_spoken = True
         return differ
 
     def _differing(self) -> frozenset[str]:

@@ -80,7 +80,8 @@ class HttpCalls:
             body = self._requests.body(name, call, ticket)
             size = sum(map(len, body))
             params = mcp_param_headers(wanted, dict(call.arguments)) if wanted and self._requests.modern else NO_PARAMS
-            reply = await self._sent(ticket, self._pieces(name, params, body, size), size)
+            exchange = self._pool.take() or await self._pool.acquire(ticket)
+            reply = await self._waiting(ticket, exchange, self._pieces(name, params, body, size), size)
             if isinstance(reply, Reply) and reply.status == 401 and await self._renewed(ticket, reply):
                 reply = await self._sent(ticket, self._pieces(name, params, body, size), size)
                 self._see_again(reply)
@@ -92,6 +93,9 @@ class HttpCalls:
             )
         except (asyncio.CancelledError, TimeoutError):
             self._give_up(ticket)
+            raise
+        except MCPError as error:
+            self._see_broken_off(error)
             raise
         finally:
             for question in self._tickets.end(ticket):
@@ -105,18 +109,27 @@ class HttpCalls:
     def _pieces(self, name: str, params: Mapping[str, str], body: list[bytes], size: int) -> list[bytes]:
         return [self._heads.call(name, params), b"%d\r\n\r\n" % size, *body]
 
-    async def _sent(self, ticket: Ticket, pieces: list[bytes], size: int) -> Reply | Ended | bytes:
-        """The answer; where it came as its server's answers mostly do, its body alone, which is JSON then."""
-        exchange = self._pool.take() or await self._pool.acquire(ticket)
+    def _waiting(
+        self, ticket: Ticket, exchange: Exchange, pieces: list[bytes], size: int
+    ) -> "asyncio.Future[Reply | Ended | bytes]":
+        """For the answer; where it came as its server's answers mostly do, its body alone, which is JSON then."""
         ticket.exchange = exchange
         waiting: asyncio.Future[Reply | Ended | bytes] = ticket.wait(self._loop)
         exchange.send(pieces, size, ticket, self._listen)
+        return waiting
+
+    async def _sent(self, ticket: Ticket, pieces: list[bytes], size: int) -> Reply | Ended | bytes:
+        """The same once more."""
+        exchange = self._pool.take() or await self._pool.acquire(ticket)
         try:
-            return await waiting
+            return await self._waiting(ticket, exchange, pieces, size)
         except MCPError as error:
-            if error.code == BROKEN_OFF:
-                self._doubt()
+            self._see_broken_off(error)
             raise
+
+    def _see_broken_off(self, error: MCPError) -> None:
+        if error.code == BROKEN_OFF:
+            self._doubt()
 
     def _listen(self, ticket: Ticket) -> Listening:
         if ticket.listening is None:

@@ -63,6 +63,8 @@ class Ready:
     call: Call
     meta: Known
     can: Mapping[str, Json]
+    level: str | None
+    """That the session had set when it asked, if it is one and had."""
 
 
 class Calls:
@@ -107,7 +109,7 @@ class Calls:
             headers=asked.headers,
         )
         can = session.can if session is not None else meta.meta.capabilities or NOBODY
-        return Ready(call, meta, can)
+        return Ready(call, meta, can, level)
 
     def carried(self, ready: Ready, asked: Asked, reply: Reply) -> Awaitable[Ended]:
         """A client of the handshake era may get an end that needs its answers first: see `answered`."""
@@ -127,7 +129,7 @@ class Calls:
         session, meta = asked.session, ready.meta.meta
         progress = None if meta.token is None else progress_to(reply, meta.token)
         if session is not None:
-            return progress, Client(reply, ready.can, session, session.asking, self._mcp.levels.of(session.id))
+            return progress, Client(reply, ready.can, session, session.asking, ready.level)
         return progress, Client(reply, ready.can, ready.call.id, None, wanted(meta.log_level) or NO_LOGS)
 
     def _fits(self, asked: Asked, name: str, meta: Known, arguments: Arguments) -> bool:

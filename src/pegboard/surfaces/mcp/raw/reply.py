@@ -33,14 +33,27 @@ Whole: TypeAlias = Callable[[int, bytes, bytes], bool]
 _NONE_WAIT: Final[deque[tuple[bytes, bool]]] = deque(maxlen=0)
 
 
-class Reply:
-    __slots__ = ("_headers", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_weight", "_whole", "stuck")
+class Lines:
+    """Headers that answers have beside the usual ones, also as they are written."""
 
-    def __init__(self, send: "Send", headers: tuple[Header, ...] = (), whole: Whole | None = None) -> None:
+    __slots__ = ("headers", "text")
+
+    def __init__(self, headers: tuple[Header, ...] = ()) -> None:
+        self.headers = headers
+        self.text = b"".join(b"%b: %b\r\n" % header for header in headers)
+
+
+NO_LINES: Final = Lines()
+
+
+class Reply:
+    __slots__ = ("_lines", "_more", "_over", "_passing", "_pump", "_send", "_waiting", "_weight", "_whole", "stuck")
+
+    def __init__(self, send: "Send", lines: Lines = NO_LINES, whole: Whole | None = None) -> None:
         """`whole` sends an answer in one go, where the server can."""
         self._send = send
         self._whole = whole
-        self._headers = headers
+        self._lines = lines
         self._waiting = _NONE_WAIT
         self._passing = 0
         self._weight = 0
@@ -86,16 +99,14 @@ class Reply:
         if self._whole is None or self._pump is not None:
             return False
         self._over = True
-        lines = b"content-type: application/json\r\ncontent-length: %d\r\n" % len(message)
-        for header in self._headers:
-            lines += b"%b: %b\r\n" % header
+        lines = b"content-type: application/json\r\ncontent-length: %d\r\n%b" % (len(message), self._lines.text)
         return self._whole(status, lines, message)
 
     async def finish(self, message: bytes, status: int = 200) -> None:
         """The answer itself. Everything told before is on its way when it goes."""
         self._over = True
         if self._pump is None or self._more is None:
-            headers = (JSON, (b"content-length", b"%d" % len(message)), *self._headers)
+            headers = (JSON, (b"content-length", b"%d" % len(message)), *self._lines.headers)
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": message})
             return
@@ -108,7 +119,7 @@ class Reply:
 
     async def finish_in_parts(self, *parts: bytes) -> None:
         """A long answer that is not put together only to be sent."""
-        headers = [JSON, (b"content-length", b"%d" % sum(map(len, parts))), *self._headers]
+        headers = [JSON, (b"content-length", b"%d" % sum(map(len, parts))), *self._lines.headers]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         for part in parts[:-1]:
             await self._send({"type": "http.response.body", "body": part, "more_body": True})
@@ -116,7 +127,7 @@ class Reply:
 
     async def acknowledge(self) -> None:
         """What needs no answer was heard."""
-        await self._send({"type": "http.response.start", "status": 202, "headers": [EMPTY, *self._headers]})
+        await self._send({"type": "http.response.start", "status": 202, "headers": [EMPTY, *self._lines.headers]})
         await self._send({"type": "http.response.body", "body": b""})
 
     def drop(self) -> None:
@@ -128,7 +139,7 @@ class Reply:
             self._pump.cancel()
 
     async def _deliver(self, more: asyncio.Event) -> None:
-        headers = [*STREAM, *self._headers]
+        headers = [*STREAM, *self._lines.headers]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         while True:
             while self._waiting:

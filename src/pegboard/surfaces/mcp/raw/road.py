@@ -39,7 +39,7 @@ from .messages import (
 )
 from .metas import LARGEST, Metas, MetaTooLargeError
 from .profile import Profile, Profiles, ReadView
-from .reply import Reply
+from .reply import NO_LINES, Reply
 from .sessions import Session, Sessions
 
 if TYPE_CHECKING:
@@ -80,10 +80,7 @@ class _Meant:
     """What a head means for as long as the principals stay the same."""
 
     principals: object
-    profile: Profile
-    own: Mapping[bytes, bytes]
-    named: str
-    """The tool that it names, as it stands there."""
+    asked: Asked
 
 
 class Road:
@@ -134,11 +131,9 @@ class Road:
             meant = head.meaning = self._meaning(head)
             if meant is None:
                 return None
-        profile = meant.profile
-        if not profile.holds(self._board):
-            return None
-        session: Session | None = None
-        if not profile.modern and (session := self._session(profile, head.headers)) is None:
+        asked = meant.asked
+        session = asked.session
+        if not asked.profile.holds(self._board) or not (session is None or self._sessions.keeps(session)):
             return None
         if len(body) > _FLAT and deeper_than(_DEEPEST, body):
             return None
@@ -149,12 +144,11 @@ class Road:
             return None
         if request.method != "tools/call" or request.jsonrpc != "2.0" or not id:
             return None
-        asked = Asked(profile, session, meant.own, meant.named)
         ready = self._calls.read(asked, request.params)
         if ready is None:
             return None
-        ticket = Ticket(None, Reply(outlet.send, () if session is None else session.headers, outlet.answer))
-        self._flight.begin(ticket, self._carried(ready, id, asked, ticket))
+        ticket = Ticket(None, Reply(outlet.send, NO_LINES if session is None else session.lines, outlet.answer))
+        self._flight.begin(ticket, self._call(ready, id, asked, ticket))
         return ticket
 
     def _meaning(self, head: Head) -> "_Meant | None":
@@ -164,17 +158,11 @@ class Road:
         profile = self._profiles.known(head.query, head.given, head.headers)
         if profile is None or (profile.modern and head.headers.get(METHOD) != CALL):
             return None
-        return _Meant(self._board.policy.declared.principals, profile, self._own(head.headers), named(head.headers))
-
-    async def _carried(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
-        try:
-            await self._call(ready, id, asked, ticket)
-        except asyncio.CancelledError:
-            ticket.reply.drop()
-            if not ticket.caught():
-                raise
-        finally:
-            self._flight.end(ticket)
+        session: Session | None = None
+        if not profile.modern and (session := self._session(profile, head.headers)) is None:
+            return None
+        asked = Asked(profile, session, self._own(head.headers), named(head.headers))
+        return _Meant(self._board.policy.declared.principals, asked)
 
     def _session(self, profile: Profile, headers: Mapping[bytes, bytes]) -> Session | None:
         session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
@@ -205,7 +193,7 @@ class Road:
             return Way.UNREAD
         extensions = scope.get("extensions")
         whole = None if extensions is None else extensions.get(WHOLE)
-        ticket = Ticket(receive, Reply(send, () if session is None else session.headers, whole))
+        ticket = Ticket(receive, Reply(send, NO_LINES if session is None else session.lines, whole))
         self._flight.begin(ticket)
         try:
             body = await _body(receive)
@@ -280,31 +268,39 @@ class Road:
         return Way.SERVED
 
     async def _call(self, ready: Ready, id: bytes, asked: Asked, ticket: Ticket) -> None:
+        """To the end of its ticket: one coroutine, because each that waits for another is resumed at every call."""
         reply, modern = ticket.reply, asked.profile.modern
         if not modern:
             ticket.key = asked.headers[SESSION], id
         if ticket.phase is not Phase.CALLING:
             ticket.enter(Phase.CALLING)
         try:
-            ended = await self._calls.carried(ready, asked, reply)
-            if isinstance(ended, NeedsInput) and not modern:
-                ended = await self._calls.answered(ended, ready, asked, reply)
-        except asyncio.CancelledError:
-            if ticket.hung_up or not ticket.given_up or not ticket.caught():
-                raise
-            status, text = 200, error(id, REQUEST_CANCELLED, given_up(ready.call.name))
-        except Exception:  # what serves a request is supervised here: its failure must not cost the client its answer
-            log.exception("Serving tools/call failed")
-            status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
-        else:
-            if is_large(ended):
-                write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
-                status, text = await to_thread.run_sync(write)
+            try:
+                ended = await self._calls.carried(ready, asked, reply)
+                if isinstance(ended, NeedsInput) and not modern:
+                    ended = await self._calls.answered(ended, ready, asked, reply)
+            except asyncio.CancelledError:
+                if ticket.hung_up or not ticket.given_up or not ticket.caught():
+                    raise
+                status, text = 200, error(id, REQUEST_CANCELLED, given_up(ready.call.name))
+            except Exception:  # supervised here: what fails must not cost the client its answer
+                log.exception("Serving tools/call failed")
+                status, text = 200, error(id, INTERNAL_ERROR, INTERNAL)
             else:
-                status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
-        if not reply.at_once(text, status):
-            ticket.enter(Phase.WRITING)
-            await reply.finish(text, status)
+                if is_large(ended):
+                    write = partial(self._envelope.text, id, ready.call.name, ended, modern=modern)
+                    status, text = await to_thread.run_sync(write)
+                else:
+                    status, text = self._envelope.text(id, ready.call.name, ended, modern=modern)
+            if not reply.at_once(text, status):
+                ticket.enter(Phase.WRITING)
+                await reply.finish(text, status)
+        except asyncio.CancelledError:
+            reply.drop()
+            if not ticket.caught():
+                raise
+        finally:
+            self._flight.end(ticket)
 
     def _page(self, message: Message, asked: Asked) -> Page | None:
         try:

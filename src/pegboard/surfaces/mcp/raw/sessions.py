@@ -16,6 +16,7 @@ from pegboard.core.tool import Json, JsonObject
 from pegboard.surfaces.mcp.exchange import client_text
 
 from .asking import Asking
+from .reply import Lines
 
 TOUCH: Final = 5.0
 """Seconds. Putting a deadline off costs more than a look at the clock, so it is not done for every call."""
@@ -33,8 +34,8 @@ class Session:
     touched: float = 0.0
 
     @cached_property
-    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        return ((b"mcp-session-id", self.id.encode("latin-1")),)
+    def lines(self) -> Lines:
+        return Lines(((b"mcp-session-id", self.id.encode("latin-1")),))
 
 
 class Sessions:
@@ -64,19 +65,21 @@ class Sessions:
     def open(self, id: bytes) -> Session | None:
         """The session of this id while the SDK keeps it. Its idle time begins anew: somebody uses it."""
         session = self._known.get(id)
-        if session is None:
-            return None
+        return None if session is None or not self.keeps(session) else session
+
+    def keeps(self, session: Session) -> bool:
+        """The same of one that was open before."""
         transport = self._kept._server_instances.get(session.id)
         if transport is None or transport.is_terminated:
-            self._known.pop(id).asking.end()
-            return None
+            self.closed(session.id)
+            return False
         if (now := monotonic()) - session.touched > TOUCH:
             session.touched = now
             scope = transport.idle_scope
             # Without a deadline, a request of the session is being served there, and its end starts the idle time.
             if scope is not None and scope.deadline != math.inf:
                 scope.deadline = anyio.current_time() + self._idle
-        return session
+        return True
 
     def closed(self, id: str) -> None:
         session = self._known.pop(id.encode("latin-1"), None)
