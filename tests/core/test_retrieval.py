@@ -1,7 +1,6 @@
 """What a search answers: callable tools first, locked ones when asked for, and of those just what may be told."""
 
 import json
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import (
-    DAMAGES,
     DEV_FILES,
     GITHUB,
     ME,
@@ -22,6 +20,7 @@ from tests.core.boards import (
     damaging,
     views,
 )
+from tests.core.found import DAMAGE, ask, everything, locked, made, names, plain
 
 from pegboard.core.catalogue import Catalogue, Down, NeedsSignIn
 from pegboard.core.ids import ToolId
@@ -33,35 +32,7 @@ from pegboard.core.told import told
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 
-DAMAGE = {damage.name: damage for damage in DAMAGES}
-
-
-def made(name: str, description: str = "", **annotations: bool) -> Tool:
-    return Tool(ToolId(GITHUB, name), ToolSpec(name, description=description, annotations=dict(annotations) or None))
-
-
-def rank(query: str, among: Collection[ToolId]) -> list[ToolId]:
-    """Whatever has the query in its name, by its name."""
-    return sorted(id for id in among if query in id.name)
-
-
-def ask(hung: Board, query: str, view: View = View(ME), **asked: Any) -> dict[str, Any]:  # noqa: B008  a constant
-    resolution = resolve(hung.catalogue, hung.policy, view)
-    return retrieved(Retrieval(query, **asked), resolution, hung.policy, rank)
-
-
-def names(answer: dict[str, Any], member: str = "tools") -> list[str]:
-    return [entry["name"] for entry in answer[member]]
-
-
 BOARD = board([made("issue_a", "A."), made("issue_b", "B."), made("issue_c", "C."), made("pull", "P.")])
-
-
-def locked(board: Board, **damages: str) -> Board:
-    """These tools, each with one thing taken away."""
-    for name, damage in damages.items():
-        board = DAMAGE[damage.replace("_", " ")].do(board, ToolId(GITHUB, name))
-    return board
 
 
 def test_an_answer_holds_what_is_needed_to_call_what_was_found() -> None:
@@ -79,7 +50,8 @@ def test_an_answer_holds_what_is_needed_to_call_what_was_found() -> None:
                 "inputSchema": schema,
                 "annotations": {"readOnlyHint": True},
             }
-        ]
+        ],
+        "ranker": "lexical",
     }
 
 
@@ -106,7 +78,7 @@ def test_the_words_that_people_gave_a_tool_stand_before_its_own() -> None:
 def test_locked_tools_come_after_the_callable_ones_with_one_remedy_for_each_status() -> None:
     hung = locked(BOARD, issue_b="switched_off", issue_c="never_approved", pull="denied_by_a_pattern")
     answer = ask(hung, "issue", include_disabled=True)
-    assert [*answer] == ["tools", "disabled", "remediation"]
+    assert [*answer] == ["tools", "ranker", "disabled", "remediation"]
     assert names(answer) == ["issue_a"]
     assert answer["disabled"] == [
         {"name": "issue_b", "server": "dev~github", "description": "B.", "status": "disabled_by_user"},
@@ -122,8 +94,8 @@ def test_locked_tools_come_after_the_callable_ones_with_one_remedy_for_each_stat
 @pytest.mark.parametrize("include_disabled", [True, False])
 def test_without_locked_matches_nothing_is_said_of_locks(include_disabled: bool) -> None:
     hung = locked(BOARD, pull="switched_off")
-    assert [*ask(hung, "issue", include_disabled=include_disabled)] == ["tools"]
-    assert ask(hung, "no such thing", include_disabled=include_disabled) == {"tools": []}
+    assert [*ask(hung, "issue", include_disabled=include_disabled)] == ["tools", "ranker"]
+    assert ask(hung, "no such thing", include_disabled=include_disabled) == {"tools": [], "ranker": "lexical"}
 
 
 @pytest.mark.behaviour("locked.notice")
@@ -131,6 +103,7 @@ def test_a_notice_says_how_many_locked_tools_match_when_nothing_callable_does() 
     one = locked(BOARD, pull="switched_off")
     assert ask(one, "pull") == {
         "tools": [],
+        "ranker": "lexical",
         "notice": "1 matching tool exists but is locked. "
         "Search again with include_disabled to see which, why, and what unlocks them.",
     }
@@ -211,63 +184,7 @@ def test_the_description_of_a_locked_tool_is_whole() -> None:
 @pytest.mark.behaviour("locked.absent_outside_the_view")
 def test_what_is_outside_the_view_is_neither_listed_nor_counted() -> None:
     hung = locked(BOARD, issue_a="switched_off").deciding(grants={ME: frozenset()})
-    assert ask(hung, "issue", include_disabled=True) == ask(hung, "issue") == {"tools": []}
-
-
-@pytest.mark.behaviour("search.filters")
-def test_what_the_filters_left_out_is_told_by_filter() -> None:
-    hung = board(
-        [
-            made("issue_plain"),
-            made("issue_reads", readOnlyHint=True, openWorldHint=False),
-            made("issue_adds", readOnlyHint=False, destructiveHint=False),
-            made("issue_wipes", destructiveHint=True, openWorldHint=True),
-        ]
-    )
-    assert names(ask(hung, "issue", read_only_only=True)) == ["issue_reads"]
-    assert names(ask(hung, "issue", exclude_destructive=True)) == ["issue_adds", "issue_reads"]
-    assert names(ask(hung, "issue", exclude_open_world=True)) == ["issue_reads"]
-    assert ask(hung, "issue", read_only_only=True, exclude_open_world=True)["filter_diagnostics"] == {
-        "matched_before_filters": 4,
-        "omitted_total": 3,
-        "omitted_by_filter": {
-            "read_only_only": {"missing_annotation": 2, "explicit": 1},
-            "exclude_open_world": {"missing_annotation": 2, "explicit": 1},
-        },
-        "suggestion": "A tool without the annotation that a filter looks at is left out, whatever it does. "
-        "Search without the filter to see it.",
-    }
-    assert "suggestion" not in ask(hung, "issue_wipes", exclude_destructive=True)["filter_diagnostics"]
-    assert "filter_diagnostics" not in ask(hung, "issue_reads", read_only_only=True)
-
-
-@pytest.mark.behaviour("search.filters")
-def test_filters_look_at_locked_tools_too_and_a_withheld_one_claims_nothing() -> None:
-    hung = board([made("issue_a", readOnlyHint=True), made("issue_b", readOnlyHint=True), made("issue_c")])
-    hung = locked(hung, issue_a="switched_off", issue_b="never_approved", issue_c="switched_off")
-    answer = ask(hung, "issue", include_disabled=True, read_only_only=True)
-    assert names(answer, "disabled") == ["issue_a"]
-    assert answer["filter_diagnostics"] == {
-        "matched_before_filters": 0,
-        "omitted_total": 0,
-        "omitted_by_filter": {},
-        "locked": {
-            "matched_before_filters": 3,
-            "omitted_total": 2,
-            "omitted_by_filter": {"read_only_only": {"withheld": 1, "missing_annotation": 1, "explicit": 0}},
-        },
-    }
-    plain = ask(hung, "issue", read_only_only=True)
-    assert plain["notice"].startswith("1 matching tool exists")
-    assert "filter_diagnostics" not in plain, "a default answer counts nothing that is locked"
-    nothing = ask(locked(board([made("issue_c")]), issue_c="never_approved"), "issue", include_disabled=True)
-    assert "filter_diagnostics" not in nothing
-    hidden = ask(
-        locked(board([made("issue_c")]), issue_c="never_approved"), "issue", include_disabled=True, read_only_only=True
-    )
-    assert hidden["filter_diagnostics"]["locked"]["omitted_by_filter"] == {
-        "read_only_only": {"withheld": 1, "missing_annotation": 0, "explicit": 0}
-    }
+    assert ask(hung, "issue", include_disabled=True) == ask(hung, "issue") == {"tools": [], "ranker": "lexical"}
 
 
 def test_a_schema_that_no_client_could_read_is_shown_as_any_object() -> None:
@@ -280,10 +197,6 @@ def test_a_schema_that_no_client_could_read_is_shown_as_any_object() -> None:
 
 def text(answer: dict[str, Any]) -> str:
     return json.dumps(answer)
-
-
-def everything(query: str, among: Collection[ToolId]) -> list[ToolId]:
-    return sorted(among)
 
 
 @pytest.mark.behaviour("locked.default_answers_byte_identical")
@@ -318,7 +231,7 @@ def test_no_answer_holds_a_word_of_what_is_withheld(hung: Board, view: View) -> 
         Retrieval("anything", 100, include_disabled=True),
         resolution,
         hung.policy,
-        lambda _, among: sorted(withheld & {*among}),
+        lambda _, among: plain(sorted(withheld & {*among})),
     )
     assert SECRET not in text(answer)
     assert {entry["name"] for entry in answer.get("disabled", [])} == {resolution.names[id] for id in withheld}  # type: ignore[union-attr, index, call-overload]  # a list of objects

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.core.boards import ME, NOW, board, key
+from tests.core.found import plain
 from tests.docs.pages import page
 
 from pegboard.core.commands import ThrowSwitch, apply
@@ -59,7 +60,7 @@ def library() -> tuple[Any, Any]:
         Retrieval("book", include_disabled=True),
         resolution,
         policy,
-        lambda _, ids: [id for id in ids if "book" in id.name],
+        lambda _, ids: plain(id for id in ids if "book" in id.name),
     )
     return found, upstream_servers(made.catalogue, policy, resolution)
 
@@ -73,4 +74,4 @@ def test_the_answers_that_the_page_shows_are_those_of_such_a_board() -> None:
 
 def test_the_page_tells_every_member_of_an_answer() -> None:
     told = set(re.findall(r"^- `(\w+)`", PAGE.prose, re.MULTILINE))
-    assert told == {"tools", "disabled", "remediation", "notice", "filter_diagnostics"}
+    assert told == {"tools", "ranker", "disabled", "remediation", "notice", "filter_diagnostics", "explanation"}

@@ -1,19 +1,25 @@
 """Search over the board: what was found before a change is not found after it, and nothing is taken apart twice."""
 
+import sys
+from threading import get_ident
 from typing import Any
 
 import anyio
 import pytest
-from tests.core.boards import key, tool
+from anyio import from_thread
+from tests.core.boards import NOW, key, tool
 from tests.support.doubles import Providers
 from tests.support.house import House, declared, opened
 
+from pegboard.core.catalogue import Listing, Up
 from pegboard.core.commands import Approve, ThrowSwitch
 from pegboard.core.ids import ToolId
+from pegboard.core.resolve import resolve
 from pegboard.core.retrieval import Retrieval
+from pegboard.core.selection import Selection
 from pegboard.core.server import Trust
 from pegboard.core.view import View
-from pegboard.search.lexical import Index, Part
+from pegboard.search.part import Part
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")
@@ -49,13 +55,14 @@ async def test_a_tool_is_found_by_its_words_once_a_person_has_read_them() -> Non
         assert await found(house, "gathers") == (["rake_leaves"], [])
 
 
+@pytest.mark.behaviour("search.incremental")
 async def test_only_what_changed_is_taken_apart_again(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     make = Part.of
 
     def counting(documents: Any) -> Part:
         part = make(documents)
-        made.append(len(part.documents))
+        made.append(len(part))
         return part
 
     monkeypatch.setattr(Part, "of", counting)
@@ -72,7 +79,7 @@ async def test_only_what_changed_is_taken_apart_again(monkeypatch: pytest.Monkey
         house.provider(BARN).lists(tool(BARN, "milk_goat"), tool(BARN, "milk_sheep"), tool(BARN, "milk_cow"))
         await house.until(lambda: ToolId(BARN, "milk_goat") in house.board.catalogue.tools)
         assert await found(house, "goat") == (["milk_goat"], [])
-        assert made[2:] == [3]
+        assert made[2:] == [2], "milk_cow is known"
 
 
 async def test_many_searches_at_once_each_have_their_answer() -> None:
@@ -90,5 +97,96 @@ async def test_many_searches_at_once_each_have_their_answer() -> None:
     assert answers == {number: ([f"tool_{number}"], []) for number in range(100)}
 
 
-def test_an_empty_board_has_an_empty_index() -> None:
-    assert Index(()).ranked("anything") == []
+@pytest.mark.behaviour("search.ranker_told")
+async def test_an_empty_board_answers_with_nothing() -> None:
+    async with opened(declared(), Providers({})) as house:
+        answer = await house.gateway.finder.retrieve(Retrieval("anything", explain=True), View())
+    assert answer == {
+        "tools": [],
+        "ranker": "lexical",
+        "explanation": {
+            "words": {"looked_for": ["anything"], "found_nowhere": ["anything"], "passed_over": []},
+            "searched": 0,
+            "matched": 0,
+            "shown": 0,
+            "left_out": {"by_filters": 0, "by_limit": 0, "locked": 0},
+        },
+    }
+
+
+@pytest.mark.behaviour("search.explained")
+async def test_a_rank_is_explained_by_words_and_fields() -> None:
+    async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
+        asked = Retrieval("please gather the leaves of the tree", explain=True)
+        answer: Any = await house.gateway.finder.retrieve(asked, View())
+    [entry] = answer["tools"]
+    gains = [word.pop("gain") for word in entry["why"]["words"]]
+    assert gains == sorted(gains, reverse=True)
+    assert entry["why"].pop("score") > 0
+    assert entry["why"] == {
+        "words": [
+            {"word": "leaves", "fields": {"name": 1, "description": 1}},
+            {"word": "gather", "fields": {"description": 1}},
+        ],
+        "name_covered": 0.5,
+    }
+    assert answer["explanation"]["words"] == {
+        "looked_for": ["gather", "leaves", "tree"],
+        "found_nowhere": ["tree"],
+        "passed_over": ["please", "the", "of"],
+    }
+
+
+@pytest.mark.behaviour("search.exact_names_first")
+async def test_an_id_finds_its_tool_first_even_where_no_word_fits() -> None:
+    tools = {SHED: (tool(SHED, "dig", "mcp farm shed"), tool(SHED, "+", "Adds.")), BARN: (tool(BARN, "dig"),)}
+    async with opened(declared(SHED, BARN), Providers(tools)) as house:
+        answer: Any = await house.gateway.finder.retrieve(Retrieval("mcp:farm~shed:+"), View())
+        assert answer["tools"][0]["description"] == "Adds."
+        answer = await house.gateway.finder.retrieve(Retrieval("mcp:farm~barn:dig", explain=True), View())
+        ranks = [(entry["server"], entry["why"].get("exact_name")) for entry in answer["tools"]]
+        assert ranks[:2] == [("farm~barn", True), ("farm~shed", None)]
+
+
+@pytest.mark.behaviour("search.beside_the_loop")
+async def test_a_view_is_worked_out_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def watched(*given: Any, **more: Any) -> Any:
+        threads.append(get_ident())
+        return resolve(*given, **more)
+
+    async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
+        monkeypatch.setattr("pegboard.gateway.board.resolve", watched)
+        view = View(narrowings=(Selection(enabled=("dig",)),))
+        await house.gateway.finder.retrieve(Retrieval("leaves"), view)
+        await house.gateway.finder.retrieve(Retrieval("dig"), view)
+        house.board.resolution(view)
+    assert len(threads) == 1, "what was worked out is remembered"
+    assert threads[0] != get_ident()
+
+
+@pytest.mark.behaviour("search.beside_the_loop")
+async def test_a_board_that_changes_while_a_view_is_worked_out_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(declared(SHED, BARN), Providers(TOOLS)) as house:
+        changes: list[int] = []
+
+        def changing(*given: Any, **more: Any) -> Any:
+            if len(changes) < 2:
+                changes.append(len(changes))
+                extra = tool(SHED, f"sow_{len(changes)}")
+                from_thread.run_sync(house.board.hang, Listing(SHED, Up(NOW), (*TOOLS[SHED], extra)))
+            return resolve(*given, **more)
+
+        monkeypatch.setattr("pegboard.gateway.board.resolve", changing)
+        with anyio.fail_after(30):
+            resolution = await house.board.worked_out(View())
+        assert resolution is house.board.resolution(View())
+        assert {id.name for id in resolution.names} == {"rake_leaves", "dig", "milk_cow", "sow_2"}
+
+
+@pytest.mark.behaviour("search.without_numpy_until_used")
+async def test_what_searching_needs_is_loaded_by_the_first_search() -> None:
+    program = "import sys, pegboard.gateway.gateway, pegboard.compose.serving; sys.exit('numpy' in sys.modules)"
+    with anyio.fail_after(60):
+        await anyio.run_process([sys.executable, "-c", program])

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.search.text import query_terms, stem, terms
+from pegboard.search.stemming import stem
+from pegboard.search.text import Query, terms, words
 
 
 @pytest.mark.behaviour("search.words")
@@ -18,14 +19,20 @@ def test_a_name_is_the_same_words_however_it_is_put_together(text: str) -> None:
 @pytest.mark.parametrize(
     ("forms", "expected"),
     [
-        ("file files", "file"),
         ("create creates created creating creation", "creat"),
         ("delete deletes deleted deleting deletion", "delet"),
-        ("query queries", "query"),
+        ("query queries queried", "queri"),
         ("search searches searched searching", "search"),
         ("stop stops stopped stopping", "stop"),
         ("list lists listed listing", "list"),
         ("class classes", "class"),
+        ("translate translates translated translating translation translator", "translat"),
+        ("file files filed filing", "file"),
+        ("schedule scheduling scheduled scheduler", "schedul"),
+        ("generate generation generator", "gener"),
+        ("available availability", "avail"),
+        ("quick quickly", "quick"),
+        ("need needed needs", "need"),
         ("status", "status"),
         ("string", "string"),
         ("red", "red"),
@@ -48,16 +55,48 @@ def test_scripts_without_spaces_are_found_by_two_characters_at_a_time() -> None:
     assert terms("搜索文件") == ["搜索", "索文", "文件"]
     assert terms("图") == ["图"]
     assert terms("Bing搜索v2 поиск") == ["bing", "v2", "搜索", "поиск"]
-    assert query_terms("索文") == ["索文"]
+    assert [*Query.of("索文").terms] == ["索文"]
 
 
 def test_a_query_is_asked_without_the_words_of_every_sentence_unless_it_has_no_others() -> None:
-    assert query_terms("I want to create an issue for the issue") == ["creat", "issu"]
-    assert query_terms("what is it") == ["what", "is", "it"]
-    assert query_terms("") == query_terms("?! …") == []
+    query = Query.of("I want to create an issue for the Issue")
+    assert dict(query.terms) == {"creat": "create", "issu": "issue"}
+    assert query.ignored == ("I", "want", "to", "an", "for", "the")
+    only = Query.of("what is it")
+    assert [*only.terms] == ["what", "is", "it"]
+    assert only.ignored == ()
+    assert [*Query.of("").terms] == [*Query.of("?! …").terms] == []
+
+
+def test_what_is_said_again_counts_a_little_more() -> None:
+    once, twice, thrice = Query.of("file issue issue path path path").weights
+    assert 1 == once < twice < thrice < 3
+
+
+def test_a_request_of_several_sentences_has_several_clauses() -> None:
+    query = Query.of("Read the big file now. Then send mail to the owner!")
+    assert [*query.terms] == ["read", "big", "file", "now", "send", "mail", "owner"]
+    assert [*map(list, query.clauses)] == [[1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1]]
+    assert Query.of("Read the big file now").clauses == Query.of("One two three four. " * 50).clauses == ()
+
+
+def test_a_name_is_known_by_how_it_is_written() -> None:
+    assert Query.of("Call create_issue, then sendMail or github:list.").names == (
+        ("call", "creat", "issu", "then", "send", "mail", "or", "github", "list"),
+        ("creat", "issu"),
+        ("send", "mail"),
+        ("github", "list"),
+    )
+    assert Query.of("word " * 3).names == (("word",),)
+    assert Query.of(" ".join(f"w{number}" for number in range(99))).names == ()
+    assert words("createIssue v2 GET_file") == ["creat", "issu", "v2", "get", "file"]
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=()), max_size=200))
 def test_any_text_gives_terms_of_a_decent_length(text: str) -> None:
     assert all(0 < len(term) <= 64 for term in terms(text))
-    assert set(query_terms(text)) <= set(terms(text))
+    assert {*words(text)} <= {*terms(text)}
+    query = Query.of(text)
+    assert query.terms.keys() <= {*terms(text)}
+    assert len(query.weights) == len(query.terms)
+    assert all(len(clause) == len(query.terms) for clause in query.clauses)

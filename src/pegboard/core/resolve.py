@@ -149,6 +149,14 @@ class Resolution:
             case _:
                 return ()
 
+    @cached_property
+    def open_ids(self) -> tuple[ToolId, ...]:
+        return tuple([id for id, verdict in self.verdicts.items() if isinstance(verdict, Open)])
+
+    @cached_property
+    def locked_ids(self) -> tuple[ToolId, ...]:
+        return tuple([id for id, verdict in self.verdicts.items() if isinstance(verdict, Locked)])
+
     def open(self) -> Iterator[Tool]:
         return (verdict.tool for verdict in self.verdicts.values() if isinstance(verdict, Open))
 

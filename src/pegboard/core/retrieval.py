@@ -1,17 +1,19 @@
 """What a search for tools answers: callable ones first, and of locked ones just what may be told."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from itertools import chain, islice
+from typing import Final, Protocol, TypeAlias
 
 from .folded import Folded
 from .ids import ToolId
 from .nesting import deeper_than
 from .policy import Policy
 from .resolve import Locked, Open, Resolution
+from .sieve import Filters, Sieved, sieved
 from .status import general_remedy
 from .told import told
-from .tool import Json, JsonObject, Tool, ToolSpec
+from .tool import Json, JsonObject, Tool
 
 FEW: Final = 10
 """How many callable tools an answer holds when nobody says."""
@@ -23,10 +25,37 @@ LONGEST_QUERY: Final = 2_000
 
 _DEEPEST: Final = 100
 _ANY_OBJECT: Final[JsonObject] = {"type": "object"}
-_UNANNOTATED: Final = ToolSpec("")
+_AROUND: Final = "\"'`.,;!?()[]{}<>"
+_JOINTS: Final = frozenset("_:")
 
-Rank: TypeAlias = Callable[[str, Collection[ToolId]], Sequence[ToolId]]
-"""Those of the tools that fit the words of a query, the best first. What is not among them changes nothing of that."""
+
+class Found(Protocol):
+    """What a query finds among some tools. What is not among them changes nothing of that."""
+
+    @property
+    def ranker(self) -> str:
+        """`lexical`: by words alone. `hybrid`: by words and meaning."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[ToolId]:
+        """The best first."""
+        ...
+
+    def __contains__(self, id: object, /) -> bool: ...
+
+    def why(self, id: ToolId) -> JsonObject:
+        """What made its rank."""
+        ...
+
+    def heard(self) -> JsonObject:
+        """The words of the query, by what became of them."""
+        ...
+
+
+Rank: TypeAlias = Callable[[str, Collection[ToolId]], Found]
+"""Asked with the same collection again, it may remember what follows from it."""
 
 
 @dataclass(frozen=True)
@@ -37,44 +66,98 @@ class Retrieval:
     read_only_only: bool = False
     exclude_destructive: bool = False
     exclude_open_world: bool = False
+    server: str = ""
+    toolset: str = ""
+    explain: bool = False
+    """Whether to tell why each tool stands where it does, and what was left out."""
+
+    @property
+    def filters(self) -> Filters:
+        return Filters(
+            self.read_only_only, self.exclude_destructive, self.exclude_open_world, self.server, self.toolset
+        )
 
 
 def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> JsonObject:
     """The whole answer, the same by every road. The limit counts callable tools, after filtering."""
-    ranked = rank(asked.query, [tool.id for tool in resolution.open()])
-    found = [verdict.shown for id in ranked if isinstance(verdict := resolution.verdicts[id], Open)]
-    kept = [tool for tool in found if not _hiding(asked, tool.spec)]
-    answer: JsonObject = {"tools": [_entry(tool, resolution, policy) for tool in kept[: asked.limit]]}
-    if len(kept) < len(found):
-        answer["filter_diagnostics"] = _diagnostics(asked, found, len(found) - len(kept))
-    if kept and not asked.include_disabled:
+    found = rank(asked.query, resolution.open_ids)
+    passed = _callable(asked, found, resolution)
+    entries: list[Json] = []
+    for id in passed.kept[: asked.limit]:
+        verdict = resolution.verdicts[id]
+        assert isinstance(verdict, Open)
+        why: JsonObject = {"why": found.why(id)} if asked.explain else {}
+        entries.append({**_entry(verdict.shown, resolution, policy), **why})
+    answer: JsonObject = {"tools": entries, "ranker": found.ranker}
+    if passed.left_out:
+        answer["filter_diagnostics"] = passed.diagnostics
+    if asked.explain:
+        answer["explanation"] = _explanation(asked, found, passed, resolution, rank)
+    if not passed.kept and (unknown := asked.filters.unknown(id.source for id in resolution.names)):
+        return {**answer, "notice": unknown}
+    if passed.kept and not asked.include_disabled:
         return answer
-    matching = _locked(asked, resolution, policy, rank)
-    # Of what is withheld nothing is claimed: the protocol's defaults hold for it.
-    locked = [verdict for verdict, spec in matching if not _hiding(asked, spec or _UNANNOTATED)]
-    if asked.include_disabled and len(locked) < len(matching):
-        known = _diagnostics(asked, found, len(found) - len(kept))
-        hidden = _locked_diagnostics(asked, [spec for _, spec in matching], len(matching) - len(locked))
-        answer["filter_diagnostics"] = {**known, "locked": hidden}
-    if not locked:
+    locked = _locked(asked, resolution, policy, rank)
+    if asked.include_disabled and locked.left_out:
+        answer["filter_diagnostics"] = {**passed.diagnostics, "locked": locked.diagnostics}
+    if not locked.kept:
         return answer
     if not asked.include_disabled:
-        return {**answer, "notice": _notice(len(locked))}
-    shown = locked[: min(asked.limit, MOST_LOCKED)]
+        return {**answer, "notice": _notice(locked.count)}
+    shown = [resolution.verdicts[id] for id in locked.kept[: min(asked.limit, MOST_LOCKED)]]
+    verdicts = [verdict for verdict in shown if isinstance(verdict, Locked)]
     return {
         **answer,
-        "disabled": [_locked_entry(verdict, resolution, policy) for verdict in shown],
-        "remediation": _remediation(shown),
+        "disabled": [_locked_entry(verdict, resolution, policy) for verdict in verdicts],
+        "remediation": _remediation(verdicts),
     }
 
 
-def _locked(
-    asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank
-) -> Sequence[tuple[Locked, ToolSpec | None]]:
-    """Each with what may be told of it."""
-    ranked = rank(asked.query, [verdict.tool.id for verdict in resolution.locked()])
-    verdicts = [verdict for id in ranked if isinstance(verdict := resolution.verdicts[id], Locked)]
-    return [(verdict, told(verdict.tool, policy)) for verdict in verdicts]
+def _callable(asked: Retrieval, found: Found, resolution: Resolution) -> Sieved:
+    first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Open)]
+    order, count = _named_first(first, found)
+    if not asked.filters.any:
+        return Sieved(count, [*islice(order, asked.limit)], count)
+    shown = ((id, verdict.shown.spec) for id in order if isinstance(verdict := resolution.verdicts[id], Open))
+    return sieved(asked.filters, shown)
+
+
+def _locked(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Sieved:
+    found = rank(asked.query, resolution.locked_ids)
+    first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
+    order, count = _named_first(first, found)
+    if not asked.filters.any:
+        return Sieved(count, [*islice(order, MOST_LOCKED)], count)
+    readable = ((id, told(resolution.verdicts[id].tool, policy)) for id in order)
+    return sieved(asked.filters, readable, locked=True)
+
+
+def _meant(query: str, resolution: Resolution) -> Sequence[ToolId]:
+    """The tools whose name in this caller's list, or whose id, the query is or has in it."""
+    written = (query.strip(), *(word.strip(_AROUND) for word in query.split() if not _JOINTS.isdisjoint(word)))
+    ids = (resolution.called(name) for name in dict.fromkeys(written) if name)
+    return [*dict.fromkeys(id for id in ids if id is not None)]
+
+
+def _named_first(first: Sequence[ToolId], found: Found) -> tuple[Iterator[ToolId], int]:
+    """In order, and how many."""
+    order = chain(first, (id for id in found if id not in first))
+    return order, len(found) + sum(id not in found for id in first)
+
+
+def _explanation(asked: Retrieval, found: Found, passed: Sieved, resolution: Resolution, rank: Rank) -> JsonObject:
+    shown = min(len(passed.kept), asked.limit)
+    return {
+        "words": found.heard(),
+        "searched": len(resolution.open_ids),
+        "matched": passed.matched,
+        "shown": shown,
+        "left_out": {
+            "by_filters": passed.left_out,
+            "by_limit": passed.count - shown,
+            "locked": len(rank(asked.query, resolution.locked_ids)),
+        },
+    }
 
 
 def _entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
@@ -116,60 +199,3 @@ def _remediation(locked: Sequence[Locked]) -> JsonObject:
 def _notice(count: int) -> str:
     what = "1 matching tool exists but is locked" if count == 1 else f"{count} matching tools exist but are locked"
     return f"{what}. Search again with include_disabled to see which, why, and what unlocks them."
-
-
-_HINTS: Final = {
-    "read_only_only": "readOnlyHint",
-    "exclude_destructive": "destructiveHint",
-    "exclude_open_world": "openWorldHint",
-}
-"""The annotation that each filter looks at."""
-
-_SUGGESTION: Final = (
-    "A tool without the annotation that a filter looks at is left out, whatever it does. "
-    "Search without the filter to see it."
-)
-
-
-def _hiding(asked: Retrieval, spec: ToolSpec) -> Sequence[str]:
-    """The filters that leave this tool out. Annotations are claims; where one is missing, the protocol's default is."""
-    hints = spec.hints
-    hides = {
-        "read_only_only": asked.read_only_only and not hints.read_only,
-        "exclude_destructive": asked.exclude_destructive and hints.destructive and not hints.read_only,
-        "exclude_open_world": asked.exclude_open_world and hints.open_world,
-    }
-    return [name for name, hidden in hides.items() if hidden]
-
-
-def _diagnostics(asked: Retrieval, found: Sequence[Tool], omitted: int) -> JsonObject:
-    """What the filters left out of the callable matches, by filter: because the tool says so, or says nothing."""
-    tallies: dict[str, dict[str, int]] = {}
-    for tool in found:
-        for name in _hiding(asked, tool.spec):
-            tally = tallies.setdefault(name, {"missing_annotation": 0, "explicit": 0})
-            tally["explicit" if _claims(tool.spec.annotations, _HINTS[name]) else "missing_annotation"] += 1
-    diagnostics = _counted(len(found), omitted, tallies)
-    if any(tally["missing_annotation"] for tally in tallies.values()):
-        diagnostics["suggestion"] = _SUGGESTION
-    return diagnostics
-
-
-def _locked_diagnostics(asked: Retrieval, matching: Sequence[ToolSpec | None], omitted: int) -> JsonObject:
-    """The same of locked matches. What nobody has approved is withheld, its annotations too, and so claims nothing."""
-    tallies: dict[str, dict[str, int]] = {}
-    for spec in matching:
-        for name in _hiding(asked, spec or _UNANNOTATED):
-            tally = tallies.setdefault(name, {"withheld": 0, "missing_annotation": 0, "explicit": 0})
-            claims = spec is not None and _claims(spec.annotations, _HINTS[name])
-            tally["withheld" if spec is None else "explicit" if claims else "missing_annotation"] += 1
-    return _counted(len(matching), omitted, tallies)
-
-
-def _counted(matched: int, omitted: int, tallies: Mapping[str, Mapping[str, int]]) -> JsonObject:
-    by_filter: JsonObject = {name: {**tallies[name]} for name in _HINTS if name in tallies}
-    return {"matched_before_filters": matched, "omitted_total": omitted, "omitted_by_filter": by_filter}
-
-
-def _claims(annotations: Mapping[str, Json] | None, hint: str) -> bool:
-    return annotations is not None and isinstance(annotations.get(hint), bool)

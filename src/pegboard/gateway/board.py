@@ -4,7 +4,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
+
+from anyio import to_thread
 
 from pegboard.config.problem import Problem, Remarks
 from pegboard.core.catalogue import Catalogue, Listing, catalogue
@@ -25,6 +28,10 @@ from .shelf import Shelf
 REMEMBERED_VIEWS: Final = 1024
 REMEMBERED_TOOLS: Final = 2_000_000
 """Summed over all views, because on a large board a few views weigh as much as a thousand on a small one."""
+
+
+_TRIES: Final = 3
+"""How often a view is worked out beside the loop while the board goes on changing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +158,21 @@ class Board:
         fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
         self._remember(view, _Told(fresh, held_names(held, fresh.open_names(), fresh.names)))
         return fresh
+
+    async def worked_out(self, view: View) -> Resolution:
+        """The same, beside the event loop where it is not known yet: on a large board that takes longer than calls may
+        wait."""
+        for _ in range(_TRIES):
+            known, stamp = self._told.get(view), self._stamp
+            if known is not None and known.resolution is not None:
+                break
+            held: Mapping[WireName, ToolId] = {} if known is None else known.held
+            work = partial(resolve, judge=self._judge, held=held)
+            fresh = await to_thread.run_sync(work, self.catalogue, self.policy, view, abandon_on_cancel=True)
+            # Names must be given out by the board as it is, once: whoever was quicker has done it.
+            if self._stamp is stamp and self._told.get(view) is known:
+                self._remember(view, _Told(fresh, held_names(held, fresh.open_names(), fresh.names)))
+        return self.resolution(view)
 
     def offered(self, view: View) -> Offered:
         """What this view is given beside tools. The same value for as long as nothing of it changes."""

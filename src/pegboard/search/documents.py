@@ -1,40 +1,125 @@
 """The tools of a board as documents to search: nothing in them that an agent may not be told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from pegboard.core.folded import Folded
+from pegboard.core.ids import ServerKey, Source, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.rules import shape_of
 from pegboard.core.told import told
-from pegboard.core.tool import Tool, ToolSpec
-
-from .lexical import Document
+from pegboard.core.tool import Json, JsonSchema, Tool, ToolSpec
 
 MOST_PARAMETERS: Final = 100
+MOST_VALUES: Final = 20
 
 
-def documents(tools: Iterable[Tool], policy: Policy) -> tuple[Document, ...]:
-    return tuple(_document(tool, policy) for tool in tools)
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What may be known of one tool, as text."""
+
+    key: ToolId
+    name: str
+    title: str = ""
+    description: str = ""
+    parameters: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    """What is said of the parameters, and what they may be."""
+    server: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """In the order of the fields."""
+        return (
+            *(self.name, self.title, self.server, self.description),
+            *(" ".join(self.parameters), " ".join(self.values)),
+        )
 
 
-def _document(tool: Tool, policy: Policy) -> Document:
-    """Of what is withheld the name alone: that a search finds it by a word would tell that the word is in it."""
-    source, spec = str(tool.id.source), told(tool, policy)
-    if spec is None:
-        return Document(tool.id, tool.id.name, source=source)
-    look, shape = policy.overrides.for_tool(tool.id), shape_of(tool, policy)
-    return Document(
-        tool.id,
-        tool.id.name,
-        (spec.title if look.name_override is None else look.name_override) or "",
-        spec.description if look.description_override is None else look.description_override,
-        _parameters(spec, frozenset() if shape is None else shape.gone),
-        source,
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """All that the document of a tool is made of. Cheap to make and to compare, where a document is neither."""
+
+    key: ToolId
+    spec: ToolSpec | None
+    """Nothing: only the name may be told."""
+    name_override: str | None = None
+    description_override: str | None = None
+    gone: frozenset[str] = frozenset()
+    """The parameters that nobody is told of."""
+
+    @classmethod
+    def of(cls, tool: Tool, policy: Policy) -> "Telling":
+        """Of what is withheld the name alone: that a search finds it by a word would tell that the word is in it."""
+        spec = told(tool, policy)
+        if spec is None:
+            return cls(tool.id, None)
+        look, shape = policy.overrides.for_tool(tool.id), shape_of(tool, policy)
+        if shape is None:
+            return cls(tool.id, spec, look.name_override, look.description_override)
+        shown = shape.tool.spec if spec is tool.spec else spec
+        return cls(tool.id, shown, look.name_override, look.description_override, shape.gone)
+
+    def is_same(self, other: "Telling") -> bool:
+        return (
+            self.key == other.key
+            and (self.name_override, self.description_override) == (other.name_override, other.description_override)
+            and self.gone == other.gone
+            and (self.spec is other.spec or _reads_alike(self.spec, other.spec))
+        )
+
+    @property
+    def document(self) -> Document:
+        server, spec = named(self.key.source), self.spec
+        if spec is None:
+            return Document(self.key, self.key.name, server=server)
+        title, description = self.name_override, self.description_override
+        properties = spec.input_schema.get("properties")
+        kept = properties if isinstance(properties, dict) else {}
+        parameters = {
+            name: kept[name] for name in islice((name for name in kept if name not in self.gone), MOST_PARAMETERS)
+        }
+        return Document(
+            self.key,
+            self.key.name,
+            (spec.title if title is None else title) or "",
+            spec.description if description is None else description,
+            tuple(parameters),
+            tuple(text for schema in parameters.values() for text in _said(schema)),
+            server,
+        )
+
+
+def documents(tools: Iterator[Tool] | tuple[Tool, ...], policy: Policy) -> tuple[Document, ...]:
+    return tuple(Telling.of(tool, policy).document for tool in tools)
+
+
+def named(source: Source) -> str:
+    """What a source is called. A server that was added by itself has a toolset of the same name, which is not said
+    twice."""
+    return source.server if isinstance(source, ServerKey) and str(source.server) == source.toolset else str(source)
+
+
+def _said(schema: Json) -> Iterator[str]:
+    if not isinstance(schema, dict):
+        return
+    if isinstance(description := schema.get("description"), str):
+        yield description
+    if isinstance(values := schema.get("enum"), list):
+        yield from (value for value in values[:MOST_VALUES] if isinstance(value, str))
+
+
+def _reads_alike(one: ToolSpec | None, other: ToolSpec | None) -> bool:
+    return (
+        one is not None
+        and other is not None
+        and (one.title, one.description) == (other.title, other.description)
+        and _same_schema(one.input_schema, other.input_schema)
     )
 
 
-def _parameters(spec: ToolSpec, gone: frozenset[str]) -> tuple[str, ...]:
-    properties = spec.input_schema.get("properties")
-    names = (name for name in properties if name not in gone) if isinstance(properties, dict) else ()
-    return tuple(islice(names, MOST_PARAMETERS))
+def _same_schema(one: JsonSchema, other: JsonSchema) -> bool:
+    """By their texts. One that could not be folded is not compared: it may be too deep for it."""
+    return one is other or (isinstance(one, Folded) and isinstance(other, Folded) and one.text == other.text)

@@ -1,31 +1,83 @@
 """Text into terms: identifiers taken apart, letters folded, words brought to their stems. The same for both sides."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from math import log
+from sys import intern
 from typing import Final
 from unicodedata import combining, normalize
+
+from .stemming import stem
 
 _PIECES: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UNSPACED: Final = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 """Scripts that are written without spaces between words, or nearly so."""
 
+_CLAUSES: Final = re.compile(
+    r"(?<=[.!?;])\s+|[\u3002\uff01\uff1f\uff1b]|\b(?:and )?then\b|\balso\b|\bfinally\b|\bafter that\b|\bnext,",
+    re.IGNORECASE,
+)
+_FEWEST_WORDS: Final = 4
+_MOST_CLAUSES: Final = 6
+
+_JOINED: Final = re.compile(r"\w[_:.~/-]\w|[a-z][A-Z]")
+"""What nobody writes within a word, unless it is the name of a thing."""
+
+_LONGEST_NAME: Final = 16
+"""Words of a tool's name and its server's. A longer query is no name."""
+
 _LONGEST: Final = 64
 """Letters of one term: what is longer is no word that anybody would search for."""
+
+MOST_TERMS: Final = 64
+"""Of a query: whoever sends a whole page is answered by its beginning."""
 
 _REMEMBERED: Final = 16_384
 _SHORT: Final = 32
 """Letters up to which the terms of a piece are remembered: most are met again, and none takes much room."""
 
-_VOWELS: Final = frozenset("aeiouy")
-
 _COMMON: Final = (
-    "a an and any are as at be been but by can could did do does for from had has have how i if in into is it its me "
-    "my need of on or our please should so some than that the their them then there these this those to us use using "
-    "want was we what when where which who will with would you your"
+    "a also am an and any are as at be been but by can could did do does for from give had has have he help her his "
+    "how i if in into is it its let like me my need of on or our please she should so some tell than that the their "
+    "them then there these they this those to us use used using want was we were what when where which who will with "
+    "would you your"
 )
-STOP_WORDS: Final = frozenset(_COMMON.split())
+STOP_TERMS: Final = frozenset(stem(word) for word in _COMMON.split())
+"""What every sentence has, and what a request is made of: it tells nothing of a tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What somebody looks for."""
+
+    terms: Mapping[str, str]
+    """Each term with the word in which it was first written; without those of every sentence, if it has others."""
+    weights: tuple[float, ...]
+    """Of each term: what is said again counts a little more."""
+    clauses: tuple[tuple[float, ...], ...]
+    """The same of each clause alone, where there are several: one request may be about several tools."""
+    names: tuple[tuple[str, ...], ...]
+    """What may be a tool's own name, as its words: the whole query, and whatever in it looks like an identifier."""
+    ignored: tuple[str, ...]
+    """The words that were left out because every sentence has them."""
+
+    @classmethod
+    def of(cls, text: str) -> "Query":
+        counted, ignored = _counted(text)
+        chosen = dict([*counted.items()][:MOST_TERMS])
+        clauses = (_counted(clause)[0] for clause in _clauses(text))
+        written = (tuple(words(name)) for name in (text, *filter(_JOINED.search, text.split())))
+        names = dict.fromkeys(name for name in written if 0 < len(name) <= _LONGEST_NAME)
+        return cls(
+            {term: word for term, (word, _) in chosen.items()},
+            tuple(1 + log(count) for _, count in chosen.values()),
+            tuple(tuple(1 + log(clause[term][1]) if term in clause else 0.0 for term in chosen) for clause in clauses),
+            tuple(names),
+            tuple(ignored),
+        )
 
 
 def terms(text: str) -> list[str]:
@@ -33,11 +85,34 @@ def terms(text: str) -> list[str]:
     return [term for piece in _PIECES.findall(text) for term in _terms(piece)]
 
 
-def query_terms(text: str) -> list[str]:
-    """Each term once, in order, and without the words that every sentence has, if it has others."""
-    pieces = _PIECES.findall(text)
-    telling = [piece for piece in pieces if piece.lower() not in STOP_WORDS] or pieces
-    return list(dict.fromkeys(term for piece in telling for term in _terms(piece)))
+def telling_terms(text: str) -> list[str]:
+    """Without the words of every sentence."""
+    return [term for piece in _PIECES.findall(text) for term in _terms(piece) if term not in STOP_TERMS]
+
+
+def words(text: str) -> list[str]:
+    """Each once: `createIssue` is two words, and not also a third that is both."""
+    pieces = ((piece, _terms(piece)) for piece in _PIECES.findall(text))
+    return [*dict.fromkeys(t for piece, own in pieces for t in (own[1:] if len(own) > 1 and piece.isascii() else own))]
+
+
+def _counted(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
+    """How often each term is said, with the word that says it first; and the words that are passed over."""
+    said: dict[str, tuple[str, int]] = {}
+    ignored: dict[str, None] = {}
+    for piece in _PIECES.findall(text):
+        for term in _terms(piece):
+            word, count = said.get(term, (piece, 0))
+            said[term] = word, count + 1
+    if any(term not in STOP_TERMS for term in said):
+        ignored = {word: None for term, (word, _) in said.items() if term in STOP_TERMS}
+        said = {term: each for term, each in said.items() if term not in STOP_TERMS}
+    return said, ignored
+
+
+def _clauses(text: str) -> list[str]:
+    clauses = [clause for clause in _CLAUSES.split(text) if len(terms(clause)) >= _FEWEST_WORDS]
+    return clauses if 1 < len(clauses) <= _MOST_CLAUSES else []
 
 
 def _terms(piece: str) -> tuple[str, ...]:
@@ -51,14 +126,17 @@ def _remembered(piece: str) -> tuple[str, ...]:
 
 
 def _terms_of(piece: str) -> tuple[str, ...]:
-    if piece.isascii():
-        return tuple(_identifier(piece))
+    # One text for one term: every list of tools has the same words, and keeps them.
+    return tuple(map(intern, _identifier(piece) if piece.isascii() else _folded(piece)))
+
+
+def _folded(piece: str) -> Iterator[str]:
     bare = "".join(letter for letter in normalize("NFKD", piece) if not combining(letter)).replace("ß", "ss")
     folded = normalize("NFKC", bare)
-    spaced = _UNSPACED.sub(" ", folded).split()
-    runs = (run[at : at + 2] for run in _UNSPACED.findall(folded) for at in range(max(1, len(run) - 1)))
-    words = (term for word in spaced for term in (_identifier(word) if word.isascii() else [_short(word)]))
-    return (*words, *runs)
+    for word in _UNSPACED.sub(" ", folded).split():
+        yield from _identifier(word) if word.isascii() else [_short(word)]
+    for run in _UNSPACED.findall(folded):
+        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
 
 
 def _identifier(piece: str) -> Iterator[str]:
@@ -73,28 +151,3 @@ def _identifier(piece: str) -> Iterator[str]:
 
 def _short(word: str) -> str:
     return word.casefold()[:_LONGEST]
-
-
-def stem(word: str) -> str:
-    """A light stem, for English: it need not be a word, it need only be the same for the forms of one word."""
-    if len(word) <= 3 or not word.isalpha():
-        return word
-    word = _singular(word)
-    for ending, shortest in (("ing", 3), ("ed", 3), ("ion", 5)):
-        if word.endswith(ending) and len(word) - len(ending) >= shortest:
-            bare = word[: -len(ending)]
-            if _VOWELS.isdisjoint(bare):
-                break
-            word = bare[:-1] if len(bare) > 3 and bare[-1] == bare[-2] and bare[-1] not in "lsz" else bare
-            break
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "sses", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word

@@ -1,0 +1,83 @@
+"""Why a tool stands where it does: the words that made its rank, where they are, and what else counted."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pegboard.core.ids import ToolId
+from pegboard.core.tool import Json, JsonObject
+
+from .fields import Field
+from .lexical import SHORTEST_BEGINNING, Matches
+from .part import COUNT_BITS, MOST_COUNTED, Part
+
+if TYPE_CHECKING:
+    from .rank import Ranked
+
+_DIGITS: Final = 3
+
+
+def why(ranked: "Ranked", key: ToolId) -> JsonObject:
+    """Of a tool among the chosen. The words are the query's own; `gain` is what each adds, before what else counts."""
+    matches, chosen = ranked.matches, ranked.matches.chosen
+    place = chosen.index.places.get(key)
+    if place is None or (position := int(chosen.positions[place])) < 0:
+        return {}
+    here = matches.positions == position
+    gains = dict(zip(matches.terms[here].tolist(), matches.gains[here].tolist(), strict=True))
+    said = [*_said(*chosen.index.document(place))]
+    told: list[tuple[float, JsonObject]] = []
+    for number, (term, word) in enumerate(matches.query.terms.items()):
+        if number in gains:
+            where: JsonObject = {field.name.lower(): count for field, count in _fields(term, said).items()}
+            told.append((-gains[number], {"word": word, "fields": where, "gain": _short(gains[number])}))
+    answer: JsonObject = {
+        "score": _short(float(ranked.scores[position])),
+        "words": [each for _, each in sorted(told, key=lambda one: one[0])],
+        "name_covered": _short(float(matches.coverage[position])),
+    }
+    if position in ranked.exact:
+        answer["exact_name"] = True
+    if ranked.cosines is not None:
+        answer["meaning"] = _short(float(ranked.cosines[position]))
+    return answer
+
+
+def heard(matches: Matches) -> JsonObject:
+    """Which words were looked for, which of them none of the tools has, and which were passed over."""
+    met = np.bincount(matches.terms, minlength=len(matches.query.terms)).astype(bool).tolist()
+    words = [*matches.query.terms.values()]
+    looked_for = [*dict.fromkeys(words)]
+    missing = [*dict.fromkeys(word for word, is_met in zip(words, met, strict=True) if not is_met)]
+    found = {word for word, is_met in zip(words, met, strict=True) if is_met}
+    return {
+        "looked_for": _listed(looked_for),
+        "found_nowhere": _listed([word for word in missing if word not in found]),
+        "passed_over": _listed([*matches.query.ignored]),
+    }
+
+
+def _listed(words: list[str]) -> list[Json]:
+    return [*words]
+
+
+def _said(part: Part, place: int) -> Iterator[tuple[str, Field, int]]:
+    """What a document has: term, field, how often."""
+    here = slice(int(part.starts[place]), int(part.starts[place + 1]))
+    for number, mark in zip(part.terms[here].tolist(), part.marks[here].tolist(), strict=True):
+        yield part.vocabulary[number], Field(mark >> COUNT_BITS), mark & MOST_COUNTED
+
+
+def _fields(term: str, said: list[tuple[str, Field, int]]) -> dict[Field, int]:
+    """Where the term is, or a longer word that begins so."""
+    longer = len(term) >= SHORTEST_BEGINNING
+    counts: dict[Field, int] = {}
+    for word, field, count in said:
+        if word == term or (longer and word.startswith(term)):
+            counts[field] = counts.get(field, 0) + count
+    return dict(sorted(counts.items()))
+
+
+def _short(number: float) -> float:
+    return round(number, _DIGITS)

@@ -1,0 +1,138 @@
+"""The order in which a query finds tools: by words, and by meaning where vectors are at hand."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.tool import JsonObject
+
+from .explain import heard, why
+from .fusion import fused, standard
+from .index import Chosen
+from .lexical import Matches
+from .part import Floats
+from .text import Query, words
+
+Ranker: TypeAlias = Literal["lexical", "hybrid"]
+
+COVERAGE: Final = 0.6
+"""What it is worth that the query says a tool's whole name."""
+
+SERVER: Final = 0.1
+"""How much the tools of one server lift each other."""
+
+CLOSE: Final = 0.35
+"""The cosine from which a tool is found by meaning alone."""
+
+EXACT: Final = 10_000.0
+"""What is called by its very name stands above all."""
+
+_FIRST: Final = 128
+
+
+class Dense(Protocol):
+    """A query's meaning, beside the meanings of documents."""
+
+    def cosines(self, chosen: Chosen) -> Floats | None:
+        """One for each position. Nothing, where any is missing: then words alone decide."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    key: ToolId
+    score: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What a query finds among the chosen. The best come at little cost, all the others at some."""
+
+    matches: Matches
+    scores: Floats
+    """By position."""
+    found: NDArray[np.int64]
+    """The positions that fit the query at all, ascending."""
+    ranker: Ranker
+    exact: frozenset[int] = frozenset()
+    """The positions of what was called by its very name."""
+    cosines: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[ToolId]:
+        """Best first, equals in their own order."""
+        return (self.matches.chosen.key(position) for position in self._positions())
+
+    @cached_property
+    def hits(self) -> tuple[Hit, ...]:
+        key = self.matches.chosen.key
+        return tuple([Hit(key(position), float(self.scores[position])) for position in self._positions()])
+
+    def __contains__(self, key: object, /) -> bool:
+        place = self.matches.chosen.index.places.get(key) if isinstance(key, ToolId) else None
+        if place is None:
+            return False
+        position = int(self.matches.chosen.positions[place])
+        return position >= 0 and position in self.found
+
+    def why(self, key: ToolId) -> JsonObject:
+        return why(self, key)
+
+    def heard(self) -> JsonObject:
+        return heard(self.matches)
+
+    def _positions(self) -> Iterator[int]:
+        scores = self.scores[self.found]
+        if len(scores) > 2 * _FIRST:
+            least = np.partition(scores, -_FIRST)[-_FIRST]
+            best = np.flatnonzero(scores >= least)
+            yield from self.found[_descending(best, scores)].tolist()
+            rest = np.flatnonzero(scores < least)
+        else:
+            rest = np.arange(len(scores))
+        yield from self.found[_descending(rest, scores)].tolist()
+
+
+def ranked(text: str, chosen: Chosen, dense: Dense | None = None) -> Ranked:
+    """The documents that fit the query, as if there were no others than the chosen."""
+    matches = Matches.of(Query.of(text), chosen)
+    lexical = matches.scores()
+    cosines = None if dense is None else dense.cosines(chosen)
+    scores = standard(lexical) if cosines is None else fused(lexical, cosines)
+    scores = scores + COVERAGE * matches.coverage
+    scores = scores + SERVER * (np.bincount(chosen.servers, scores) / chosen.server_sizes)[chosen.servers]
+    exact = _called(matches)
+    scores[exact] += EXACT
+    fits = lexical > 0 if cosines is None else (lexical > 0) | (cosines >= CLOSE)
+    ranker: Ranker = "lexical" if cosines is None else "hybrid"
+    return Ranked(matches, scores, np.flatnonzero(fits), ranker, frozenset(exact), cosines)
+
+
+def _called(matches: Matches) -> list[int]:
+    """The positions of tools whose own name the query is, or has in it as only names are written; alone, or after the
+    name of their server."""
+    names = {*matches.query.names}
+    if not names:
+        return []
+    chosen = matches.chosen
+    covered = np.flatnonzero(matches.coverage == 1.0).tolist()
+    return [position for position in covered if not names.isdisjoint(_own_names(chosen.key(position)))]
+
+
+def _own_names(key: ToolId) -> Iterator[tuple[str, ...]]:
+    yield tuple(words(key.name))
+    yield tuple(words(str(key)))
+    yield tuple(words(f"{key.source} {key.name}"))
+    if isinstance(key.source, ServerKey):
+        yield tuple(words(f"{key.source.server} {key.name}"))
+
+
+def _descending(places: NDArray[np.int64], scores: Floats) -> NDArray[np.int64]:
+    return places[np.argsort(-scores[places], kind="stable")]

@@ -1,0 +1,70 @@
+"""Searches of small boards, found by a plain ranking: for the tests of what is made of what was found."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.core.boards import DAMAGES, GITHUB, ME, Board
+
+from pegboard.core.ids import ToolId
+from pegboard.core.resolve import resolve
+from pegboard.core.retrieval import Retrieval, retrieved
+from pegboard.core.tool import JsonObject, Tool, ToolSpec
+from pegboard.core.view import View
+
+
+@dataclass(frozen=True)
+class Plain:
+    ids: tuple[ToolId, ...]
+    ranker: str = "lexical"
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[ToolId]:
+        return iter(self.ids)
+
+    def __contains__(self, id: object, /) -> bool:
+        return id in self.ids
+
+    def why(self, id: ToolId) -> JsonObject:
+        return {"place": self.ids.index(id) if id in self.ids else None}
+
+    def heard(self) -> JsonObject:
+        return {"looked_for": ["words"]}
+
+
+def plain(ids: Iterable[ToolId]) -> Plain:
+    return Plain(tuple(ids))
+
+
+DAMAGE = {damage.name: damage for damage in DAMAGES}
+
+
+def made(name: str, description: str = "", **annotations: bool) -> Tool:
+    return Tool(ToolId(GITHUB, name), ToolSpec(name, description=description, annotations=dict(annotations) or None))
+
+
+def rank(query: str, among: Collection[ToolId]) -> Plain:
+    """Whatever has the query in its name, by its name."""
+    return plain(sorted(id for id in among if query in id.name))
+
+
+def ask(hung: Board, query: str, view: View = View(ME), **asked: Any) -> dict[str, Any]:  # noqa: B008  a constant
+    resolution = resolve(hung.catalogue, hung.policy, view)
+    return retrieved(Retrieval(query, **asked), resolution, hung.policy, rank)
+
+
+def names(answer: dict[str, Any], member: str = "tools") -> list[str]:
+    return [entry["name"] for entry in answer[member]]
+
+
+def locked(board: Board, **damages: str) -> Board:
+    """These tools, each with one thing taken away."""
+    for name, damage in damages.items():
+        board = DAMAGE[damage.replace("_", " ")].do(board, ToolId(GITHUB, name))
+    return board
+
+
+def everything(query: str, among: Collection[ToolId]) -> Plain:
+    return plain(sorted(among))
