@@ -267,7 +267,10 @@ async def test_no_word_of_a_withheld_tool_finds_it() -> None:
         async with Client(InMemoryTransport(server)) as client:
             asked = {"query": SECRET, "include_disabled": True}
             assert body(await client.call_tool("retrieve_tools", asked)) == {"tools": [], "ranker": "lexical"}
-            assert body(await client.call_tool("retrieve_tools", {"query": SECRET})) == {"tools": [], "ranker": "lexical"}
+            assert body(await client.call_tool("retrieve_tools", {"query": SECRET})) == {
+                "tools": [],
+                "ranker": "lexical",
+            }
             by_name = body(await client.call_tool("retrieve_tools", {**asked, "query": "vault"}))
     assert by_name["disabled"] == [
         {"name": "open_vault", "server": "vault~vault", "description": "", "status": "pending_approval"}
