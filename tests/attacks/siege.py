@@ -32,7 +32,7 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.providers.mcp import mcp_provider
 from pegboard.providers.mcp.listing import read
-from pegboard.surfaces.mcp.paths import DIRECT, McpPaths
+from pegboard.surfaces.mcp.paths import CHOSEN, McpPaths
 from pegboard.surfaces.rest.access import hashed
 from pegboard.surfaces.rest.app import rest_app
 
@@ -158,7 +158,7 @@ class Siege:
 
 
 def _beside(mcp: str, paths: McpPaths) -> tuple[str, ...]:
-    return tuple(mcp.removesuffix(DIRECT) + path for path in paths.paths)
+    return tuple(mcp.removesuffix(CHOSEN) + path for path in paths.paths)
 
 
 def _shown(tool: Tool) -> tuple[str, bytes]:

@@ -12,12 +12,12 @@ from tests.docs.pages import page
 from pegboard.core.commands import ThrowSwitch, apply
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
+from pegboard.core.presentations.search import TOOLS
 from pegboard.core.resolve import resolve
 from pegboard.core.retrieval import Retrieval, retrieved
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.upstream import upstream_servers
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.search import TOOLS
 
 PAGE = page("docs/reference/search.md")
 SEARCH, SERVERS = (json.loads(block.text) for block in PAGE.blocks if block.language == "json")

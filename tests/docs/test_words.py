@@ -42,9 +42,7 @@ def test_the_explanation_tells_every_trust_there_is() -> None:
 def test_the_page_on_narrowing_tells_every_header_with_its_query_parameter() -> None:
     rows = re.findall(r"^\| `(X-[\w-]+)` \| `(\w+)` \|", page("docs/how-to/narrow-a-request.md").prose, re.MULTILINE)
     told = {header.lower(): parameter for header, parameter in rows}
-    assert {**told, "x-mcp-dynamic": "dynamic"} == HEADERS, (
-        "X-Mcp-Dynamic is refused for now, so the page leaves it out"
-    )
+    assert told == HEADERS
 
 
 def test_the_page_on_clients_tells_what_the_gateway_prints() -> None:

@@ -10,10 +10,13 @@ from tests.support.house import declaring
 from pegboard.config.problem import HERE, Doubt, Problem, Remarks
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
 from pegboard.core.policy import Approval, Decided, Declared, Policy
+from pegboard.core.presentations import Listed, Presented, Presenting
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, Trust
+from pegboard.core.view import View
 from pegboard.gateway.board import Board, Notice
 from pegboard.gateway.doctor import Finding, diagnose
+from pegboard.gateway.presenting import INSTEAD, costs_of
 
 GITHUB = key("dev~github")
 
@@ -206,3 +209,38 @@ def test_a_granted_toolset_is_doubted_until_it_is_on_the_board() -> None:
     doubts = tuple(Doubt(name, Problem(FILE_NAME, 4, "grants.local", f"no {name}")) for name in ("dev", "wiki"))
     hung.remarks = Remarks(doubts=doubts)
     assert [finding.what for finding in diagnose(hung)] == ["pegboard.yaml:4: grants.local: no wiki"]
+
+
+@pytest.mark.behaviour("present.costs")
+def test_more_tools_than_the_threshold_are_told_with_what_each_presentation_costs() -> None:
+    declared = declaring(server(GITHUB, trust=Trust.OPEN))
+    hung = board(declared=replace(declared, presenting=Presenting(threshold=2)))
+    assert diagnose(hung) == ()
+    hung.hang(Listing(GITHUB, UP, named(GITHUB, "search", "open", "close")))
+    [finding] = diagnose(hung)
+    direct, meta, search = costs_of(hung, View())
+    assert (direct.tools, direct.tokens, len(str(meta.tokens)), len(str(search.tokens))) == (3, direct.tokens, 3, 3)
+    assert finding == Finding(
+        "presentation",
+        f"3 tools are shown each as itself at /mcp, which costs a model about {direct.tokens} tokens before it does "
+        f"anything; meta {round(meta.tokens, -1)} and search {round(search.tokens, -1)}.",
+        INSTEAD,
+        grave=False,
+    )
+    chosen = Presenting(Presented.SEARCH, threshold=2)
+    hung.decide(replace(hung.policy, declared=replace(hung.policy.declared, presenting=chosen)))
+    assert diagnose(hung) == ()
+
+
+@pytest.mark.behaviour("present.always_visible")
+def test_what_is_to_stay_listed_and_is_no_tool_is_told_with_its_line() -> None:
+    kept = Presenting(always_visible=(Listed("serch", FILE), Listed("dev:*", FILE)))
+    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), presenting=kept))
+    assert diagnose(hung) == (
+        Finding(
+            "always_visible",
+            "always_visible (pegboard.yaml:7): Unknown tool 'serch'. Did you mean 'search'?",
+            "Edit pegboard.yaml:7",
+            grave=False,
+        ),
+    )

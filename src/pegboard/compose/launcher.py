@@ -48,16 +48,17 @@ class Launcher:
                 return Exit.OK
             raise
 
-    def stdio(self, options: Options, presentation: str) -> int:
+    def stdio(self, options: Options, presentation: str | None) -> int:
         log_warnings()
         return run_to_end(partial(stdio, options, presentation), fast=True)
 
 
-async def stdio(options: Options, presentation: str) -> int:
-    from pegboard.surfaces.mcp.search import Search
+async def stdio(options: Options, presentation: str | None) -> int:
+    from pegboard.core.presentations import Presented
+    from pegboard.surfaces.mcp.presentations import presentation_of
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    present = Search if presentation == "search" else None
     async with open_house(options, settings_of(options, here=False), every_server, follow=True) as house:
-        await serve_stdio(house.gateway, present=present)
+        declared = house.gateway.board.policy.declared.presenting.presentation
+        await serve_stdio(house.gateway, present=partial(presentation_of, Presented(presentation or declared)))
     return Exit.OK

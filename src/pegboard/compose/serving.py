@@ -69,7 +69,10 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
+    from anyio import to_thread
+
     from pegboard.gateway.memory import settle_in
+    from pegboard.gateway.presenting import INSTEAD, too_much
     from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
     from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.paths import McpPaths
@@ -104,6 +107,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             for remark in house.gateway.board.standing_remarks():
                 tell(f"! {remark}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
+            if (costly := await to_thread.run_sync(too_much, house.gateway.board)) is not None:
+                tell(f"! {costly} {INSTEAD}")
             await tell_while(house.gateway, tell, listening.ended)
         finally:
             places.forget_address(house.data_dir, os.getpid())

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pegboard.core.ids import BadId, LegacyToolId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.pattern import Pattern, pattern
 from pegboard.core.policy import Declared, Denial
+from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.redact import Redaction
 from pegboard.core.reference import reference
 from pegboard.core.selection import Everything, Selection, Toolsets, toolsets
@@ -36,7 +37,7 @@ from pegboard.core.server import (
 )
 from pegboard.core.toolset import Toolset
 
-from . import keys
+from . import keys, presentation_keys
 from .overriding import overrides
 from .references import literal, under_home
 from .section import Key, Values
@@ -76,7 +77,19 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         overrides=tuple(overrides(values, place.file, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
+        presenting=_presenting(values, place, tell),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
+    )
+
+
+def _presenting(values: Values, place: Place, tell: Telling) -> Presenting:
+    usual = Presenting()
+    named = values.value(keys.ALWAYS_VISIBLE, ())
+    texts = _references(named, tell)
+    return Presenting(
+        presentation=values.value(presentation_keys.PRESENTATION, usual.presentation),
+        threshold=values.value(presentation_keys.THRESHOLD, usual.threshold),
+        always_visible=tuple(Listed(text, place.at(name)) for text, name in zip(texts, named, strict=True)),
     )
 
 

@@ -250,6 +250,19 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
             assert_never(verdict)
 
 
+def looked_up(name: str, resolution: Resolution) -> Open | UnknownTool | ToolIsLocked:
+    """The tool that a caller asks about, or the words in which a call of it would be refused."""
+    id = resolution.called(name)
+    verdict = None if id is None else resolution.verdicts[id]
+    match verdict:
+        case Open():
+            return verdict
+        case Locked(tool, reason):
+            return ToolIsLocked(tool.id, reason)
+        case _:
+            return _unknown(name, resolution)
+
+
 def _unknown(name: str, resolution: Resolution) -> UnknownTool:
     meant = resolution.candidates(name)
     if len(meant) > 1:

@@ -10,6 +10,7 @@ from .consent import Consent
 from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
+from .presentations.presenting import Presenting
 from .principal import Principal
 from .redact import Redaction
 from .selection import Selection
@@ -72,6 +73,7 @@ class Declared:
     principals: Mapping[PrincipalId, Principal] = field(default_factory=dict[PrincipalId, Principal])
     """Who may come in over HTTP. While nobody is named, whoever reaches the gateway is `LOCAL`."""
     redaction: Redaction = field(default_factory=Redaction)
+    presenting: Presenting = field(default_factory=Presenting)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
 

@@ -51,6 +51,11 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
     yield from (f"deny {one} added" for one in denied if one not in once)
     yield from (f"deny {one} removed" for one in once if one not in denied)
     yield from _overrides(before.overrides, after.overrides)
+    showing, showed = after.presenting, before.presenting
+    if showing.threshold != showed.threshold:
+        yield "presentation_threshold changed"
+    if [one.text for one in showing.always_visible] != [one.text for one in showed.always_visible]:
+        yield "always_visible changed"
     yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
     yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
 

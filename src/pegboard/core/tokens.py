@@ -13,6 +13,7 @@ by up to a half. Other scripts and emoji can be off by more, either way.
 import re
 from typing import Final
 
+from .folded import Folded
 from .tool import ToolSpec, canonical
 
 _PIECE: Final = re.compile(
@@ -87,3 +88,11 @@ def tool_cost(spec: ToolSpec) -> int:
     """What a model is given of a tool so that it can call it: name, description and input schema, as compact JSON."""
     schema = canonical(spec.input_schema).decode("utf-8", "replace")
     return _FRAME + tokens(spec.name) + tokens(spec.description) + tokens(schema)
+
+
+def rough_cost(spec: ToolSpec) -> int:
+    """Nearly the same, some forty times as fast: for all tools of a board at once."""
+    schema = spec.input_schema
+    text = schema.text if isinstance(schema, Folded) else canonical(schema)
+    words = f"{spec.name}\n{spec.description}".encode("utf-8", "surrogatepass")
+    return _FRAME + roughly(words) + roughly(text)

@@ -6,12 +6,21 @@ from datetime import timedelta
 from time import perf_counter
 from typing import TypeAlias
 
-from pegboard.core.call import BadArguments, Call, CallRecord, Cancelled, ProviderFailed, Returned, UnknownTool
+from pegboard.core.call import (
+    BadArguments,
+    Call,
+    CallRecord,
+    Cancelled,
+    ProviderFailed,
+    Returned,
+    ToolIsLocked,
+    UnknownTool,
+)
 from pegboard.core.ids import ToolId
 
 from .gateway import Gateway
 
-Answered: TypeAlias = Returned | BadArguments | UnknownTool
+Answered: TypeAlias = Returned | BadArguments | UnknownTool | ToolIsLocked
 Answer: TypeAlias = Callable[[], Awaitable[Answered]]
 
 
@@ -25,7 +34,7 @@ async def answered(gateway: Gateway, call: Call, tool: ToolId | None, answer: An
         ended = Cancelled()
         raise
     finally:
-        refused = isinstance(ended, BadArguments | UnknownTool)
+        refused = isinstance(ended, BadArguments | UnknownTool | ToolIsLocked)
         took = timedelta() if refused else timedelta(seconds=perf_counter() - started)
         gateway.audit.record(CallRecord(call, tool, ended, took, version))
     return given

@@ -11,6 +11,7 @@ from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.outage import kind, unset
 from pegboard.core.overlap import overlaps
+from pegboard.core.presentations.kept import kept_in_vain
 from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
 from pegboard.core.server import DeclaredAt, Http, InstalledBy
@@ -20,6 +21,7 @@ from pegboard.core.view import View
 from pegboard.ports import TicketsAway
 
 from .board import Board
+from .presenting import INSTEAD, too_much
 from .templates import fits
 from .tickets import TicketDesk
 
@@ -48,6 +50,7 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_limits(board),
         *_waiting(board),
         *_offers(board),
+        *_presented(board),
     )
 
 
@@ -172,6 +175,13 @@ def _waiting(board: Board) -> Iterator[Finding]:
             "pegboard approvals list",
             grave=False,
         )
+
+
+def _presented(board: Board) -> Iterator[Finding]:
+    if (told := too_much(board)) is not None:
+        yield Finding("presentation", told, INSTEAD, grave=False)
+    for listed, unknown in kept_in_vain(board.resolution(View()), board.policy.declared.presenting):
+        yield Finding("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
 
 
 def _offers(board: Board) -> Iterator[Finding]:

@@ -83,5 +83,6 @@ def _read_at_start_only(before: Settings, after: Settings) -> list[str]:
         "store": (before.store, after.store),
         "audit": (before.audit, after.audit),
         "gateway": (before.gateway, after.gateway),
+        "presentation": tuple(each.declared.presenting.presentation for each in (before, after)),
     }
     return [name for name, (then, now) in pairs.items() if then != now]

@@ -1,15 +1,17 @@
-"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [noisy] [search]`."""
+"""The gateway of the workshop as a program: `python -m tests.surfaces.mcp.stdio_program [noisy] [meta|search|auto]`."""
 
 import sys
+from functools import partial
 
 import anyio
 from tests.surfaces.mcp.bench import Bench, returned, tool
 from tests.surfaces.mcp.workshop import BENCH, SHELVES, open_workshop
 
 from pegboard.core.call import Arguments, Outcome
+from pegboard.core.presentations import Presented
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Progress
-from pegboard.surfaces.mcp.search import Search
+from pegboard.surfaces.mcp.presentations import presentation_of
 from pegboard.surfaces.mcp.stdio import serve_stdio
 
 
@@ -26,7 +28,8 @@ NOISY = {**SHELVES, BENCH: {**SHELVES[BENCH], "shout": (tool(BENCH, ToolSpec("sh
 
 async def main(arguments: list[str]) -> None:
     async with open_workshop(shelves=NOISY if "noisy" in arguments else SHELVES) as workshop:
-        await serve_stdio(workshop.gateway, present=Search if "search" in arguments else None)
+        presented = next((each for each in Presented if each in arguments), Presented.DIRECT)
+        await serve_stdio(workshop.gateway, present=partial(presentation_of, presented))
 
 
 if __name__ == "__main__":

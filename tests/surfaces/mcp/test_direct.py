@@ -22,8 +22,9 @@ from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
-from pegboard.surfaces.mcp.direct import PAGE, BadCursor, Direct, Page, tool_document, tool_text
+from pegboard.surfaces.mcp.direct import PAGE, Direct, tool_document, tool_text
 from pegboard.surfaces.mcp.door import host_of
+from pegboard.surfaces.mcp.pages import BadCursor, Page
 from pegboard.surfaces.mcp.raw.lists import Lists
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The search presentation: three tools in each era and over each transport, one gate behind them."""
+"""The search presentation: a few tools in each era and over each transport, one gate behind them."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -21,12 +21,13 @@ from tests.surfaces.mcp.workshop import SECRET, SHELVES, Workshop, key, open_wor
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.policy import Policy
+from pegboard.core.presentations.search import TOOLS
 from pegboard.surfaces.mcp.paths import McpPaths
-from pegboard.surfaces.mcp.search import TOOLS, Search
+from pegboard.surfaces.mcp.search import Search
 from pegboard.surfaces.mcp.server import McpServer
 
 pytestmark = pytest.mark.anyio
-NAMES = ["retrieve_tools", "call_tool", "upstream_servers"]
+NAMES = ["retrieve_tools", "describe_tool", "call_tool", "upstream_servers"]
 
 
 @asynccontextmanager
@@ -106,7 +107,7 @@ async def test_a_call_by_search_is_admitted_recorded_and_refused_as_any_other() 
             for name, arguments in (("echo", {"text": 7}), ("open_vault", {}), ("fail", {}), ("vanish", {})):
                 plain = await direct.call_tool(name, arguments)
                 searched = await search.call_tool("call_tool", {"name": name, "arguments": arguments})
-                assert (told(searched), searched.is_error) == (told(plain), True)
+                assert (told(searched).split("\nThe input schema")[0], searched.is_error) == (told(plain), True)
             wrong = told(await search.call_tool("call_tool", {"name": "ecko"}))
             assert wrong == "There is no tool 'ecko' here. Did you mean 'echo'? Names are found with retrieve_tools."
         records = [(record.call.name, type(record.ended).__name__) for record in workshop.audit.records]
@@ -155,6 +156,9 @@ async def test_a_tool_called_by_search_can_ask_back(mode: str, era: str) -> None
         ("retrieve_tools", {"query": "x", "limit": 101}, "limit"),
         ("retrieve_tools", {"query": "x", "include_locked": True}, "include_locked"),
         ("retrieve_tools", {"query": "x" * 2_001}, "query"),
+        ("describe_tool", {"names": []}, "names"),
+        ("describe_tool", {"names": ["echo"] * 21}, "names"),
+        ("describe_tool", {"name": "echo"}, "name"),
         ("call_tool", {"arguments": {}}, '"name" is a required property'),
         ("call_tool", {"name": "echo", "arguments": "{}"}, "arguments"),
         ("upstream_servers", {"operation": "add"}, "operation"),
@@ -178,6 +182,41 @@ async def test_a_tool_of_the_board_is_not_called_by_its_own_name_here() -> None:
         async with Client(InMemoryTransport(server)) as client:
             with pytest.raises(MCPError, match="What retrieve_tools finds is called with call_tool"):
                 await client.call_tool("echo", {"text": "x"})
+
+
+@pytest.mark.behaviour("present.mends_arguments")
+@pytest.mark.parametrize("mode", MODES)
+async def test_arguments_that_do_not_fit_the_tool_are_answered_with_its_schema(mode: str) -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server), mode=mode) as client:
+            refused = told(await client.call_tool("call_tool", {"name": "add", "arguments": {"a": 1, "b": "two"}}))
+            _, schema = refused.split("The input schema of mcp:bench~bench:add is:\n")
+            assert json.loads(schema)["required"] == ["a", "b"]
+            mended = await client.call_tool("call_tool", {"name": "add", "arguments": {"a": 1, "b": 2}})
+    assert mended.structured_content == {"total": 3}
+
+
+@pytest.mark.behaviour("search.describe_tool")
+async def test_a_tool_that_was_found_is_described_whole() -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server)) as client:
+            told_of = body(await client.call_tool("describe_tool", {"names": ["add", "open_vault", "ad"]}))
+    add = workshop.gateway.board.catalogue.tools[ToolId(key("bench"), "add")].spec
+    assert told_of["tools"] == [
+        {
+            "name": "add",
+            "server": "bench~bench",
+            "description": "Adds two numbers.",
+            "inputSchema": add.input_schema,
+            "outputSchema": add.output_schema,
+        }
+    ]
+    assert [(entry["name"], entry["why"].split(":")[0]) for entry in told_of["refused"]] == [
+        ("open_vault", "pending_approval"),
+        ("ad", "There is no tool 'ad' here. Did you mean 'add'?"),
+    ]
 
 
 @pytest.mark.behaviour("search.respects_the_view")
@@ -232,6 +271,7 @@ def probes() -> Iterator[tuple[str, dict[str, Any]]]:
     for name in ("open_vault", "open_vaul", "mcp:vault~vault:open_vault", "vault__open_vault"):
         for arguments in ({}, {"word": 7}):
             yield "tools/call", {"name": "call_tool", "arguments": {"name": name, "arguments": arguments}}
+        yield "tools/call", {"name": "describe_tool", "arguments": {"names": [name]}}
     yield "tools/call", {"name": "upstream_servers", "arguments": {}}
     yield "tools/call", {"name": "open_vault", "arguments": {}}
 
@@ -288,7 +328,8 @@ async def test_another_path_below_the_endpoint_is_told_to_be_nothing(path: str) 
         status, _, message = error_of(await ask(http, f"{url}{path}", "tools/list"))
         assert (status, message) == (
             404,
-            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp and /mcp/search.",
+            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, /mcp/search and "
+            "/mcp/t/{toolset}.",
         )
         foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
         assert foreign.status_code == 421

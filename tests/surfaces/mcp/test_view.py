@@ -5,7 +5,7 @@ import pytest
 from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.view import View
-from pegboard.surfaces.mcp.view import LONGEST, MOST_NAMES, MOST_PARAMETERS, BadOption, view_of
+from pegboard.surfaces.mcp.view import LONGEST, MOST_NAMES, MOST_PARAMETERS, BadOption, view_of, wants_meta_tools
 
 Header = tuple[bytes, bytes]
 
@@ -43,6 +43,7 @@ def narrowed(**selection: object) -> View:
         ([(b"x-mcp-toolsets", b"files")], b"disabled_tools=c", narrowed(toolsets=only("files"), disabled=("c",))),
         ([(b"x-mcp-dynamic", b"No")], b"", View()),
         ([(b"x-mcp-dynamic", b"")], b"", View()),
+        ([(b"x-mcp-dynamic", b"true")], b"", View()),
         ([], b"dynamic=0&toolsets=files", narrowed(toolsets=only("files"))),
     ],
 )
@@ -74,12 +75,6 @@ def test_options_are_read_into_a_view(headers: list[Header], query: bytes, view:
             [],
             b"disabled_tools=a&disabled_tools=b",
             "The query parameter disabled_tools is given more than once. Join its values with commas.",
-        ),
-        (
-            [(b"x-mcp-dynamic", b"true")],
-            b"",
-            "The header X-Mcp-Dynamic asks for meta tools, which are not available yet. "
-            "Leave it out to get the tools themselves.",
         ),
         (
             [],
@@ -143,3 +138,26 @@ def test_an_option_that_cannot_be_read_is_told_by_name_and_how_to_mend_it(
 def test_a_view_is_that_of_the_one_who_asks() -> None:
     ada = PrincipalId("ada")
     assert view_of([(b"x-mcp-toolsets", b"files")], b"", ada) == View(ada).narrowed(Selection(toolsets=only("files")))
+
+
+@pytest.mark.behaviour("request.dynamic")
+@pytest.mark.parametrize(
+    ("headers", "query", "wanted"),
+    [
+        ([], b"", None),
+        ([(b"x-mcp-dynamic", b"true")], b"", True),
+        ([(b"x-mcp-dynamic", b" Yes ")], b"toolsets=files", True),
+        ([(b"x-mcp-dynamic", b"")], b"", False),
+        ([], b"dynamic=1", True),
+        ([], b"dynamic=n&toolsets=files", False),
+        ([], b"dynamics=1", None),
+        ([(b"x-mcp-dynamic", b"perhaps")], b"", None),
+        ([(b"x-mcp-dynamic", b"true")], b"dynamic=1", None),
+        ([(b"x-mcp-dynamic", b"true"), (b"x-mcp-dynamic", b"true")], b"", None),
+        ([(b"x-mcp-toolsets", b"files")], b"", None),
+    ],
+)
+def test_whether_a_request_wants_meta_tools_is_read_or_left_to_who_reads_all(
+    headers: list[Header], query: bytes, wanted: bool | None
+) -> None:
+    assert wants_meta_tools(headers, query) is wanted

@@ -4,16 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 Body: TypeAlias = dict[str, Any]
 Params: TypeAlias = Sequence[tuple[str, str]]
 Tell: TypeAlias = Callable[[str], None]
 Starts: TypeAlias = Callable[[str, str], bool]
 """Whether a command without a running gateway must start this server: by its key, and by its id alone."""
-
-PRESENTATIONS: Final = ("direct", "search")
-"""How tools can be shown to a client; the first is what a client gets that does not say."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class Launch(Protocol):
 
     def serve(self, options: Options, *, as_json: bool) -> int: ...
 
-    def stdio(self, options: Options, presentation: str) -> int: ...
+    def stdio(self, options: Options, presentation: str | None) -> int: ...
 
     def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AbstractAsyncContextManager[Api]:
         """The running gateway, or one composed for this command alone, with the servers it needs.

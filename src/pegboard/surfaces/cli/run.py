@@ -4,7 +4,9 @@ from pathlib import Path
 
 import click
 
-from .link import PRESENTATIONS, Options
+from pegboard.core.presentations.presenting import Presented
+
+from .link import Options
 from .options import config_option, data_dir_option, json_option, launcher
 
 
@@ -15,7 +17,7 @@ from .options import config_option, data_dir_option, json_option, launcher
 @click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @json_option
 def serve(config: Path | None, data_dir: Path | None, host: str, port: int, as_json: bool) -> int:
-    """Run the gateway: MCP over HTTP at /mcp and /mcp/search. Ends with Ctrl-C.
+    """Run the gateway: MCP over HTTP at /mcp. Ends with Ctrl-C.
 
     With --json, one line of JSON with the endpoint is printed when it listens.
     """
@@ -27,12 +29,10 @@ def serve(config: Path | None, data_dir: Path | None, host: str, port: int, as_j
 @data_dir_option
 @click.option(
     "--presentation",
-    type=click.Choice(PRESENTATIONS),
-    default=PRESENTATIONS[0],
-    show_default=True,
-    help="Show the tools themselves, or the tools by which they are searched and called.",
+    type=click.Choice([*Presented]),
+    help="Show the tools themselves, or those by which they are found and called; by default as in pegboard.yaml.",
 )
-def stdio(config: Path | None, data_dir: Path | None, presentation: str) -> int:
+def stdio(config: Path | None, data_dir: Path | None, presentation: str | None) -> int:
     """Run the gateway as a stdio server, for a client that starts it itself.
 
     Standard output carries the protocol and nothing else, so there is no --json here.

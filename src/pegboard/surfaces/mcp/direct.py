@@ -8,6 +8,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -22,7 +23,9 @@ from pegboard.core.tool import Json, JsonObject, JsonSchema, Tool
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 
-from .answer import Ended, result_of
+from .answer import result_of
+from .pages import BadCursor, Page
+from .presentation import Passed
 from .wire import DEEPEST, is_deeper, is_sendable, is_sound_text, sound_object
 
 PAGE: Final = 5_000
@@ -53,7 +56,7 @@ class Shown:
     places: Mapping[WireName, int]
     """How many of the tools come up to each name that this caller may know of, itself included."""
 
-    def start(self, cursor: str | None) -> "int | BadCursor":
+    def start(self, cursor: str | None) -> int | BadCursor:
         """Where the page of this cursor begins."""
         if cursor is None:
             return 0
@@ -70,17 +73,6 @@ class Shown:
             return None
         name: str = msgspec.json.decode(self.fragments[end - 1])["name"]
         return _cursor(name)
-
-
-@dataclass(frozen=True)
-class Page:
-    tools: tuple[JsonObject, ...]
-    next: str | None
-
-
-@dataclass(frozen=True)
-class BadCursor:
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +98,15 @@ class Direct:
         self._numbers = count()
 
     @property
-    def name(self) -> str:
-        return ""
-
-    @property
     def instructions(self) -> str:
         return INSTRUCTIONS
 
     def mark(self, view: View) -> bytes:
         return self.shown(view).mark
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams:
+    def meant(self, asked: CallToolRequestParams, view: View) -> Passed:
         """Every tool is shown as itself, so a call is one of itself."""
-        return asked
-
-    def result(self, name: str, ended: Ended) -> JsonObject:
-        return result_of(name, ended)
+        return Passed(asked, partial(result_of, asked.name))
 
     def shown(self, view: View) -> Shown:
         resolution = self._board.resolution(view)

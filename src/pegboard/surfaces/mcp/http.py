@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -15,6 +15,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
 from pegboard.config.references import asked_of_callers
 from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.resolve import Resolution
 from pegboard.core.server import Http
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -32,7 +33,7 @@ from .raw.road import META_TOO_LARGE, Road, Way
 from .raw.sessions import Sessions
 from .server import McpServer
 from .standing import standing_stream
-from .view import BadOption, refusal, view_of
+from .view import BadOption, no_toolset, of_toolset, refusal, view_of
 from .wire import sound_text
 
 if TYPE_CHECKING:
@@ -117,10 +118,19 @@ class McpHttp:
         """Ends what clients keep open to hear of changes. A web server that is to stop would wait for them."""
         self._mcp.ending.set()
 
+    def has(self, session: bytes) -> bool:
+        """Whether a client of the handshake era opened this session here."""
+        return self._open.open(session) is not None
+
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        await self.serve(scope, receive, send)
+
+    async def serve(self, scope: "Scope", receive: "Receive", send: "Send", toolset: str | None = None) -> None:
+        """Of one toolset alone, where the address names it."""
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
-        way = await self._road.serve(scope, receive, send) if self._short and scope["method"] == "POST" else Way.UNREAD
+        short = self._short and toolset is None and scope["method"] == "POST"
+        way = await self._road.serve(scope, receive, send) if short else Way.UNREAD
         if way is Way.SERVED:
             return
         gone = anyio.Event()
@@ -132,16 +142,22 @@ class McpHttp:
                 case Way.LATE:
                     await refuse(patient, too_late(self._door))
                 case Way.UNREAD:
-                    await self._serve(scope, receive, patient, gone, None)
+                    await self._serve(scope, receive, patient, gone, None, toolset)
                 case bytes():
-                    await self._serve(scope, receive, patient, gone, way)
+                    await self._serve(scope, receive, patient, gone, way, toolset)
                 case _:
                     assert_never(way)
         except* SlowReaderError:
             pass
 
     async def _serve(
-        self, scope: "Scope", receive: "Receive", send: "Send", gone: anyio.Event, read: bytes | None
+        self,
+        scope: "Scope",
+        receive: "Receive",
+        send: "Send",
+        gone: anyio.Event,
+        read: bytes | None,
+        toolset: str | None,
     ) -> None:
         method: str = scope["method"]
         # White space around a value is no part of it, and the SDK compares values to the letter.
@@ -168,6 +184,10 @@ class McpHttp:
         own = self._entrance.own_headers(headers)
         if method == "POST" and self._gateway.roster.meet(own):
             await self._gateway.settled(self._door.settle)
+        if toolset is not None:
+            if (why := await self._unknown(of_toolset(View(view.principal), toolset), no_toolset)) is not None:
+                return await refuse(send, Refused(404, why))
+            view = of_toolset(view, toolset)
         if (why := await self._unknown(view)) is not None:
             return await refuse(send, Refused(400, why, INVALID_PARAMS))
         send = speaking(send, version)
@@ -236,13 +256,13 @@ class McpHttp:
         view = view_of(headers, query, principal)
         return Refused(400, view.why, INVALID_PARAMS) if isinstance(view, BadOption) else view
 
-    async def _unknown(self, view: View) -> str | None:
+    async def _unknown(self, view: View, told: Callable[[Resolution], str | None] = refusal) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""
         board = self._gateway.board
-        if refusal(board.resolution(view)) is None:
+        if told(board.resolution(view)) is None:
             return None
         await self._gateway.settled(self._door.settle)
-        return refusal(board.resolution(view))
+        return told(board.resolution(view))
 
     def _lent_twice(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
         """A header that some server is to be called with, if it is not clear which of two values that would be."""

@@ -36,11 +36,11 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.reading import Read
 
 from .answered import ANSWER
-from .direct import BadCursor
 from .exchange import Exchange
 from .followers import Followers
 from .levels import NO_LOGS
 from .offering import Kind, Offering
+from .pages import BadCursor
 from .progress import progress_by, words
 from .session import SessionPeer, capabilities_of
 from .watch import cancel_when

@@ -17,7 +17,8 @@ from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 
-from .direct import PAGE, BadCursor
+from .direct import PAGE
+from .pages import BadCursor
 from .wire import DEEPEST, is_deeper, sound_object
 
 REMEMBERED_LISTS: Final = 256

@@ -1,22 +1,32 @@
-"""The paths of the HTTP endpoint: one for each presentation of the tools, and a clear word for every other."""
+"""The paths of the HTTP endpoint: one for each presentation of the tools and for each toolset, and a clear word for
+every other."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+from mcp_types import INVALID_PARAMS
+
+from pegboard.core.presentations import Presented
 from pegboard.gateway.gateway import Gateway
 
 from .door import Door, Refused
 from .entrance import Entrance
-from .http import McpHttp, refuse
+from .http import SESSION, McpHttp, refuse
+from .presentations import presentation_of
 from .raw.road import Road
-from .search import Search
+from .view import wants_meta_tools
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-DIRECT: Final = "/mcp"
-SEARCH: Final = "/mcp/search"
+CHOSEN: Final = "/mcp"
+"""Where a client is shown tools as the operator chose, or as its own request says."""
+
+TOOLSET: Final = "/mcp/t/"
+FIXED: Final[Mapping[str, Presented]] = {
+    f"/mcp/{presented.value}": presented for presented in Presented if presented is not Presented.AUTO
+}
 
 
 class McpPaths:
@@ -27,35 +37,73 @@ class McpPaths:
         # One entrance, so that whoever guesses tokens has as many guesses at all paths together as at one.
         entrance = Entrance(gateway.board)
         self._door = door
-        self._direct = McpHttp(gateway, door, entrance=entrance)
-        search = McpHttp(gateway, door, entrance=entrance, presentation=Search(gateway))
-        self._paths: Mapping[str, McpHttp] = {DIRECT: self._direct, SEARCH: search}
+        # Once, at the start: the short road is laid to one of them.
+        self._chosen = gateway.board.policy.declared.presenting.presentation
+        self._served: Mapping[Presented, McpHttp] = {
+            presented: McpHttp(gateway, door, entrance=entrance, presentation=presentation_of(presented, gateway))
+            for presented in {**dict.fromkeys(FIXED.values()), self._chosen: None}
+        }
 
     @property
     def paths(self) -> tuple[str, ...]:
-        return tuple(self._paths)
+        """Those that do not depend on what is on the board."""
+        return (CHOSEN, *FIXED)
 
     @property
     def express(self) -> Road | None:
-        return self._direct.express
+        return self._served[self._chosen].express
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for served in self._paths.values():
+            for served in self._served.values():
                 await stack.enter_async_context(served.running())
             yield
 
     def end_streams(self) -> None:
-        for served in self._paths.values():
+        for served in self._served.values():
             served.end_streams()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        path: str = scope.get("path", "")
-        served = self._paths.get(path.rstrip("/"))
-        if served is not None:
-            await served(scope, receive, send)
-            return
-        refused = self._door.address_refusal(scope["headers"])
-        known = " and ".join(self._paths)
-        await refuse(send, refused or Refused(404, f"Nothing is at {path[:200]!r}. MCP clients connect to {known}."))
+        path: str = scope.get("path", "").rstrip("/")
+        if path == CHOSEN:
+            await self._asked_for(scope, self._chosen).serve(scope, receive, send)
+        elif (fixed := FIXED.get(path)) is not None:
+            if (refused := self._contradiction(scope, path, fixed)) is not None:
+                await refuse(send, refused)
+            else:
+                await self._served[fixed].serve(scope, receive, send)
+        elif path.startswith(TOOLSET) and "/" not in (toolset := path.removeprefix(TOOLSET)):
+            await self._asked_for(scope, Presented.DIRECT).serve(scope, receive, send, toolset)
+        else:
+            refused = self._door.address_refusal(scope["headers"])
+            known = f"{', '.join(self.paths)} and {TOOLSET}{{toolset}}"
+            await refuse(
+                send, refused or Refused(404, f"Nothing is at {path[:200]!r}. MCP clients connect to {known}.")
+            )
+
+    def _asked_for(self, scope: "Scope", otherwise: Presented) -> McpHttp:
+        """As the request says; else where its session was opened; else as everybody gets it."""
+        match wants_meta_tools(scope["headers"], scope["query_string"]):
+            case True:
+                return self._served[Presented.META]
+            case False:
+                return self._served[Presented.DIRECT]
+            case None:
+                usual = self._served[otherwise]
+        session = next((value for name, value in scope["headers"] if name == SESSION), None)
+        if session is None or usual.has(session):
+            return usual
+        # Some clients say what they want in the handshake only.
+        asked_once = (self._served[presented] for presented in (Presented.META, Presented.DIRECT))
+        return next((served for served in asked_once if served.has(session)), usual)
+
+    def _contradiction(self, scope: "Scope", path: str, fixed: Presented) -> Refused | None:
+        asks = wants_meta_tools(scope["headers"], scope["query_string"])
+        if asks is None or asks is (fixed is Presented.META) or (not asks and fixed is not Presented.META):
+            return None
+        told = "asks for meta tools" if asks else "asks for the tools themselves"
+        why = f"{path} has one presentation of the tools only, and the request {told} by X-Mcp-Dynamic (dynamic). "
+        return self._door.address_refusal(scope["headers"]) or Refused(
+            400, f"{why}Leave that out, or connect to {CHOSEN}.", INVALID_PARAMS
+        )

@@ -12,7 +12,18 @@ from pegboard.core.view import View
 from pegboard.gateway.answering import Answer, Answered
 
 from .answer import Ended
-from .direct import BadCursor, Page
+from .pages import BadCursor, Page
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A call of a tool of the board."""
+
+    call: CallToolRequestParams
+    result: Callable[[Ended], JsonObject]
+    """How it is told to have ended. Raises the protocol's error where it asks for one."""
+    by: str = ""
+    """The presentation, as records tell it; empty where every tool is shown as itself."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +35,11 @@ class Own:
     answer: Answer
     result: Callable[[Answered], JsonObject]
     """As the protocol tells it. Raises the protocol's error where it asks for one."""
+    by: str
+    """As records tell it."""
 
 
 class Presentation(Protocol):
-    @property
-    def name(self) -> str:
-        """By which records tell it; empty where every tool is shown as itself."""
-        ...
-
     @property
     def instructions(self) -> str:
         """What a client is told about it at the start."""
@@ -45,10 +53,6 @@ class Presentation(Protocol):
 
     def input_schema(self, view: View, name: str) -> JsonObject | None: ...
 
-    def meant(self, asked: CallToolRequestParams, view: View) -> CallToolRequestParams | Own:
+    def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
         """The call of a tool of the board that this call stands for, or one of its own."""
-        ...
-
-    def result(self, name: str, ended: Ended) -> JsonObject:
-        """How the call of that tool is told to have ended. Raises the protocol's error where it asks for one."""
         ...

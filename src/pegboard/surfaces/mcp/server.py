@@ -41,15 +41,16 @@ from pegboard.gateway.gateway import Gateway
 from .answer import enveloped
 from .answered import ANSWER, Answer
 from .calls import Calls
-from .direct import BadCursor, Direct
+from .direct import Direct
 from .exchange import CURRENT, Exchange
 from .faults import of_parameters, of_request
 from .levels import Levels
 from .library import Library, connection_of, followed
 from .news import TOOLS, events_of, granted, notifications_of, send_bare
 from .offering import Kind
+from .pages import BadCursor
 from .parking import Parking
-from .presentation import Presentation
+from .presentation import Passed, Presentation
 from .watch import Marks, Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
@@ -200,12 +201,11 @@ class McpServer:
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         exchange = self._current()
-        shown = self._presentation
-        meant = shown.meant(params, exchange.view)
-        if isinstance(meant, CallToolRequestParams):
-            result = shown.result(meant.name, await self._calls.carried(ctx, meant, exchange, shown.name))
+        meant = self._presentation.meant(params, exchange.view)
+        if isinstance(meant, Passed):
+            result = meant.result(await self._calls.carried(ctx, meant.call, exchange, meant.by))
         else:
-            call = self._calls.made(ctx, params, exchange, shown.name)
+            call = self._calls.made(ctx, params, exchange, meant.by)
             result = meant.result(await answered(self._gateway, call, meant.tool, meant.answer))
         ANSWER.get().result = result
         return CallToolResult(content=[])

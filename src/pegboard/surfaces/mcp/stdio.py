@@ -29,7 +29,7 @@ LINGER: Final = 1.0
 """Seconds in which requests sent just before the input ended are still answered, and answers still written."""
 CHUNK: Final = 65_536
 
-Present: TypeAlias = Callable[[Gateway, anyio.Event], Presentation]
+Present: TypeAlias = Callable[[Gateway, anyio.Event], Presentation | None]
 """Makes the presentation of a gateway that is not all there before the event."""
 
 log = logging.getLogger(__name__)

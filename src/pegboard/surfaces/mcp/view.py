@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from typing import Final
 from urllib.parse import parse_qsl
 
-from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.ids import BUILTIN, LOCAL, PrincipalId
 from pegboard.core.resolve import Resolution
-from pegboard.core.selection import Everything, Selection, toolsets
+from pegboard.core.selection import Everything, Selection, TheseToolsets, toolsets
 from pegboard.core.view import View
 
 LONGEST: Final = 16_384
@@ -38,6 +38,7 @@ SHORT: Final = {
 """What options are taken for that are too short to be near them by their letters."""
 YES: Final = frozenset({"yes", "y", "true", "1"})
 NO: Final = frozenset({"no", "n", "false", "0", ""})
+_DYNAMIC_HEADER: Final = b"x-mcp-dynamic"
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,22 @@ def view_of(headers: Iterable[tuple[bytes, bytes]], query: bytes, principal: Pri
             "and neither goes before the other. Leave one out."
         )
     given = {**in_header, **in_query}
-    if (problem := _dynamic(given.pop(DYNAMIC, None))) is not None:
+    if isinstance(problem := _dynamic(given.pop(DYNAMIC, None)), BadOption):
         return problem
     return _narrowed(View(principal), given)
+
+
+def wants_meta_tools(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> bool | None:
+    """Whether the request says so; `None` if it says nothing, or nothing that could be understood: whoever reads all of
+    it will tell."""
+    said = [(name, value) for name, value in headers if name == _DYNAMIC_HEADER]
+    if not said and DYNAMIC.encode() not in query:
+        return None
+    in_header, in_query = _header_options(said), _query_options(query)
+    if isinstance(in_header, BadOption) or isinstance(in_query, BadOption) or (in_header and DYNAMIC in in_query):
+        return None
+    read = _dynamic({**in_query, **in_header}.get(DYNAMIC))
+    return None if isinstance(read, BadOption) else read
 
 
 def refusal(resolution: Resolution) -> str | None:
@@ -88,6 +102,20 @@ def refusal(resolution: Resolution) -> str | None:
             f"Tools to choose from: {_listed(tools)}.",
         )
     )
+
+
+def of_toolset(view: View, toolset: str) -> View:
+    """The same, within this toolset alone."""
+    return View(view.principal, (Selection(TheseToolsets((toolset,))), *view.narrowings))
+
+
+def no_toolset(resolution: Resolution) -> str | None:
+    """Why an address names no toolset, with what is near and what there is; `None` when it does."""
+    if not resolution.refused:
+        return None
+    sets = sorted({*resolution.offered_toolsets, *(id.toolset for id in resolution.offered)} - {BUILTIN})
+    listed = f"Toolsets to choose from: {_listed(sets)}."
+    return f"{resolution.refused[0]} {listed} Connect to /mcp/t/NAME with one of them, or to /mcp for all tools."
 
 
 def _narrowed(view: View, given: Mapping[str, _Given]) -> View | BadOption:
@@ -111,13 +139,12 @@ def _narrowed(view: View, given: Mapping[str, _Given]) -> View | BadOption:
     )
 
 
-def _dynamic(read: _Given | None) -> BadOption | None:
-    word = "" if read is None else read.text.strip().lower()
-    if read is None or word in NO:
+def _dynamic(read: _Given | None) -> bool | BadOption | None:
+    if read is None:
         return None
-    if word in YES:
-        told = f"The {read.where} asks for meta tools, which are not available yet."
-        return BadOption(f"{told} Leave it out to get the tools themselves.")
+    word = read.text.strip().lower()
+    if word in YES or word in NO:
+        return word in YES
     return BadOption(f"The {read.where} is {read.text[:80]!r}. Write yes, y, true or 1; or no, n, false or 0.")
 
 

@@ -21,6 +21,7 @@ from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .overrides import override_routes
+from .presentations import presentation_routes
 from .problems import LastResort, answer_problems
 from .quarantine import quarantine_routes
 from .search import search_routes
@@ -75,6 +76,7 @@ def routed(
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(search_routes(gateway), prefix=PREFIX)
+    app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)

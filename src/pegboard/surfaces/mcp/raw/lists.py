@@ -4,7 +4,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.surfaces.mcp.direct import PAGE, BadCursor, Shown
+from pegboard.surfaces.mcp.direct import PAGE, Shown
+from pegboard.surfaces.mcp.pages import BadCursor
 
 from .messages import encode
 

@@ -1,0 +1,49 @@
+"""What each presentation costs a model before it has done anything: the tools that it is shown, in tokens."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Open, Resolution
+from pegboard.core.tokens import rough_cost
+from pegboard.core.tool import Tool, ToolSpec
+
+from . import meta, search
+from .kept import kept, kept_open
+from .presenting import Presented
+
+OWN: Final[Mapping[Presented, Mapping[str, Tool]]] = {Presented.META: meta.TOOLS, Presented.SEARCH: search.TOOLS}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    presentation: Presented
+    tools: int
+    tokens: int
+    """Estimated, and the same on every machine."""
+
+
+def costs(resolution: Resolution, policy: Policy) -> tuple[Cost, ...]:
+    """For one view; `direct` first."""
+    opened = [verdict.shown for verdict in resolution.verdicts.values() if isinstance(verdict, Open)]
+    direct = _cost(Presented.DIRECT, (_told(tool, resolution.names[tool.id], policy) for tool in opened))
+    return direct, *(_of(presented, own, resolution, policy) for presented, own in OWN.items())
+
+
+def _of(presented: Presented, own: Mapping[str, Tool], resolution: Resolution, policy: Policy) -> Cost:
+    named = kept(resolution, policy.declared.presenting, own)
+    beside = (_told(tool, name, policy) for name, tool in kept_open(resolution, named))
+    return _cost(presented, (*(tool.spec for tool in own.values()), *beside))
+
+
+def _told(tool: Tool, name: str, policy: Policy) -> ToolSpec:
+    written = policy.overrides.for_tool(tool.id).description_override
+    if written is None and tool.spec.name == name:
+        return tool.spec
+    return replace(tool.spec, name=name, description=tool.spec.description if written is None else written)
+
+
+def _cost(presented: Presented, specs: Iterable[ToolSpec]) -> Cost:
+    each = [rough_cost(spec) for spec in specs]
+    return Cost(presented, len(each), sum(each))

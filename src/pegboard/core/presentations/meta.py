@@ -1,0 +1,187 @@
+"""The meta presentation: five tools by which a model looks through the toolsets, reads one schema, and calls."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.call import ToolIsLocked, UnknownTool, looked_up
+from pegboard.core.ids import ToolId, ToolsetId
+from pegboard.core.policy import Policy
+from pegboard.core.reference import Kind, Unknown, closest
+from pegboard.core.resolve import Locked, Open, Resolution
+from pegboard.core.rules import server_is_reviewed
+from pegboard.core.signature import first_sentence
+from pegboard.core.status import Status
+from pegboard.core.tool import JsonObject
+
+from .entries import described_as, readable
+from .own import ACTS, CALL, READS, by_name, own_tool, text
+
+TOOLSETS: Final = "list_toolsets"
+TOOLS_OF: Final = "list_tools"
+INPUT: Final = "get_tool_input_schema"
+OUTPUT: Final = "get_tool_output_schema"
+
+MOST: Final = 500
+"""Tools in one answer; a larger toolset is read in parts."""
+
+INSTRUCTIONS: Final = (
+    "Tools of several toolsets are behind this gateway. See which toolsets there are with list_toolsets and what is in "
+    "one with list_tools; read a tool's schema with get_tool_input_schema, then call it with call_tool. A call that is "
+    "refused says why and what to do; when it tells you to ask the user, ask, and do not look for a way around it."
+)
+
+TOOLS: Final = by_name(
+    own_tool(
+        TOOLSETS,
+        "List the toolsets at hand. A toolset is a set of tools that belong together.",
+        {},
+        [],
+        READS,
+    ),
+    own_tool(
+        TOOLS_OF,
+        "List the tools of one toolset, each with its name and what it does. list_toolsets tells which toolsets there "
+        "are.",
+        {
+            "toolset": text("The toolset's name, as list_toolsets gave it."),
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "default": 0,
+                "description": f"How many tools to pass over: an answer holds {MOST} at most.",
+            },
+        },
+        ["toolset"],
+        READS,
+    ),
+    own_tool(
+        INPUT,
+        "Get the input schema of one tool, and all it says of itself. list_tools tells which tools there are.",
+        {"tool": text("The tool's name, as list_tools gave it.")},
+        ["tool"],
+        READS,
+    ),
+    own_tool(
+        OUTPUT,
+        "Get the output schema of one tool: what its structured answer looks like, if it says so. list_tools tells "
+        "which tools there are.",
+        {"tool": text("The tool's name, as list_tools gave it.")},
+        ["tool"],
+        READS,
+    ),
+    own_tool(
+        CALL,
+        "Call one tool. list_tools tells which tools there are, get_tool_input_schema what input one takes.",
+        {
+            "tool": text("The tool's name, as list_tools gave it."),
+            "input": {
+                "type": "object",
+                "default": {},
+                "description": "Its input, as its own input schema asks for it.",
+            },
+        },
+        ["tool"],
+        ACTS,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class NoToolset:
+    """A name that means no toolset of this caller's view."""
+
+    unknown: Unknown
+
+    def __str__(self) -> str:
+        return f"{self.unknown} See which there are with {TOOLSETS}."
+
+
+def toolsets(resolution: Resolution, policy: Policy) -> JsonObject:
+    """Those of which this caller may know a tool. Where some are locked, how many of them and by what."""
+    entries: list[JsonObject] = []
+    for id, tally in _tallies(resolution).items():
+        entry: JsonObject = {"name": id, "description": _description(id, tally, resolution, policy)}
+        entries.append({**entry, "tools": {**tally}} if tally.keys() - {_CALLABLE} else entry)
+    return {"toolsets": [*entries]}
+
+
+def tools_of(toolset: str, offset: int, resolution: Resolution, policy: Policy) -> JsonObject | NoToolset:
+    """The open ones. Toolset ids are lower case, so a name in another case can mean only one."""
+    tallies = _tallies(resolution)
+    id = ToolsetId(toolset.strip().lower())
+    if id not in tallies:
+        return NoToolset(Unknown(toolset[:_SHOWN], Kind.TOOLSET, closest(toolset, tallies)))
+    opened = [tool.id for tool in resolution.open() if tool.id.toolset == id]
+    part = opened[offset : offset + MOST]
+    answer: JsonObject = {"tools": [_line(tool, resolution, policy) for tool in part]}
+    if (rest := len(opened) - offset - len(part)) > 0:
+        answer["notice"] = f"There are {rest} more. List again with offset {offset + MOST}."
+    locked = {status: count for status, count in tallies[id].items() if status != _CALLABLE}
+    return {**answer, "locked": {**locked}} if locked else answer
+
+
+def input_of(name: str, resolution: Resolution, policy: Policy) -> JsonObject | UnknownTool | ToolIsLocked:
+    found = looked_up(name, resolution)
+    if not isinstance(found, Open):
+        return found
+    tool = found.shown
+    return {**described_as(tool, resolution, policy), "inputSchema": readable(tool.spec.input_schema)}
+
+
+def output_of(name: str, resolution: Resolution) -> JsonObject | UnknownTool | ToolIsLocked:
+    found = looked_up(name, resolution)
+    if not isinstance(found, Open):
+        return found
+    shown = resolution.names[found.tool.id]
+    schema = found.shown.spec.output_schema
+    if schema is None:
+        told = f"{shown} has no output schema: it says nothing of what its answer looks like. Call it all the same."
+        return {"name": shown, "outputSchema": None, "notice": told}
+    return {"name": shown, "outputSchema": readable(schema)}
+
+
+_CALLABLE: Final = "callable"
+_SHOWN: Final = 128
+
+
+def _tallies(resolution: Resolution) -> Mapping[ToolsetId, Mapping[str, int]]:
+    """By toolset, in their order: how many tools are callable, and how many locked by what."""
+    counted: dict[ToolsetId, Counter[str]] = {}
+    for id, verdict in resolution.verdicts.items():
+        match verdict:
+            case Open():
+                counted.setdefault(id.toolset, Counter())[_CALLABLE] += 1
+            case Locked():
+                counted.setdefault(id.toolset, Counter())[verdict.status.value] += 1
+            case _:
+                pass
+    return {id: _ordered(counted[id]) for id in sorted(counted)}
+
+
+def _ordered(tally: Counter[str]) -> Mapping[str, int]:
+    stated = {status.value: tally[status.value] for status in Status if tally[status.value]}
+    return {_CALLABLE: tally[_CALLABLE], **stated}
+
+
+def _description(id: ToolsetId, tally: Mapping[str, int], resolution: Resolution, policy: Policy) -> str:
+    """Of a toolset that nobody has let in, its own words are withheld as those of its tools are."""
+    toolset = policy.toolsets.get(id)
+    if toolset is None or not tally[_CALLABLE] or _is_reviewed(id, resolution, policy):
+        return ""
+    return toolset.description or toolset.name
+
+
+def _is_reviewed(id: ToolsetId, resolution: Resolution, policy: Policy) -> bool:
+    sources = {tool.source: tool for tool in resolution.names if tool.toolset == id}
+    return any(server_is_reviewed(resolution.verdicts[tool].tool, None, policy) for tool in sources.values())
+
+
+def _line(id: ToolId, resolution: Resolution, policy: Policy) -> JsonObject:
+    verdict = resolution.verdicts[id]
+    assert isinstance(verdict, Open)
+    told = described_as(verdict.shown, resolution, policy)
+    description = told["description"]
+    assert isinstance(description, str)
+    return {"name": told["name"], "description": first_sentence(description)}

@@ -1,0 +1,105 @@
+"""The search presentation: tools that find others, tell all about one, call it, and list servers."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pegboard.core.call import looked_up, refusal_text
+from pegboard.core.policy import Policy
+from pegboard.core.resolve import Open, Resolution
+from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST
+from pegboard.core.tool import Json, JsonObject
+
+from .entries import whole
+from .own import ACTS, CALL, READS, by_name, flag, own_tool, text
+
+RETRIEVE: Final = "retrieve_tools"
+DESCRIBE: Final = "describe_tool"
+SERVERS: Final = "upstream_servers"
+
+MOST_DESCRIBED: Final = 20
+
+INSTRUCTIONS: Final = (
+    "Tools of several servers are behind this gateway. Find them with retrieve_tools, in a few words of what you want "
+    "to do, and call what you found with call_tool; describe_tool gives the whole schema of one. A call that is "
+    "refused says why and what to do; when it tells you to ask the user, ask, and do not look for a way around it."
+)
+
+TOOLS: Final = by_name(
+    own_tool(
+        RETRIEVE,
+        "Find tools by what they do. Answers with the tools that can be called, best first: name, parameters in one "
+        "line (a ? marks what may be left out), and what it does. Call one with call_tool; where the line is not "
+        "enough, describe_tool gives the whole schema. With include_disabled, tools that exist but are locked are "
+        "listed too, with the reason and what to do.",
+        {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": LONGEST_QUERY,
+                "description": "What you want to do, in a few words; or a part of a tool's name.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST,
+                "default": FEW,
+                "description": "How many callable tools to answer with at most.",
+            },
+            "include_disabled": flag("Also list tools that match but are locked, and what unlocks them."),
+            "read_only_only": flag("Only tools that say they change nothing."),
+            "exclude_destructive": flag("Leave out tools that may destroy something."),
+            "exclude_open_world": flag("Leave out tools that reach beyond their own system."),
+        },
+        ["query"],
+        READS,
+    ),
+    own_tool(
+        DESCRIBE,
+        "Get all that tools say of themselves: the whole description, input schema and output schema.",
+        {
+            "names": {
+                "type": "array",
+                "items": text("A tool's name, as retrieve_tools gave it."),
+                "minItems": 1,
+                "maxItems": MOST_DESCRIBED,
+                "description": "Which tools.",
+            },
+        },
+        ["names"],
+        READS,
+    ),
+    own_tool(
+        CALL,
+        "Call a tool that retrieve_tools found.",
+        {
+            "name": text("Its name, as retrieve_tools gave it."),
+            "arguments": {
+                "type": "object",
+                "default": {},
+                "description": "Its arguments, as its own input schema asks for them.",
+            },
+        },
+        ["name"],
+        ACTS,
+    ),
+    own_tool(
+        SERVERS,
+        "List the servers that the tools come from, with their health; where tools are locked, how many and why.",
+        {},
+        [],
+        READS,
+    ),
+)
+
+
+def described(names: Sequence[str], resolution: Resolution, policy: Policy) -> JsonObject:
+    """Each open one whole. One that is not is told in the words in which its call would be refused."""
+    tools: list[Json] = []
+    refused: list[Json] = []
+    for name in dict.fromkeys(names):
+        found = looked_up(name, resolution)
+        if isinstance(found, Open):
+            tools.append(whole(found.shown, resolution, policy))
+        else:
+            refused.append({"name": name, "why": refusal_text(found)})
+    return {"tools": tools, "refused": refused} if refused else {"tools": tools}

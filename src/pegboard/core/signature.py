@@ -1,0 +1,222 @@
+"""A tool in one line: its parameters with their types, which of them may be left out, and what it gives back.
+
+Schemas come from servers that nobody vouches for: whatever stands in one, the line stays short and is written at once.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from .schema_refs import target
+from .tool import Json, JsonObject, JsonSchema, ToolSpec
+
+LONGEST: Final = 480
+"""Characters of all parameters together."""
+
+LONGEST_SENTENCE: Final = 240
+
+_LONGEST_TYPE: Final = 160
+_LONGEST_NAME: Final = 64
+_LONGEST_LITERAL: Final = 40
+_MOST_CHOICES: Final = 10
+_MOST_MEMBERS: Final = 6
+_MOST_PARAMETERS: Final = 40
+_DEEPEST: Final = 4
+_DEEPEST_OBJECT: Final = 1
+_MOST_STEPS: Final = 400
+"""Parts of one schema that are looked at: it may name each of its definitions a thousand times."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z_$][\w$.-]*", re.ASCII)
+_WORDS: Final = frozenset({"string", "integer", "number", "boolean", "null", "object", "array"})
+_BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f\u2028\u2029]+")
+_END: Final = re.compile(r"[.!?]+[\"')\]]*(?=\s)|[\u3002\uff01\uff1f]")
+_ABBREVIATED: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|no|nr|st|dr|mr|mrs|ms|\w))\.$", re.IGNORECASE
+)
+_PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
+
+
+def signature(spec: ToolSpec) -> str:
+    """`(title: string, tags?: string[] = …) -> {id: integer}`: what stands behind the tool's name."""
+    given = _Types(spec.input_schema).parameters()
+    back = "" if spec.output_schema is None else f" -> {_Types(spec.output_schema).result()}"
+    return f"({given}){back}"
+
+
+def first_sentence(text: str) -> str:
+    """As one line, and not longer than a line may be."""
+    start = _PARAGRAPH.split(text.strip()[: 20 * LONGEST_SENTENCE], maxsplit=1)[0]
+    line = _BLANKS.sub(" ", start).strip()
+    for end in _END.finditer(line):
+        rest = line[end.end() :].lstrip()
+        if end.group()[0] == "." and (rest[:1].islower() or _ABBREVIATED.search(line[: end.end()])):
+            continue
+        line = line[: end.end()]
+        break
+    return line if len(line) <= LONGEST_SENTENCE else f"{line[: LONGEST_SENTENCE - 1].rstrip()}…"
+
+
+class _Types:
+    """The types of one schema, as far as its own definitions tell them."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self._root: JsonObject = dict(schema)
+        self._steps = 0
+
+    def parameters(self) -> str:
+        schema = self._merged(self._root)
+        given, needed = _properties(schema), _required(schema)
+        # Those that a call cannot do without come first, should there not be room for all.
+        order = [*(name for name in given if name in needed), *(name for name in given if name not in needed)]
+        parts: list[str] = []
+        room = LONGEST
+        for name in order[:_MOST_PARAMETERS]:
+            part = self._member(name, given[name], name in needed, 0)
+            room -= len(part) + 2
+            if room < 0 and parts:
+                break
+            parts.append(part)
+        if (more := len(order) - len(parts)) > 0:
+            parts.append(f"… {more} more")
+        return ", ".join(parts)
+
+    def result(self) -> str:
+        return self._short(self._root, 0, frozenset())
+
+    def _member(self, name: str, schema: Json, needed: bool, depth: int, seen: frozenset[str] = frozenset()) -> str:
+        written = name if _PLAIN.fullmatch(name) and len(name) <= _LONGEST_NAME else _literal(name, _LONGEST_NAME)
+        part = f"{written}{'' if needed else '?'}: {self._short(schema, depth, seen)}"
+        default = schema.get("default") if isinstance(schema, dict) else None
+        if isinstance(default, str | int | float) and not needed and default != "":
+            part += f" = {_literal(default)}"
+        return part
+
+    def _short(self, schema: Json, depth: int, seen: frozenset[str]) -> str:
+        text = self._type(schema, depth, seen)
+        return text if len(text) <= _LONGEST_TYPE else _word(schema)
+
+    def _type(self, schema: Json, depth: int, seen: frozenset[str]) -> str:
+        self._steps += 1
+        if not isinstance(schema, dict) or self._steps > _MOST_STEPS:
+            return "never" if schema is False else "any"
+        ref = schema.get("$ref")
+        if isinstance(ref, str):
+            return self._referred(ref, depth, seen)
+        if depth > _DEEPEST:
+            return _word(schema)
+        if "const" in schema:
+            return _literal(schema["const"])
+        if isinstance(choices := schema.get("enum"), list) and choices:
+            return _choices(choices)
+        for union in ("anyOf", "oneOf"):
+            if isinstance(several := schema.get(union), list) and several:
+                return _united(self._type(each, depth + 1, seen) for each in several[: _MOST_CHOICES + 1])
+        schema = self._merged(schema)
+        kind = schema.get("type")
+        if isinstance(kind, list) and kind:
+            words = kind[: _MOST_CHOICES + 1]
+            return _united(self._type({**schema, "type": each}, depth + 1, seen) for each in words)
+        match _word(schema):
+            case "array":
+                return self._array(schema, depth, seen)
+            case "object":
+                return self._object(schema, depth, seen)
+            case word:
+                return word
+
+    def _referred(self, ref: str, depth: int, seen: frozenset[str]) -> str:
+        found = target(self._root, ref) if len(ref) <= _LONGEST_TYPE else None
+        if ref in seen or depth > _DEEPEST:
+            return _word(found)
+        return self._type(found, depth, seen | {ref})
+
+    def _array(self, schema: JsonObject, depth: int, seen: frozenset[str]) -> str:
+        first = schema.get("prefixItems")
+        if isinstance(first, list) and first:
+            parts = [self._type(each, depth + 1, seen) for each in first[:_MOST_MEMBERS]]
+            return f"[{', '.join(parts)}{', …' if len(first) > _MOST_MEMBERS else ''}]"
+        items = schema.get("items")
+        if not isinstance(items, dict):
+            return "array"
+        inner = self._type(items, depth + 1, seen)
+        return f"({inner})[]" if "|" in inner and inner[0] not in "{[" else f"{inner}[]"
+
+    def _object(self, schema: JsonObject, depth: int, seen: frozenset[str]) -> str:
+        given, needed = _properties(schema), _required(schema)
+        if not given:
+            others = schema.get("additionalProperties")
+            return f"{{*: {self._type(others, depth + 1, seen)}}}" if isinstance(others, dict) and others else "object"
+        if depth > _DEEPEST_OBJECT:
+            return "object"
+        order = sorted(given, key=lambda name: name not in needed)
+        parts = [self._member(name, given[name], name in needed, depth + 1, seen) for name in order[:_MOST_MEMBERS]]
+        return f"{{{', '.join(parts)}{', …' if len(given) > _MOST_MEMBERS else ''}}}"
+
+    def _merged(self, schema: JsonObject) -> JsonObject:
+        """With what `allOf` adds to it, where that is plainly members of the same object."""
+        several = schema.get("allOf")
+        if not isinstance(several, list):
+            return schema
+        whole: JsonObject = {}
+        properties: JsonObject = {}
+        required: list[Json] = []
+        for each in (*several[:_MOST_CHOICES], {**schema, "allOf": None}):
+            part = (
+                target(self._root, ref) if isinstance(each, dict) and isinstance(ref := each.get("$ref"), str) else each
+            )
+            if isinstance(part, dict):
+                whole |= part
+                properties |= _properties(part)
+                required += _required(part)
+        return {**whole, "properties": properties, "required": required} if properties else whole
+
+
+def _properties(schema: Mapping[str, Json]) -> JsonObject:
+    found = schema.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def _required(schema: Mapping[str, Json]) -> set[str]:
+    found = schema.get("required")
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+
+
+def _word(schema: Json) -> str:
+    """The type in one word."""
+    if not isinstance(schema, dict):
+        return "any"
+    kind = schema.get("type")
+    if isinstance(kind, str):
+        return kind if kind in _WORDS else "any"
+    if "properties" in schema or "additionalProperties" in schema:
+        return "object"
+    if "items" in schema or "prefixItems" in schema:
+        return "array"
+    choices = schema.get("enum")
+    return "string" if isinstance(choices, list) and any(isinstance(each, str) for each in choices) else "any"
+
+
+def _choices(choices: Sequence[Json]) -> str:
+    told = "|".join(_literal(each) for each in choices[:_MOST_CHOICES])
+    return told if len(choices) <= _MOST_CHOICES else f"{told}|… {len(choices) - _MOST_CHOICES} more"
+
+
+def _united(types: Iterable[str]) -> str:
+    known = [*dict.fromkeys(types)]
+    if "any" in known:
+        return "any"
+    return "|".join(known) if len(known) <= _MOST_CHOICES else f"{'|'.join(known[:_MOST_CHOICES])}|…"
+
+
+def _literal(value: Json, longest: int = _LONGEST_LITERAL) -> str:
+    if isinstance(value, list | dict):
+        return "array" if isinstance(value, list) else "object"
+    if isinstance(value, str):
+        cut = value if len(value) <= longest else f"{value[:longest]}…"
+        return json.dumps(_BLANKS.sub(" ", cut), ensure_ascii=False)
+    try:
+        text = json.dumps(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return "number"
+    return text if len(text) <= longest else "number"

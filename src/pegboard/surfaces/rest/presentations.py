@@ -1,0 +1,40 @@
+"""The route for presentations: what each shows in a view, and what that costs a model."""
+
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Query
+
+from pegboard.core.presentations.costs import costs
+from pegboard.gateway.gateway import Gateway
+
+from .bodies import ViewQuery
+from .shapes import Shape
+from .tools import resolution_of
+
+
+def presentation_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["tools"])
+    board = gateway.board
+
+    @routes.get("/presentations")
+    async def presentations(asked: Annotated[ViewQuery, Query()]) -> Shape:
+        """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
+        resolution, policy = resolution_of(gateway, asked.view()), board.policy
+        presenting = policy.declared.presenting
+        counted = await to_thread.run_sync(costs, resolution, policy)
+        return {
+            "chosen": presenting.presentation.value,
+            "threshold": presenting.threshold,
+            "presentations": [
+                {
+                    "name": cost.presentation.value,
+                    "path": f"/mcp/{cost.presentation.value}",
+                    "tools": cost.tools,
+                    "tokens": cost.tokens,
+                }
+                for cost in counted
+            ],
+        }
+
+    return routes

@@ -1,0 +1,44 @@
+"""How tools are shown, as the file says it."""
+
+import pytest
+from tests.config.loading import FOLDER, settings
+
+from pegboard.config.settings import Broken, load_text
+from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.core.server import DeclaredAt
+
+
+@pytest.mark.behaviour("present.chosen_by_the_operator", "present.always_visible")
+def test_how_tools_are_shown_is_read_with_its_lines() -> None:
+    text = """\
+        presentation: auto
+        presentation_threshold: 60
+        always_visible:
+          - "desk:read_*"
+          - mcp:dev~github:create_issue
+        """
+    file = "pegboard.yaml"
+    assert settings(text).declared.presenting == Presenting(
+        Presented.AUTO,
+        60,
+        (
+            Listed("desk:read_*", DeclaredAt(file, 4)),
+            Listed("mcp:dev~github:create_issue", DeclaredAt(file, 5)),
+        ),
+    )
+    assert settings("").declared.presenting == Presenting(Presented.DIRECT, 100, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("presentation: fancy", "presentation: this must be one of direct, meta, search, auto; it is 'fancy'."),
+        ("presentation_threshold: 0", "presentation_threshold: "),
+        ("always_visible: ['mcp:']", "always_visible[0]: 'mcp:' does not fit: "),
+        ("always_visible: {}", "always_visible: this must be a list"),
+    ],
+)
+def test_what_is_wrong_about_how_tools_are_shown_is_told(text: str, problem: str) -> None:
+    broken = load_text(text, "pegboard.yaml", FOLDER, {})
+    assert isinstance(broken, Broken)
+    assert str(broken).startswith(f"pegboard.yaml:1: {problem}")
