@@ -6,6 +6,9 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 HOST ?= 127.0.0.1
 PORT ?= 8460
 
+# Whoever forbids Python to keep what it compiled would compile all of it again for each of a thousand processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test fast check bench conformance setup clean
 
 # Start the gateway with the demo board and print how to connect a client.

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False)
 
 settings.register_profile("pegboard", _UNTIMED)
-settings.register_profile("ci", _UNTIMED, max_examples=300, derandomize=True, print_blob=True)
+settings.register_profile("ci", _UNTIMED, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "pegboard")
 
 

@@ -61,7 +61,7 @@ def test_under_ci_a_skipped_test_or_module_fails_the_run(tmp_path: Path) -> None
     output = run(tmp_path, ci="true")
     # A mark skips before the body and a module before its tests: pytest calls a failure there an error.
     assert totals(output) == {"passed": 1, "failed": 1, "xfailed": 1, "error": 2}
-    assert "examples 300 deadline None fixed True" in output
+    assert "examples 100 deadline None fixed True" in output
     for why in ("no engine here", "no network here", "not on this system"):
         assert re.search(rf"was skipped under CI=true \(.*{why}\)", output)
 
