@@ -44,6 +44,18 @@ def test_what_is_locked_alone_is_told_of_in_a_notice(at_gateway: Pegboard) -> No
     assert at_gateway("tools", "search", "nothing like it").out == "No tool that can be called fits this query.\n"
 
 
+def test_a_rank_is_explained_by_its_words(at_gateway: Pegboard) -> None:
+    found = at_gateway("tools", "search", "the tool zebra", "--explain", "--server", "three", "--limit", "1")
+    why, left_out = found.out.splitlines()[3:5]
+    assert why.startswith("tool_0000")
+    assert "tool (name" in why
+    assert left_out == (
+        "Of 2 tools 2 match and 1 are shown. No tool has: zebra. Passed over: the. 1 that match are locked."
+    )
+    full = at_gateway("tools", "search", "tool", "--full", "--toolset", "three", "--json")
+    assert {"inputSchema"} <= full.json["tools"][0].keys()
+
+
 def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
     found = at_gateway("tools", "search", "tool", "--read-only", "--exclude-destructive", "--exclude-open-world")
     assert found.out == (

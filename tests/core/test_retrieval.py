@@ -26,7 +26,7 @@ from pegboard.core.catalogue import Catalogue, Down, NeedsSignIn
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.resolve import Locked, Open, resolve
-from pegboard.core.retrieval import MOST_LOCKED, Retrieval, retrieved
+from pegboard.core.retrieval import MOST_LOCKED, Detail, Retrieval, retrieved
 from pegboard.core.status import REMEDIES, Status, general_remedy
 from pegboard.core.told import told
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
@@ -35,18 +35,29 @@ from pegboard.core.view import View
 BOARD = board([made("issue_a", "A."), made("issue_b", "B."), made("issue_c", "C."), made("pull", "P.")])
 
 
+@pytest.mark.behaviour("search.compact")
 def test_an_answer_holds_what_is_needed_to_call_what_was_found() -> None:
     schema: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
-    tool = Tool(
-        ToolId(GITHUB, "issue"), ToolSpec("issue", "An issue", "Opens one.", schema, None, {"readOnlyHint": True})
-    )
+    words = "Opens one. It is numbered."
+    tool = Tool(ToolId(GITHUB, "issue"), ToolSpec("issue", "An issue", words, schema, schema, {"readOnlyHint": True}))
     assert ask(board([tool]), "issue") == {
         "tools": [
             {
                 "name": "issue",
                 "server": "dev~github",
-                "title": "An issue",
+                "signature": "(n?: integer) -> {n?: integer}",
                 "description": "Opens one.",
+            }
+        ],
+        "ranker": "lexical",
+    }
+    assert ask(board([tool]), "issue", detail=Detail.FULL) == {
+        "tools": [
+            {
+                "name": "issue",
+                "server": "dev~github",
+                "title": "An issue",
+                "description": words,
                 "inputSchema": schema,
                 "annotations": {"readOnlyHint": True},
             }
@@ -60,6 +71,9 @@ def test_the_words_that_people_gave_a_tool_stand_before_its_own() -> None:
     override = Override(id.toolset, id, name_override="Report", description_override="Report a fault.")
     hung = BOARD.deciding(overrides=(override,))
     assert ask(hung, "issue_a")["tools"] == [
+        {"name": "issue_a", "server": "dev~github", "signature": "()", "description": "Report a fault."}
+    ]
+    assert ask(hung, "issue_a", detail=Detail.FULL)["tools"] == [
         {
             "name": "issue_a",
             "server": "dev~github",
@@ -192,7 +206,8 @@ def test_a_schema_that_no_client_could_read_is_shown_as_any_object() -> None:
     for _ in range(2_000):
         deep = {"type": "array", "items": deep}
     tool = Tool(ToolId(GITHUB, "issue"), ToolSpec("issue", input_schema=deep))
-    assert ask(board([tool]), "issue")["tools"][0]["inputSchema"] == {"type": "object"}
+    assert ask(board([tool]), "issue", detail=Detail.FULL)["tools"][0]["inputSchema"] == {"type": "object"}
+    assert ask(board([tool]), "issue")["tools"][0]["signature"] == "()"
 
 
 def text(answer: dict[str, Any]) -> str:

@@ -41,8 +41,10 @@ def test_every_argument_is_told_with_its_default(name: str) -> None:
 
 def library() -> tuple[Any, Any]:
     """The board that the page shows, and its two answers."""
-    schema: JsonObject = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
-    words = "Find books by a word of their title."
+    limit: JsonObject = {"type": "integer", "default": 10}
+    given: JsonObject = {"limit": limit, "query": {"type": "string"}}
+    schema: JsonObject = {"type": "object", "properties": given, "required": ["query"]}
+    words = "Find books by a word of their title. What is lent is found as well."
     hung = [
         Tool(
             ToolId(LIBRARY, "search_books"), ToolSpec("search_books", None, words, schema, None, {"readOnlyHint": True})

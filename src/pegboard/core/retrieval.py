@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import chain, islice
 from typing import Final, Protocol, TypeAlias
 
-from .folded import Folded
 from .ids import ToolId
-from .nesting import deeper_than
 from .policy import Policy
+from .presentations.entries import compact, full
 from .resolve import Locked, Open, Resolution
 from .sieve import Filters, Sieved, sieved
 from .status import general_remedy
 from .told import told
-from .tool import Json, JsonObject, Tool
+from .tool import Json, JsonObject
 
 FEW: Final = 10
 """How many callable tools an answer holds when nobody says."""
@@ -23,8 +23,6 @@ MOST_LOCKED: Final = 10
 BLANK: Final = "this is blank; say in a few words what you want to do"
 LONGEST_QUERY: Final = 2_000
 
-_DEEPEST: Final = 100
-_ANY_OBJECT: Final[JsonObject] = {"type": "object"}
 _AROUND: Final = "\"'`.,;!?()[]{}<>"
 _JOINTS: Final = frozenset("_:")
 
@@ -58,6 +56,15 @@ Rank: TypeAlias = Callable[[str, Collection[ToolId]], Found]
 """Asked with the same collection again, it may remember what follows from it."""
 
 
+class Detail(StrEnum):
+    """How much an answer tells of each tool that can be called."""
+
+    COMPACT = "compact"
+    """A line: its parameters with their types, and the first sentence of what it does."""
+    FULL = "full"
+    """Its whole description, input schema and annotations."""
+
+
 @dataclass(frozen=True)
 class Retrieval:
     query: str
@@ -70,6 +77,7 @@ class Retrieval:
     toolset: str = ""
     explain: bool = False
     """Whether to tell why each tool stands where it does, and what was left out."""
+    detail: Detail = Detail.COMPACT
 
     @property
     def filters(self) -> Filters:
@@ -83,11 +91,12 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     found = rank(asked.query, resolution.open_ids)
     passed = _callable(asked, found, resolution)
     entries: list[Json] = []
+    entry = compact if asked.detail is Detail.COMPACT else full
     for id in passed.kept[: asked.limit]:
         verdict = resolution.verdicts[id]
         assert isinstance(verdict, Open)
         why: JsonObject = {"why": found.why(id)} if asked.explain else {}
-        entries.append({**_entry(verdict.shown, resolution, policy), **why})
+        entries.append({**entry(verdict.shown, resolution, policy), **why})
     answer: JsonObject = {"tools": entries, "ranker": found.ranker}
     if passed.left_out:
         answer["filter_diagnostics"] = passed.diagnostics
@@ -158,21 +167,6 @@ def _explanation(asked: Retrieval, found: Found, passed: Sieved, resolution: Res
             "locked": len(rank(asked.query, resolution.locked_ids)),
         },
     }
-
-
-def _entry(tool: Tool, resolution: Resolution, policy: Policy) -> JsonObject:
-    look, spec = policy.overrides.for_tool(tool.id), tool.spec
-    schema = spec.input_schema
-    deep = not isinstance(schema, Folded) or deeper_than(_DEEPEST, schema.text)
-    members: dict[str, Json] = {
-        "name": resolution.names[tool.id],
-        "server": str(tool.id.source),
-        "title": spec.title if look.name_override is None else look.name_override,
-        "description": spec.description if look.description_override is None else look.description_override,
-        "inputSchema": dict(_ANY_OBJECT if deep else schema),
-        "annotations": dict(spec.annotations) if spec.annotations else None,
-    }
-    return {key: value for key, value in members.items() if value is not None}
 
 
 def _locked_entry(verdict: Locked, resolution: Resolution, policy: Policy) -> JsonObject:

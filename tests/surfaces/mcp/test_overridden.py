@@ -25,7 +25,7 @@ from pegboard.core.editing import Edit
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Policy
-from pegboard.core.retrieval import Retrieval
+from pegboard.core.retrieval import Detail, Retrieval
 from pegboard.core.tool import Json, ToolSpec
 from pegboard.core.view import View
 from pegboard.ports import Progress
@@ -165,6 +165,9 @@ async def test_an_edit_shows_at_once_and_the_arguments_are_read_again_by_both_ro
 async def test_what_is_found_by_a_search_is_shown_and_called_the_same_way(roads: Roads) -> None:
     gateway = roads.workshop.gateway
     found = await gateway.finder.retrieve(Retrieval("dig"), View())
+    (line,) = [one for one in cast("list[dict[str, Any]]", found["tools"]) if one["name"] == "dig"]
+    assert line["signature"] == "(deep?: integer = 3)"
+    found = await gateway.finder.retrieve(Retrieval("dig", detail=Detail.FULL), View())
     (shown,) = [one for one in cast("list[dict[str, Any]]", found["tools"]) if one["name"] == "dig"]
     assert shown["inputSchema"] == {
         "type": "object",

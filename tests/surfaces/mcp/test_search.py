@@ -156,6 +156,8 @@ async def test_a_tool_called_by_search_can_ask_back(mode: str, era: str) -> None
         ("retrieve_tools", {"query": "x", "limit": 101}, "limit"),
         ("retrieve_tools", {"query": "x", "include_locked": True}, "include_locked"),
         ("retrieve_tools", {"query": "x" * 2_001}, "query"),
+        ("retrieve_tools", {"query": "x", "detail": "most"}, "detail"),
+        ("retrieve_tools", {"query": "x", "server": 7}, "server"),
         ("describe_tool", {"names": []}, "names"),
         ("describe_tool", {"names": ["echo"] * 21}, "names"),
         ("describe_tool", {"name": "echo"}, "name"),
@@ -195,6 +197,28 @@ async def test_arguments_that_do_not_fit_the_tool_are_answered_with_its_schema(m
             assert json.loads(schema)["required"] == ["a", "b"]
             mended = await client.call_tool("call_tool", {"name": "add", "arguments": {"a": 1, "b": 2}})
     assert mended.structured_content == {"total": 3}
+
+
+@pytest.mark.behaviour("search.compact")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_tool_is_found_as_a_line_and_whole_on_demand(mode: str) -> None:
+    async with open_workshop() as workshop:
+        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
+        async with Client(InMemoryTransport(server), mode=mode) as client:
+            asked = {"query": "adds two numbers", "limit": 1, "server": "bench", "toolset": "bench"}
+            compact = body(await client.call_tool("retrieve_tools", asked))
+            full = body(await client.call_tool("retrieve_tools", {**asked, "detail": "full", "explain": True}))
+    add = workshop.gateway.board.catalogue.tools[ToolId(key("bench"), "add")].spec
+    assert compact["tools"] == [
+        {
+            "name": "add",
+            "server": "bench~bench",
+            "signature": "(a: integer, b: integer) -> {total: integer}",
+            "description": "Adds two numbers.",
+        }
+    ]
+    assert [(tool["inputSchema"], "score" in tool["why"]) for tool in full["tools"]] == [(add.input_schema, True)]
+    assert full["explanation"]["shown"] == 1
 
 
 @pytest.mark.behaviour("search.describe_tool")

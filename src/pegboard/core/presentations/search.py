@@ -6,7 +6,7 @@ from typing import Final
 from pegboard.core.call import looked_up, refusal_text
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST
+from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Detail
 from pegboard.core.tool import Json, JsonObject
 
 from .entries import whole
@@ -17,12 +17,18 @@ DESCRIBE: Final = "describe_tool"
 SERVERS: Final = "upstream_servers"
 
 MOST_DESCRIBED: Final = 20
+LONGEST_PLACE: Final = 200
 
 INSTRUCTIONS: Final = (
     "Tools of several servers are behind this gateway. Find them with retrieve_tools, in a few words of what you want "
     "to do, and call what you found with call_tool; describe_tool gives the whole schema of one. A call that is "
     "refused says why and what to do; when it tells you to ask the user, ask, and do not look for a way around it."
 )
+
+
+def _place(what: str) -> JsonObject:
+    return {"type": "string", "maxLength": LONGEST_PLACE, "default": "", "description": what}
+
 
 TOOLS: Final = by_name(
     own_tool(
@@ -49,6 +55,15 @@ TOOLS: Final = by_name(
             "read_only_only": flag("Only tools that say they change nothing."),
             "exclude_destructive": flag("Leave out tools that may destroy something."),
             "exclude_open_world": flag("Leave out tools that reach beyond their own system."),
+            "server": _place("Only tools of this server, by its id as upstream_servers tells it."),
+            "toolset": _place("Only tools of this toolset."),
+            "detail": {
+                "type": "string",
+                "enum": [*Detail],
+                "default": Detail.COMPACT.value,
+                "description": "full: with the whole description and input schema of each tool.",
+            },
+            "explain": flag("Tell which words made each rank, and what was left out."),
         },
         ["query"],
         READS,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST
+from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Detail
 
 from .addressed import to_you
 from .link import Api
@@ -13,7 +13,7 @@ from .output import Exit, document, fail, say
 from .text import one_line, table
 from .tools import MARKS
 
-FLAGS: Final = ("include_disabled", "read_only_only", "exclude_destructive", "exclude_open_world")
+FLAGS: Final = ("include_disabled", "read_only_only", "exclude_destructive", "exclude_open_world", "explain")
 _WIDTH: Final = 80
 
 
@@ -24,12 +24,19 @@ _WIDTH: Final = 80
 @click.option("--read-only", "read_only_only", is_flag=True, help="Only tools that say they change nothing.")
 @click.option("--exclude-destructive", is_flag=True, help="Not those that may destroy something.")
 @click.option("--exclude-open-world", is_flag=True, help="Not those that reach beyond their own system.")
+@click.option("--server", default="", help="Only tools of this server.")
+@click.option("--toolset", default="", help="Only tools of this toolset.")
+@click.option("--explain", is_flag=True, help="Which words made each rank, and what was left out.")
+@click.option("--full", is_flag=True, help="With --json, the whole schema of each tool instead of a line.")
 @with_view
 @asks(every_server)
 async def search(
     api: Api,
     query: str,
     limit: int,
+    server: str,
+    toolset: str,
+    full: bool,
     toolsets: str | None,
     enabled_tools: str | None,
     disabled_tools: str | None,
@@ -44,7 +51,8 @@ async def search(
         fail(Exit.USAGE, f"the query {told}; say in 1 to {LONGEST_QUERY} characters what you want to do.")
     view = view_params(toolsets, enabled_tools, disabled_tools, principal)
     said = [(name, str(flags[name]).lower()) for name in FLAGS]
-    params = [("query", query), ("limit", str(limit)), *said, *view]
+    places = [("server", server), ("toolset", toolset), ("detail", Detail.FULL if full else Detail.COMPACT)]
+    params = [("query", query), ("limit", str(limit)), *said, *places, *view]
     body = await asked(api, "GET", "/tools/search", params=params)
     if as_json:
         document(body, compact=True)
@@ -58,6 +66,8 @@ def _sections(body: dict[str, Any]) -> list[str]:
         sections.append(table(("TOOL", "SERVER", "DESCRIPTION"), [_row("open", tool) for tool in body["tools"]]))
     else:
         sections.append("No tool that can be called fits this query.")
+    if (explained := body.get("explanation")) is not None:
+        sections.append("\n".join((*map(_why, body["tools"]), _left_out_of(explained))))
     if (left_out := body.get("filter_diagnostics")) is not None:
         told = [_left_out("", left_out), _left_out(" locked ones", left_out.get("locked", {}))]
         sections.append(" ".join(filter(None, [*told, left_out.get("suggestion", "")])))
@@ -69,6 +79,27 @@ def _sections(body: dict[str, Any]) -> list[str]:
     if "notice" in body:
         sections.append(body["notice"].replace("include_disabled", "--include-disabled"))
     return sections
+
+
+def _why(tool: dict[str, Any]) -> str:
+    """The words that made its rank, the best first, each with the fields that it is in."""
+    why = tool["why"]
+    words = [f"{each['word']} ({', '.join(each['fields'])})" for each in why.get("words", ())]
+    words += ["called by its name"] if why.get("exact_name") else []
+    words += [f"meaning {why['meaning']}"] if "meaning" in why else []
+    return f"{tool['name']} {why.get('score', '')}: {', '.join(words)}"
+
+
+def _left_out_of(explained: dict[str, Any]) -> str:
+    words, left_out = explained["words"], explained["left_out"]
+    told = [f"Of {explained['searched']} tools {explained['matched']} match and {explained['shown']} are shown."]
+    if words["found_nowhere"]:
+        told.append(f"No tool has: {', '.join(words['found_nowhere'])}.")
+    if words["passed_over"]:
+        told.append(f"Passed over: {', '.join(words['passed_over'])}.")
+    if left_out["locked"]:
+        told.append(f"{left_out['locked']} that match are locked.")
+    return " ".join(told)
 
 
 def _left_out(what: str, counted: dict[str, Any]) -> str:

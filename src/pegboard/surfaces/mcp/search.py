@@ -9,7 +9,7 @@ from pegboard.core.call import Arguments, BadArguments, Returned
 from pegboard.core.presentations import Presented
 from pegboard.core.presentations.own import CALL
 from pegboard.core.presentations.search import DESCRIBE, INSTRUCTIONS, RETRIEVE, TOOLS, described
-from pegboard.core.retrieval import BLANK, FEW, Retrieval
+from pegboard.core.retrieval import BLANK, FEW, Detail, Retrieval
 from pegboard.core.tool import Tool
 from pegboard.core.upstream import upstream_servers
 from pegboard.core.view import View
@@ -74,4 +74,8 @@ def _retrieval(arguments: Arguments) -> Retrieval:
         read_only_only=says("read_only_only"),
         exclude_destructive=says("exclude_destructive"),
         exclude_open_world=says("exclude_open_world"),
+        server=str(arguments.get("server", "")),
+        toolset=str(arguments.get("toolset", "")),
+        explain=says("explain"),
+        detail=Detail(str(arguments.get("detail", Detail.COMPACT))),
     )

@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 
-from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Retrieval
+from pegboard.core.presentations.search import LONGEST_PLACE
+from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Detail, Retrieval
 from pegboard.gateway.gateway import Gateway
 
 from .bodies import ViewQuery
@@ -26,6 +27,10 @@ class SearchQuery(ViewQuery):
     read_only_only: bool = False
     exclude_destructive: bool = False
     exclude_open_world: bool = False
+    server: Annotated[str, Field(max_length=LONGEST_PLACE)] = ""
+    toolset: Annotated[str, Field(max_length=LONGEST_PLACE)] = ""
+    explain: bool = False
+    detail: Detail = Detail.COMPACT
 
     def retrieval(self) -> Retrieval:
         return Retrieval(
@@ -35,6 +40,10 @@ class SearchQuery(ViewQuery):
             self.read_only_only,
             self.exclude_destructive,
             self.exclude_open_world,
+            self.server,
+            self.toolset,
+            self.explain,
+            self.detail,
         )
 
 
