@@ -9,11 +9,16 @@ PORT ?= 8460
 # Whoever forbids Python to keep what it compiled would compile all of it again for each of a thousand processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test fast check bench conformance setup clean
+.PHONY: run meaning test fast check bench conformance setup clean
 
 # Start the gateway with the demo board and print how to connect a client.
 run: $(VENV)/.run
+	@$(MAKE) --no-print-directory meaning || echo "  … going on: tools are found by their words alone"
 	@PYTHON_FOR_DEMO=$(abspath $(BIN)/python) $(BIN)/pegboard serve --config examples/demo/pegboard.yaml --data-dir .demo --host $(HOST) --port $(PORT)
+
+# What search by meaning needs: a runtime, and a model of 84 MB that is made into one of 24. Once.
+meaning: $(VENV)/.semantic
+	@$(BIN)/pegboard search setup --data-dir .demo
 
 # Every test: core, search, store on both engines, providers, surfaces.
 test: $(VENV)/.dev
@@ -51,6 +56,11 @@ $(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
 	@echo "Installing what Pegboard needs (once, about a minute) …"
 	@$(PIP) --require-hashes -r requirements/run.txt
 	@$(PIP) --no-deps -e .
+	@touch $@
+
+$(VENV)/.semantic: $(VENV)/.run requirements/semantic.txt
+	@echo "Installing what search by meaning needs (once) …"
+	@$(PIP) --require-hashes -r requirements/semantic.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements/dev.txt

@@ -19,6 +19,7 @@ from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.gateway.filling import as_written
 from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.gateway.meanings import Meanings
 from pegboard.ports import Expand, TicketStore
 
 PATIENCE = 30.0
@@ -99,11 +100,14 @@ async def opened(
     settle: bool = True,
     tickets: TicketStore | None = None,
     expand: Expand = as_written,
+    meanings: Meanings | None = None,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
     audit, clock = MemoryAudit(), Ticking()
-    async with open_gateway(declared, store, audit, providers, clock, tickets=tickets, expand=expand) as gateway:
+    async with open_gateway(
+        declared, store, audit, providers, clock, tickets=tickets, expand=expand, meanings=meanings
+    ) as gateway:
         if settle:
             assert await gateway.settled(PATIENCE)
         yield House(gateway, store, audit, providers, clock)

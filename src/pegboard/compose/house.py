@@ -14,6 +14,7 @@ from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
 
+from .searching import meanings_of
 from .sources import provider_for_each
 from .surroundings import data_dir_of, folder_of, now, store_url
 from .toolsets import Toolsets
@@ -115,6 +116,7 @@ async def open_house(
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
                     prepare=toolsets.prepare,
+                    meanings=meanings_of(settings, directory, store.vectors, stack),
                 )
             )
         except StoreError as error:

@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 from pegboard.surfaces.cli.client import running_gateway
-from pegboard.surfaces.cli.link import Api, Options, Starts
+from pegboard.surfaces.cli.link import Api, Options, Starts, Watch
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
 from pegboard.surfaces.cli.output import Ending, Exit, tell
 from pegboard.surfaces.cli.running import run_to_end
@@ -47,6 +48,11 @@ class Launcher:
             if ending.code > 128 and listened.is_set():
                 return Exit.OK
             raise
+
+    async def set_up_search(self, options: Options, watch: Watch, wheel: Path | None, again: bool) -> str | None:
+        from .searching import set_up_search
+
+        return await set_up_search(options, watch, wheel, again)
 
     def stdio(self, options: Options, presentation: str | None) -> int:
         log_warnings()

@@ -11,6 +11,7 @@ from .container_keys import SECTION as ENGINE_SECTION
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .presentation_keys import PRESENTATION, THRESHOLD
+from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
 
@@ -360,15 +361,17 @@ CONTAINERS: Final = Key(
     "containers", ENGINE_SECTION, "The engine that runs the containers of toolsets, and what it is told."
 )
 
+SEARCH: Final = Key("search", SEARCH_SECTION, "How tools are found.")
+
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, oauth, token, pin and store may hold references: ${NAME} and ${NAME:-default} for an "
-    "environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are "
+    "cwd, url, headers, oauth, token, pin, embeddings and store may hold references: ${NAME} and ${NAME:-default} for "
+    "an environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are "
     "yours.",
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
-        *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE),
+        *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, SEARCH),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

@@ -20,6 +20,7 @@ from .principals import principal_warnings, with_principals
 from .problem import Doubt, Problem, Remarks
 from .references import unresolved
 from .remarking import doubts, warnings
+from .search_keys import SearchSettings, search_settings
 from .section import Values
 from .telling import Telling, Wrong
 from .tree import Parsed, Table
@@ -63,6 +64,7 @@ class Settings:
     audit: Retention = field(default_factory=Retention)
     gateway: Callers = field(default_factory=Callers)
     containers: ContainerSettings = field(default_factory=ContainerSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
@@ -124,6 +126,7 @@ def load_text(
         audit=_retention(values),
         gateway=_callers(values),
         containers=_containers(values, place),
+        search=_search(values),
         warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
         doubts=(*doubts(values, board, place),),
     )
@@ -166,6 +169,11 @@ def _callers(values: Values) -> Callers:
 def _containers(values: Values, place: Place) -> ContainerSettings:
     said = values.get(keys.CONTAINERS)
     return ContainerSettings() if said is None else container_settings(said.value, place.folder, place.environ)
+
+
+def _search(values: Values) -> SearchSettings:
+    said = values.get(keys.SEARCH)
+    return SearchSettings() if said is None else search_settings(said.value)
 
 
 def _store(values: Values, place: Place, tell: Telling) -> str | None:

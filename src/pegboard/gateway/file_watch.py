@@ -84,5 +84,6 @@ def _read_at_start_only(before: Settings, after: Settings) -> list[str]:
         "audit": (before.audit, after.audit),
         "gateway": (before.gateway, after.gateway),
         "presentation": tuple(each.declared.presenting.presentation for each in (before, after)),
+        "search": (before.search, after.search),
     }
     return [name for name, (then, now) in pairs.items() if then != now]

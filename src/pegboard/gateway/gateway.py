@@ -21,6 +21,7 @@ from .filling import Filling, as_written
 from .finder import Finder
 from .fitting import Fitting
 from .following import Following
+from .meanings import Meanings
 from .memory import keep_small
 from .operate import Operator
 from .reading import Reading
@@ -47,6 +48,7 @@ class Gateway:
     provider_for: ProviderFor
     filling: Filling
     fitting: Fitting
+    meanings: Meanings | None = None
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -73,6 +75,7 @@ async def open_gateway(
     tickets: TicketStore | None = None,
     expand: Expand = as_written,
     prepare: Callable[[Policy], Awaitable[None]] | None = None,
+    meanings: Meanings | None = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
@@ -107,11 +110,13 @@ async def open_gateway(
         tasks.start_soon(Changes(board, operator).run, name="changes")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
+        finder = Finder(board, meanings)
+        if meanings is not None:
+            tasks.start_soon(meanings.run, board.changed, finder.readable, name="meanings")
         try:
-            finder = Finder(board)
             yield Gateway(
                 *(board, roster, operator, caller, reading, following, finder),
-                *(audit, clock, desk, provider_for, filling, fitting),
+                *(audit, clock, desk, provider_for, filling, fitting, meanings),
             )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group

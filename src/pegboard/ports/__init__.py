@@ -1,6 +1,7 @@
 """What the gateway asks of the world. Adapters implement these; the core never sees them."""
 
 from .audit import Audit, AuditQuery, AuditRow, Back, Onward, StoreAway
+from .encoding import CannotEncode, Digest, Encoder, Traits, Vector, VectorsAway, VectorStore
 from .policy import PolicyStore, Saved, Stale
 from .references import Expand, ExpandFor, Unresolved
 from .secrets import Secrets, SecretsAway, Unreadable
@@ -14,7 +15,10 @@ __all__ = [
     "AuditRow",
     "Back",
     "CannotAsk",
+    "CannotEncode",
     "Clock",
+    "Digest",
+    "Encoder",
     "Expand",
     "ExpandFor",
     "Leaves",
@@ -39,7 +43,11 @@ __all__ = [
     "StoreAway",
     "TicketStore",
     "TicketsAway",
+    "Traits",
     "Unreadable",
     "Unresolved",
     "Updated",
+    "Vector",
+    "VectorStore",
+    "VectorsAway",
 ]

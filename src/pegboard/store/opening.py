@@ -19,6 +19,7 @@ from .postgres import PostgresDatabase
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
+from .vectors import StoredVectors
 
 _CLOSING: Final = 5.0
 
@@ -29,6 +30,7 @@ class Store:
     audit: AuditLog
     secrets: StoredSecrets
     tickets: StoredTickets
+    vectors: StoredVectors
     where: str
     """The URL as it may be shown: without a password."""
 
@@ -66,6 +68,7 @@ async def open_store(
                 audit,
                 StoredSecrets(database, key),
                 StoredTickets(database, key),
+                StoredVectors(database),
                 database.where,
             )
     finally:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
     Table,
@@ -257,6 +258,17 @@ secrets: Final = Table(
     PrimaryKeyConstraint("name"),
 )
 """Encrypted by `secrets.py`, as base64 text: whoever reads the database reads nothing of it."""
+
+vectors: Final = Table(
+    "vectors",
+    metadata,
+    Column("digest", LargeBinary, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+    Column("used", Integer, nullable=False),
+    PrimaryKeyConstraint("digest"),
+    Index("ix_vectors_used", "used"),
+)
+"""By the SHA-256 of a model and a text. The day in `used` is counted from 1970."""
 
 NOT_RETURNED: Final = text("ended <> 'returned'")
 NOT_CALL: Final = text("kind <> 'call'")

@@ -51,6 +51,18 @@ class Api(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is being done, and how much of it: in bytes, nothing where nobody can count."""
+
+    said: str
+    done: int = 0
+    total: int = 0
+
+
+Watch: TypeAlias = Callable[[Step], None]
+
+
 @dataclass(frozen=True)
 class Finding:
     """Something wrong, and what mends it. `grave` things stop something from working."""
@@ -67,6 +79,10 @@ class Launch(Protocol):
     def serve(self, options: Options, *, as_json: bool) -> int: ...
 
     def stdio(self, options: Options, presentation: str | None) -> int: ...
+
+    async def set_up_search(self, options: Options, watch: Watch, wheel: Path | None, again: bool) -> str | None:
+        """Where the model is now; nothing if it was there before."""
+        ...
 
     def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AbstractAsyncContextManager[Api]:
         """The running gateway, or one composed for this command alone, with the servers it needs.

@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "servers": "servers:servers",
         "toolset": "toolset:toolset",
         "tools": "deciding:tools",
+        "search": "meaning:search",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
         "overrides": "overrides:overrides",

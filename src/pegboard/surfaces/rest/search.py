@@ -57,4 +57,23 @@ def search_routes(gateway: Gateway) -> APIRouter:
         resolution_of(gateway, view)
         return {**await gateway.finder.retrieve(asked.retrieval(), view)}
 
+    @routes.get("/search")
+    async def how_it_searches() -> Shape:
+        """Which ranker answers a search of the whole board, how many tools are read for it, and what is missing."""
+        meanings = gateway.meanings
+        if meanings is None:
+            return {"ranker": "lexical", "semantic": None}
+        state = meanings.state()
+        return {
+            "ranker": "hybrid" if state.is_ready else "lexical",
+            "semantic": {
+                "model": state.model,
+                "remote": state.is_remote,
+                "tools": state.tools,
+                "vectors": state.vectors,
+                "kept": await meanings.kept.count(),
+                "trouble": state.trouble,
+            },
+        }
+
     return routes

@@ -1,0 +1,77 @@
+"""Texts as vectors: how the gateway has them made, and where they are kept."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    # Only whoever searches loads it.
+    import numpy as np
+    from numpy.typing import NDArray
+
+Vector: TypeAlias = "NDArray[np.float32]"
+"""Of length one."""
+Digest: TypeAlias = bytes
+"""What a text is known by, together with the model that read it."""
+
+
+class CannotEncode(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """Why there is no vector, and what to do. `lasting` when trying again changes nothing by itself."""
+
+    def __init__(self, why: str, *, lasting: bool = False) -> None:
+        super().__init__(why)
+        self.lasting = lasting
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What is known of an encoder before it is used."""
+
+    model: str
+    """Vectors of one name can be compared with each other, and with no others."""
+    is_remote: bool
+    """Whether texts leave this machine."""
+    patience: float
+    """Seconds that a query may take; after that it is answered without."""
+    floor: float
+    """The cosine below which two texts have nothing to do with each other."""
+
+
+class Encoder(Protocol):
+    """Both ways raise `CannotEncode`, and nothing else."""
+
+    @property
+    def traits(self) -> Traits: ...
+
+    def trouble(self) -> str | None:
+        """Why it cannot be used, as far as that is known without trying, and what to do."""
+        ...
+
+    async def query(self, text: str) -> Vector: ...
+
+    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One each, in their order. Has time: whatever else this machine does goes first."""
+        ...
+
+
+class VectorsAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """Vectors can neither be read nor kept now; the message says why, and what to do."""
+
+
+class VectorStore(Protocol):
+    """Vectors by digest, as bytes. Raises `VectorsAway`."""
+
+    async def read(self, digests: Collection[Digest], now: datetime) -> Mapping[Digest, bytes]:
+        """Those that are kept. They count as used now."""
+        ...
+
+    async def keep(self, vectors: Mapping[Digest, bytes], now: datetime) -> None:
+        """All of them or none; one that is kept already stays."""
+        ...
+
+    async def sweep(self, unused_since: datetime) -> int:
+        """Removes those that nobody read since then; how many they were."""
+        ...
+
+    async def count(self) -> int: ...

@@ -1,0 +1,144 @@
+"""Texts as vectors by any endpoint that speaks OpenAI's embeddings API."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from pegboard.config.search_keys import Embeddings
+from pegboard.ports import CannotEncode, Expand, Traits, Unresolved, Vector
+
+if TYPE_CHECKING:
+    import httpx2
+
+_AT_ONCE: Final = 64
+_WITHIN: Final = 60.0
+"""Seconds for a batch of documents."""
+_LARGEST: Final = 64_000_000
+_LONGEST_WORDS: Final = 200
+FLOOR: Final = 0.3
+_MEND: Final = "See search.embeddings in pegboard.yaml."
+
+
+_LASTING: Final = frozenset({400, 401, 403, 404, 405, 422})
+"""Answers that come again for as long as nobody changes the settings."""
+
+
+class _Embedding(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Embedding]
+
+
+class _Told(msgspec.Struct):
+    message: str = ""
+
+
+class _Refusal(msgspec.Struct):
+    error: _Told | str = ""
+
+
+class EndpointEncoder:
+    """What the endpoint answers is not trusted: a wrong number of vectors, or one that is no vector, is an error."""
+
+    def __init__(self, endpoint: Embeddings, expand: Expand) -> None:
+        size = "" if endpoint.dimensions is None else f"/{endpoint.dimensions}"
+        name = f"{endpoint.url}/{endpoint.model}{size}"
+        self.traits = Traits(name, is_remote=True, patience=endpoint.timeout, floor=FLOOR)
+        self._endpoint = endpoint
+        self._expand = expand
+        self._client: httpx2.AsyncClient | None = None
+
+    def trouble(self) -> str | None:
+        try:
+            self._address()
+        except CannotEncode as error:
+            return str(error)
+        return None
+
+    async def query(self, text: str) -> Vector:
+        (found,) = await self._encoded([text], self._endpoint.timeout)
+        return found
+
+    async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        found: list[Vector] = []
+        for start in range(0, len(texts), _AT_ONCE):
+            found += await self._encoded(texts[start : start + _AT_ONCE], _WITHIN)
+        return found
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _encoded(self, texts: Sequence[str], within: float) -> Sequence[Vector]:
+        import httpx2
+
+        body: dict[str, object] = {"model": self._endpoint.model, "input": [*texts], "encoding_format": "float"}
+        if self._endpoint.dimensions is not None:
+            body["dimensions"] = self._endpoint.dimensions
+        url, headers = self._address()
+        if self._client is None:
+            self._client = httpx2.AsyncClient(follow_redirects=False, limits=httpx2.Limits(max_connections=4))
+        try:
+            async with self._client.stream("POST", url, json=body, headers=headers, timeout=within) as answer:
+                content = await _bounded(answer)
+        except httpx2.HTTPError as error:
+            why = str(error) or type(error).__name__
+            raise CannotEncode(f"{self._where} does not answer: {why}. {_MEND}") from error
+        except httpx2.InvalidURL as error:
+            raise CannotEncode(f"{self._where} is no address: {error}. {_MEND}", lasting=True) from error
+        if answer.status_code != 200:
+            raise CannotEncode(self._refusal(answer.status_code, content), lasting=answer.status_code in _LASTING)
+        return self._vectors(content, len(texts))
+
+    def _address(self) -> tuple[str, dict[str, str]]:
+        said = [self._expand(self._endpoint.url), self._expand(self._endpoint.api_key or "")]
+        for each in said:
+            if isinstance(each, Unresolved):
+                raise CannotEncode(f"search.embeddings: {each.why}", lasting=True)
+        url, key = map(str, said)
+        return f"{url.rstrip('/')}/embeddings", {"authorization": f"Bearer {key}"} if key else {}
+
+    @property
+    def _where(self) -> str:
+        """Without what a URL may hold of secrets."""
+        parts = urlsplit(self._endpoint.url)
+        return f"The embeddings endpoint {parts.scheme}://{parts.hostname or ''}"
+
+    def _refusal(self, status: int, content: bytes) -> str:
+        said = ""
+        try:
+            told = msgspec.json.decode(content, type=_Refusal).error
+            said = told if isinstance(told, str) else told.message
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        words = " ".join(said.split())[:_LONGEST_WORDS]
+        return f"{self._where} answers with {status}{f': {words}' if words else ''}. {_MEND}"
+
+    def _vectors(self, content: bytes, count: int) -> Sequence[Vector]:
+        import numpy as np
+
+        try:
+            told = sorted(msgspec.json.decode(content, type=_Answer).data, key=lambda each: each.index)
+            rows = np.array([each.embedding for each in told], np.float64)
+        except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError) as error:
+            raise CannotEncode(f"{self._where} answers with something else than vectors: {error}. {_MEND}") from error
+        if [each.index for each in told] != [*range(count)] or rows.ndim != 2 or not rows.shape[1]:
+            raise CannotEncode(f"{self._where} was asked for {count} vectors, and answers with others. {_MEND}")
+        lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            raise CannotEncode(f"{self._where} answers with a vector that has no direction. {_MEND}")
+        return [*(rows / lengths).astype(np.float32)]
+
+
+async def _bounded(answer: "httpx2.Response") -> bytes:
+    found = bytearray()
+    async for chunk in answer.aiter_bytes():
+        found += chunk
+        if len(found) > _LARGEST:
+            raise CannotEncode(f"An embeddings endpoint answers with more than {_LARGEST // 1_000_000} MB. {_MEND}")
+    return bytes(found)

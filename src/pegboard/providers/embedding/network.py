@@ -1,0 +1,138 @@
+"""The network of all-MiniLM-L6-v2 as an ONNX model in eight bits: six layers of attention, then the mean of the words.
+
+A weight takes 7 bits, with a scale for each column: processors that lack the newer instructions add products of 8 bits
+in 16, and would overflow. So a text has the same vector wherever it is encoded.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .protobuf import MICROSOFT, Attribute, Tensor, model, node, tensor, value
+from .safetensors import Weights
+
+WIDTH: Final = 384
+LAYERS: Final = 6
+HEADS: Final = 12
+LONGEST: Final = 512
+"""Tokens: what the network has places for."""
+
+IDS, MASK, EMBEDDING = "input_ids", "attention_mask", "embedding"
+
+_EPSILON: Final = 1e-12
+_STEPS: Final = 63
+
+
+def network(weights: Weights) -> bytes:
+    """Raises `KeyError` when a weight is missing."""
+    return _Network(weights).model()
+
+
+class _Network:
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._nodes: list[bytes] = []
+        self._tensors: list[bytes] = []
+
+    def model(self) -> bytes:
+        words = self._embedded()
+        for layer in range(LAYERS):
+            words = self._layer(f"encoder.layer.{layer}", words)
+        self._mean(words)
+        return model(
+            "all-MiniLM-L6-v2",
+            self._nodes,
+            self._tensors,
+            [value(name, "int64", ("texts", "tokens")) for name in (IDS, MASK)],
+            [value(EMBEDDING, "float32", ("texts", WIDTH))],
+        )
+
+    def _embedded(self) -> str:
+        """Each word's row, by its own scale, and where it stands in the text."""
+        rows = self._weights["embeddings.word_embeddings.weight"]
+        scales = np.maximum(np.abs(rows).max(axis=1, keepdims=True) / 127, np.float32(1e-12))
+        self._constant("word_rows", np.round(rows / scales).astype(np.int8))
+        self._constant("word_scales", scales.astype(np.float32))
+        first = self._weights["embeddings.token_type_embeddings.weight"][0]
+        self._constant("places", self._weights["embeddings.position_embeddings.weight"] + first)
+        for name, number in (("zero", 0), ("one", 1), ("last", -1)):
+            self._constant(name, np.array([number], np.int64))
+        self._add("Gather", "word_rows", IDS, to="word_steps")
+        self._add("Cast", "word_steps", to="word_numbers", attributes={"to": 1})
+        self._add("Gather", "word_scales", IDS, to="word_scale")
+        self._add("Mul", "word_numbers", "word_scale", to="words")
+        self._add("Shape", IDS, to="sizes")
+        self._add("Gather", "sizes", "one", to="tokens", attributes={"axis": 0})
+        self._add("Slice", "places", "zero", "tokens", "zero", to="placed")
+        self._add("Add", "words", "placed", to="embedded")
+        self._add("Cast", MASK, to="mask", attributes={"to": 6})
+        scale, shift = self._weight("embeddings.LayerNorm.weight"), self._weight("embeddings.LayerNorm.bias")
+        rule: dict[str, Attribute] = {"epsilon": _EPSILON, "axis": -1}
+        return self._add("LayerNormalization", "embedded", scale, shift, to="layer_input", attributes=rule)
+
+    def _layer(self, at: str, words: str) -> str:
+        attended = self._attention(f"{at}.attention.self", words)
+        said = self._product(f"{at}.attention.output.dense", attended)
+        heard = self._sum(f"{at}.attention.output", said, words)
+        risen = self._product(f"{at}.intermediate.dense", heard)
+        bent = self._own("Gelu", risen, to=f"{at}.gelu")
+        return self._sum(f"{at}.output", self._product(f"{at}.output.dense", bent), heard)
+
+    def _attention(self, at: str, words: str) -> str:
+        """Question, key and value in one product."""
+        parts = ("query", "key", "value")
+        matrix = np.concatenate([self._weights[f"{at}.{part}.weight"] for part in parts]).T
+        scale = self._quantised(at, matrix)
+        self._constant(f"{at}.bias", np.concatenate([self._weights[f"{at}.{part}.bias"] for part in parts]))
+        quantised = (f"{at}.steps", f"{at}.step", f"{at}.zero")
+        self._nodes.append(node("DynamicQuantizeLinear", [words], quantised))
+        steps, step, zero = quantised
+        return self._own(
+            *("QAttention", steps, f"{at}.matrix", f"{at}.bias", step, scale, "mask", zero, f"{at}.matrix_zero"),
+            to=f"{at}.attended",
+            attributes={"num_heads": HEADS},
+        )
+
+    def _product(self, at: str, words: str) -> str:
+        scale, bias = self._quantised(at, self._weights[f"{at}.weight"].T), self._weight(f"{at}.bias")
+        return self._own(
+            *("DynamicQuantizeMatMul", words, f"{at}.matrix", scale, f"{at}.matrix_zero", bias), to=f"{at}.product"
+        )
+
+    def _sum(self, at: str, one: str, other: str) -> str:
+        scale, shift = self._weight(f"{at}.LayerNorm.weight"), self._weight(f"{at}.LayerNorm.bias")
+        rule: dict[str, Attribute] = {"epsilon": _EPSILON}
+        return self._own("SkipLayerNormalization", one, other, scale, shift, to=f"{at}.normal", attributes=rule)
+
+    def _mean(self, words: str) -> None:
+        """Of the words that count, at length one."""
+        self._constant("least", np.array(_EPSILON, np.float32))
+        self._add("Cast", MASK, to="counted", attributes={"to": 1})
+        self._add("Unsqueeze", "counted", "last", to="counting")
+        self._add("Mul", words, "counting", to="counted_words")
+        self._add("ReduceSum", "counted_words", "one", to="sum", attributes={"keepdims": 0})
+        self._add("ReduceL2", "sum", "last", to="length", attributes={"keepdims": 1})
+        self._add("Max", "length", "least", to="some_length")
+        self._add("Div", "sum", "some_length", to=EMBEDDING)
+
+    def _quantised(self, at: str, matrix: NDArray[np.float32]) -> str:
+        scales = np.maximum(np.abs(matrix).max(axis=0) / _STEPS, np.float32(1e-12)).astype(np.float32)
+        self._constant(f"{at}.matrix", np.round(matrix / scales).astype(np.int8))
+        self._constant(f"{at}.matrix_zero", np.zeros(matrix.shape[1], np.int8))
+        return self._constant(f"{at}.scales", scales)
+
+    def _weight(self, name: str) -> str:
+        return self._constant(name, self._weights[name])
+
+    def _constant(self, name: str, values: Tensor) -> str:
+        self._tensors.append(tensor(name, values))
+        return name
+
+    def _add(self, op: str, *inputs: str, to: str, attributes: dict[str, Attribute] | None = None) -> str:
+        self._nodes.append(node(op, inputs, [to], attributes=attributes or {}))
+        return to
+
+    def _own(self, op: str, *inputs: str, to: str, attributes: dict[str, Attribute] | None = None) -> str:
+        self._nodes.append(node(op, inputs, [to], MICROSOFT, attributes or {}))
+        return to

