@@ -40,10 +40,12 @@ def clean_environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": sys.executable, "DESK_DIR": str(home / "desk")}
 
 
-def program(home: Path, *words: str | Path, cwd: Path | None = None, **environ: str) -> Done:
-    """The program as people start it."""
+def program(
+    home: Path, *words: str | Path, cwd: Path | None = None, python: Path | None = None, **environ: str
+) -> Done:
+    """The program as people start it, by the Python of these tests or by another."""
     done = subprocess.run(
-        [*PROGRAM, *map(str, words)],
+        [*(PROGRAM if python is None else (str(python), *PROGRAM[1:])), *map(str, words)],
         env={**clean_environment(home), **environ},
         cwd=cwd or home,
         stdin=subprocess.DEVNULL,

@@ -15,6 +15,8 @@ from anyio.streams.text import TextReceiveStream
 from tests.docs.pages import ROOT
 
 DEADLINE = 90
+_NO_INDEX = {"PIP_NO_INDEX": "1"}
+"""What every reader of a page would fetch again for search by meaning takes longer than the page."""
 
 
 def cloned(folder: Path) -> Path:
@@ -32,6 +34,7 @@ def cloned(folder: Path) -> Path:
         program.chmod(0o755)
     # Newer than what they are made from, as after a first `make`.
     (folder / ".venv" / ".run").touch()
+    (folder / ".venv" / ".semantic").touch()
     return folder
 
 
@@ -57,7 +60,7 @@ class Reader:
         """The Makefile takes the port from here: a free one."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "PORT": "0"}
+        return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "PORT": "0", **_NO_INDEX}
 
     async def types(self, line: str) -> Said:
         """One line in the second terminal. What it exports holds for the lines after it."""

@@ -21,7 +21,7 @@ class SmallEncoder:
     """A vector tells how often each concept is meant. Whatever is asked of it is written down."""
 
     def __init__(self, *, remote: bool = False, patience: float = 20.0) -> None:
-        self.traits = Traits("small/1", is_remote=remote, patience=patience, floor=0.5)
+        self.traits = Traits("small/1", "small/1", is_remote=remote, patience=patience, floor=0.5)
         self.read: list[str] = []
         self.queries: list[str] = []
         self.fails: str | None = None

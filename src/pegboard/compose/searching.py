@@ -57,5 +57,5 @@ async def set_up_search(options: Options, watch: Watch, wheel: Path | None, agai
             again=again,
         )
     except CannotSetUp as error:
-        fail(Exit.UNREACHABLE if wheel is None else Exit.FAILED, str(error))
+        fail(Exit.UNREACHABLE if error.unreachable else Exit.FAILED, str(error))
     return None if made is None else str(made)

@@ -1,6 +1,7 @@
 """Search over the board: an index of everything on it, kept up to date part by part, asked for one view at a time."""
 
 from collections.abc import Collection
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ from anyio import to_thread
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Resolution
+from pegboard.core.resolve import Open, Resolution, judge
 from pegboard.core.retrieval import Retrieval, retrieved
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 
 from .board import Board
+from .meanings import Meanings, Readable
 
 if TYPE_CHECKING:
     from pegboard.search.rank import Dense, Ranked
@@ -24,17 +26,38 @@ if TYPE_CHECKING:
 class Finder:
     """Works beside the event loop: to take thousands of tools apart takes longer than a call may wait."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, meanings: Meanings | None = None) -> None:
         self._board = board
+        self._meanings = meanings
         self._one = Lock()
         self._upkeep: Upkeep | None = None
 
     async def retrieve(self, asked: Retrieval, view: View) -> JsonObject:
         """The answer on the board as it is now, for this view."""
-        board = self._board
+        board, dense = self._board, await self._dense(asked.query)
         resolution = await board.worked_out(view)
-        catalogue, policy = board.catalogue, board.policy
-        return await to_thread.run_sync(self._retrieved, asked, resolution, catalogue, policy, abandon_on_cancel=True)
+        work = partial(self._retrieved, asked, resolution, board.catalogue, board.policy, dense)
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+
+    async def readable(self) -> Readable:
+        """The board as it is now, for whoever reads it for its meaning."""
+        work = partial(self._readable, self._board.catalogue, self._board.policy)
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+
+    async def _dense(self, query: str) -> "Dense | None":
+        if self._meanings is None:
+            return None
+        self._meanings.wake()
+        return await self._meanings.asked(query)
+
+    def _readable(self, catalogue: Catalogue, policy: Policy) -> Readable:
+        with self._one:
+            upkeep = self._kept()
+            upkeep.index(catalogue, policy)
+            listed = upkeep.listed
+        judged = (judge(listing, policy) for listing in catalogue.listings.values())
+        found = (id for verdicts in judged for id, verdict in verdicts.items() if isinstance(verdict, Open))
+        return Readable(listed, frozenset(found))
 
     def _retrieved(
         self,

@@ -96,7 +96,7 @@ class Meanings:
     def state(self) -> State:
         shelf, traits = self._shelf, self.encoder.traits
         there = 0 if shelf is None else sum(digest in shelf.vectors for digest in shelf.wanted())
-        return State(traits.model, traits.is_remote, self._tools, there, self.encoder.trouble() or self._trouble)
+        return State(traits.name, traits.is_remote, self._tools, there, self.encoder.trouble() or self._trouble)
 
     async def asked(self, query: str) -> "Meaning | None":
         """The meaning of a query, beside those of the board; nothing while there is none to be had in good time."""

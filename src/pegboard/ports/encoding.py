@@ -28,8 +28,10 @@ class CannotEncode(Exception):  # noqa: N818 - it is told to a person as a sente
 class Traits:
     """What is known of an encoder before it is used."""
 
+    name: str
+    """As people may be shown it."""
     model: str
-    """Vectors of one name can be compared with each other, and with no others."""
+    """Vectors of one model can be compared with each other, and with no others. Not to be shown: an address is in it."""
     is_remote: bool
     """Whether texts leave this machine."""
     patience: float

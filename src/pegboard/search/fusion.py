@@ -21,4 +21,10 @@ def standard(scores: Floats) -> Floats:
 
 
 def fused(lexical: Floats, cosines: Floats) -> Floats:
-    return (1 - MEANING) * standard(lexical) + MEANING * standard(cosines)
+    """One that has no cosine is judged by its words, as if its meaning said the same."""
+    words = standard(lexical)
+    known = ~np.isnan(cosines)
+    meanings = standard(cosines) if known.all() else words.copy()
+    if not known.all():
+        meanings[known] = standard(cosines[known])
+    return (1 - MEANING) * words + MEANING * meanings

@@ -26,9 +26,6 @@ COVERAGE: Final = 0.6
 SERVER: Final = 0.1
 """How much the tools of one server lift each other."""
 
-CLOSE: Final = 0.35
-"""The cosine from which a tool is found by meaning alone."""
-
 EXACT: Final = 10_000.0
 """What is called by its very name stands above all."""
 
@@ -38,8 +35,14 @@ _FIRST: Final = 128
 class Dense(Protocol):
     """A query's meaning, beside the meanings of documents."""
 
+    @property
+    def floor(self) -> float:
+        """The cosine from which a tool is found by its meaning alone."""
+        ...
+
     def cosines(self, chosen: Chosen) -> Floats | None:
-        """One for each position. Nothing, where any is missing: then words alone decide."""
+        """One for each position; no number for the few of which none is known. Nothing, where these are many: then
+        words alone decide."""
         ...
 
 
@@ -110,7 +113,9 @@ def ranked(text: str, chosen: Chosen, dense: Dense | None = None) -> Ranked:
     scores = scores + SERVER * (np.bincount(chosen.servers, scores) / chosen.server_sizes)[chosen.servers]
     exact = _called(matches)
     scores[exact] += EXACT
-    fits = lexical > 0 if cosines is None else (lexical > 0) | (cosines >= CLOSE)
+    fits = lexical > 0
+    if dense is not None and cosines is not None:
+        fits |= cosines >= dense.floor
     ranker: Ranker = "lexical" if cosines is None else "hybrid"
     return Ranked(matches, scores, np.flatnonzero(fits), ranker, frozenset(exact), cosines)
 

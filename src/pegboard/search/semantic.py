@@ -31,7 +31,7 @@ _JOINTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_
 def text_of(document: Document) -> str:
     """What is read of a tool: its server, its name, what it does, what it takes. Nothing that its document lacks."""
     name = document.title or _spoken(document.name)
-    said = f"{_spoken(document.server)} {name}: {document.description[:_MOST_LETTERS]}"
+    said = f"{_spoken(document.server)} {name}: {document.description[:_MOST_LETTERS]}".rstrip()
     parameters = ", ".join(map(_spoken, document.parameters))
     return f"{said} Parameters: {parameters}" if parameters else said
 
@@ -123,7 +123,8 @@ class Vectors:
 
 def _products(vectors: Rows, query: Rows) -> Rows:
     # A matrix product would add up in an order that depends on how many rows there are.
-    return np.einsum("ij,j->i", vectors, query)
+    products: Rows = np.einsum("ij,j->i", vectors, query)
+    return products
 
 
 @dataclass(frozen=True, eq=False)

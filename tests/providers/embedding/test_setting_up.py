@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import Process
+from anyio.streams.text import TextReceiveStream
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
@@ -156,9 +157,14 @@ async def started(data_dir: Path) -> Process:
     )
 
 
-async def until_staged(data_dir: Path) -> None:
-    while not any(name.startswith(".staged-") for name in left_in(data_dir)):
-        await anyio.sleep(0.01)
+async def until_it_fetches(process: Process) -> None:
+    assert process.stdout is not None
+    said = ""
+    async for piece in TextReceiveStream(process.stdout):
+        said += piece
+        if "fetching the model" in said:
+            return
+    raise AssertionError(said)
 
 
 @pytest.mark.slow
@@ -166,9 +172,10 @@ async def until_staged(data_dir: Path) -> None:
 async def test_the_real_model_is_set_up_after_a_kill_and_reads_texts_by_their_meaning(tmp_path: Path) -> None:
     with anyio.fail_after(110):
         async with await started(tmp_path) as process:
-            await until_staged(tmp_path)
+            await until_it_fetches(process)
             os.killpg(process.pid, signal.SIGKILL)
         assert not is_set_up(folder_of(tmp_path))
+        assert [name[:8] for name in left_in(tmp_path)] == [".staged-"]
         steps: list[str] = []
         assert await set_up(tmp_path, lambda step: steps.append(step.said)) == folder_of(tmp_path)
         assert list(dict.fromkeys(steps)) == ["fetching the model", "building the network", "trying it"]

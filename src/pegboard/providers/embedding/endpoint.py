@@ -47,9 +47,14 @@ class EndpointEncoder:
 
     def __init__(self, endpoint: Embeddings, expand: Expand) -> None:
         size = "" if endpoint.dimensions is None else f"/{endpoint.dimensions}"
-        name = f"{endpoint.url}/{endpoint.model}{size}"
-        self.traits = Traits(name, is_remote=True, patience=endpoint.timeout, floor=FLOOR)
         self._endpoint = endpoint
+        self.traits = Traits(
+            f"{endpoint.model} at {self._host}",
+            f"{endpoint.url}/{endpoint.model}{size}",
+            is_remote=True,
+            patience=endpoint.timeout,
+            floor=FLOOR,
+        )
         self._expand = expand
         self._client: httpx2.AsyncClient | None = None
 
@@ -104,10 +109,14 @@ class EndpointEncoder:
         return f"{url.rstrip('/')}/embeddings", {"authorization": f"Bearer {key}"} if key else {}
 
     @property
-    def _where(self) -> str:
+    def _host(self) -> str:
         """Without what a URL may hold of secrets."""
         parts = urlsplit(self._endpoint.url)
-        return f"The embeddings endpoint {parts.scheme}://{parts.hostname or ''}"
+        return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address that search.embeddings tells"
+
+    @property
+    def _where(self) -> str:
+        return f"The embeddings endpoint {self._host}"
 
     def _refusal(self, status: int, content: bytes) -> str:
         said = ""

@@ -37,6 +37,10 @@ _BAD: Final = re.compile(r"^\s*(?:ERROR:|error:|\N{MULTIPLICATION SIGN}|╰─�
 class CannotSetUp(Exception):  # noqa: N818 - it is told to a person as a sentence
     """What is wrong, and what to do. Nothing was changed."""
 
+    def __init__(self, why: str, *, unreachable: bool = False) -> None:
+        super().__init__(why)
+        self.unreachable = unreachable
+
 
 Counted = Callable[[int, int], None]
 """Bytes that are here, of how many."""
@@ -121,7 +125,7 @@ async def _run(command: Sequence[str], into: Path) -> None:
                 await process.wait()
             await process.aclose()
     if code:
-        raise CannotSetUp(_why([line for line in said if line], code))
+        raise CannotSetUp(_why([line for line in said if line], code), unreachable=True)
 
 
 def _why(said: Sequence[str], code: int) -> str:

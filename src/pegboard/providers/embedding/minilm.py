@@ -30,7 +30,7 @@ class MiniLm:
     """Set up while a gateway runs, it is used from then on."""
 
     def __init__(self, folder: Path) -> None:
-        self.traits = Traits(IDENTITY, is_remote=False, patience=PATIENCE, floor=FLOOR)
+        self.traits = Traits(IDENTITY, IDENTITY, is_remote=False, patience=PATIENCE, floor=FLOOR)
         self._folder = folder
         self._loaded: Network | None = None
         self._one = threading.Lock()

@@ -1,0 +1,156 @@
+"""Ranking by meaning: exact, the same whatever else is there, and words where meaning is missing."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import key
+from tests.support.encoders import WIDTH, vector_of
+
+from pegboard.core.ids import ToolId
+from pegboard.search.documents import Document
+from pegboard.search.fusion import fused, standard
+from pegboard.search.index import Index
+from pegboard.search.rank import Ranked, ranked
+from pegboard.search.semantic import Meaning, Read, Shelf, Vectors, digest_of, packed, text_of, unpacked
+
+SHED = key("farm~shed")
+
+
+def document(name: str, description: str = "", *parameters: str) -> Document:
+    return Document(ToolId(SHED, name), name, "", description, parameters, (), "shed")
+
+
+TOOLS = (
+    document("tidy_lawn", "Gathers leaves in autumn."),
+    document("makeHole", "Digs.", "soil_kind"),
+    document("fetch_bucket", "Brings milk of the cow."),
+    document("forecast", "Rain or not."),
+)
+
+
+def shelved(index: Index, *, lacking: frozenset[str] = frozenset()) -> Shelf:
+    """All that the index has is read, but for the lacking."""
+    by_key = {each.key: each for each in TOOLS}
+    shelf = Shelf()
+    reads = []
+    for part in index.parts:
+        texts = [text_of(by_key[id]) for id in part.keys]
+        reads.append(Read(part, tuple(digest_of("m", text) for text in texts)))
+        known = (text for id, text in zip(part.keys, texts, strict=True) if id.name not in lacking)
+        shelf.vectors.add({digest_of("m", text): unpacked(packed(vector_of(text))) for text in known})
+    shelf.take(reads)
+    return shelf
+
+
+def asked(query: str, index: Index, shelf: Shelf, *among: str, missing: float = 0.3) -> Ranked:
+    chosen = index.chosen([ToolId(SHED, name) for name in among] if among else None)
+    return ranked(query, chosen, Meaning(vector_of(query), shelf, 0.5, missing))
+
+
+def names(found: Ranked) -> list[str]:
+    return [id.name for id in found]
+
+
+def test_what_is_read_of_a_tool_is_said_as_people_say_it() -> None:
+    assert [text_of(each) for each in TOOLS[:2]] == [
+        "shed tidy lawn: Gathers leaves in autumn.",
+        "shed make Hole: Digs. Parameters: soil kind",
+    ]
+    assert text_of(Document(ToolId(SHED, "x"), "getHTTPData", "Get it", "", (), (), "a~b")) == "a b Get it:"
+    assert text_of(document("x", "d" * 9_000)) == f"shed x: {'d' * 2_000}"
+
+
+def test_a_digest_tells_texts_and_models_apart() -> None:
+    assert len({digest_of("m", "ab"), digest_of("ma", "b"), digest_of("m", "b"), digest_of("m", "\ud800")}) == 4
+
+
+@pytest.mark.behaviour("semantic.found_by_meaning")
+def test_a_tool_is_found_by_meaning_where_no_word_of_it_is_said() -> None:
+    index = Index.of(TOOLS)
+    found = asked("foliage", index, shelved(index))
+    assert (names(found), found.ranker) == (["tidy_lawn"], "hybrid")
+    assert names(ranked("foliage", index.chosen())) == []
+
+
+@pytest.mark.behaviour("semantic.unseen_changes_nothing")
+@given(st.sets(st.sampled_from([each.name for each in TOOLS]), min_size=1), st.sampled_from(["foliage", "milk rain"]))
+def test_what_is_not_chosen_changes_neither_order_nor_score(among: set[str], query: str) -> None:
+    whole, own = Index.of(TOOLS), Index.of([each for each in TOOLS if each.name in among])
+    here = asked(query, whole, shelved(whole), *sorted(among))
+    alone = asked(query, own, shelved(own))
+    assert (here.hits, here.ranker) == (alone.hits, alone.ranker)
+
+
+def test_a_few_without_a_vector_are_ranked_by_their_words_and_many_leave_all_to_words() -> None:
+    index = Index.of(TOOLS)
+    found = asked("foliage or bucket", index, shelved(index, lacking=frozenset({"fetch_bucket"})))
+    assert (sorted(names(found)), found.ranker) == (["fetch_bucket", "tidy_lawn"], "hybrid")
+    half = shelved(index, lacking=frozenset({"fetch_bucket", "forecast"}))
+    assert asked("foliage or bucket", index, half).ranker == "lexical"
+    assert asked("foliage or bucket", index, half, "tidy_lawn", "makeHole").ranker == "hybrid"
+
+
+def test_a_query_of_another_model_is_left_to_words() -> None:
+    index = Index.of(TOOLS)
+    other = Meaning(np.ones(WIDTH + 1, np.float32), shelved(index), 0.5, 0.1)
+    assert ranked("leaves", index.chosen(), other).ranker == "lexical"
+
+
+def test_an_index_of_which_nothing_was_read_is_left_to_words() -> None:
+    shelf = shelved(Index.of(TOOLS))
+    assert asked("foliage", Index.of(TOOLS), shelf).ranker == "lexical"
+
+
+def vectors(count: int) -> dict[bytes, "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
+    rows = np.random.default_rng(3).standard_normal((count, 24)).astype(np.float32)
+    return {number.to_bytes(4, "big"): row for number, row in enumerate(rows)}
+
+
+def test_a_cosine_is_the_same_to_the_last_bit_however_many_are_asked_for() -> None:
+    held, some = Vectors(), vectors(10_000)
+    held.add(some)
+    query = some[(77).to_bytes(4, "big")]
+    rows = np.arange(10_000, dtype=np.int32)
+    whole = held.cosines(query, rows)
+    for step in (2, 7, 991):
+        assert held.cosines(query, rows[5::step]).tolist() == whole[5::step].tolist()
+    alone = Vectors()
+    alone.add({b"a": some[(9_999).to_bytes(4, "big")]})
+    assert alone.cosines(query, rows[:1]).tolist() == [whole[9_999]]
+
+
+def test_vectors_are_added_once_and_those_of_another_length_never() -> None:
+    held = Vectors()
+    held.add({b"a": np.ones(3, np.float32)})
+    held.add({b"a": np.zeros(3, np.float32), b"b": np.ones(4, np.float32), b"c": np.ones(3, np.float32)})
+    assert (len(held), b"b" in held, held.width) == (2, False, 3)
+    assert held.cosines(np.ones(3, np.float32), np.array([0, 1], np.int32)).tolist() == [3.0, 3.0]
+
+
+def test_vectors_of_tools_that_are_gone_are_forgotten_once_they_are_the_most() -> None:
+    index = Index.of(TOOLS)
+    shelf = shelved(index)
+    wide = {number.to_bytes(4, "big"): vector_of(str(number)) for number in range(5_000)}
+    shelf.vectors.add(wide)
+    before = asked("foliage", index, shelf).hits
+    shelf.tidy()
+    assert len(shelf.vectors) == len(TOOLS)
+    assert asked("foliage", index, shelf).hits == before
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=40).filter(any))
+def test_a_vector_that_was_kept_points_where_it_did(numbers: list[float]) -> None:
+    vector = np.array(numbers, np.float32)
+    length = np.sqrt(np.dot(vector, vector))
+    if length < 1e-3:
+        return
+    kept = unpacked(packed(vector / length))
+    assert float(np.dot(kept, vector / length)) > 0.999
+
+
+def test_meaning_and_words_are_weighed_among_each_other() -> None:
+    words, meanings = np.array([3.0, 0.0, 0.0]), np.array([0.1, 0.9, 0.1])
+    assert np.argmax(fused(words, meanings)) == 1
+    assert fused(words, np.array([np.nan, np.nan, np.nan])).tolist() == standard(words).tolist()
+    assert fused(np.zeros(0), np.zeros(0)).tolist() == []
