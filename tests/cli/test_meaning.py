@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Pegboard, board, peer, program
+from tests.cli.terminal import Done, Pegboard, board, peer, program
 
 MISSING = "The model is not set up on this machine. Set it up: pegboard search setup"
 NO_RUNTIME = "onnxruntime is not installed. Install it with Pegboard: pip install 'pegboard[semantic]'"
@@ -78,15 +78,19 @@ def without_runtime(folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.behaviour("semantic.removed")
 def test_without_the_runtime_a_gateway_searches_by_words_and_says_what_is_missing(tmp_path: Path) -> None:
-    environ = {"PYTHONPATH": without_runtime(tmp_path / "packages"), "PYTHONNOUSERSITE": "1"}
+    packages = without_runtime(tmp_path / "packages")
     config = board(tmp_path / "pegboard.yaml", {"three": peer("many", "3", trust="open")})
     common = ("--config", config, "--data-dir", tmp_path / "data", "--json")
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n', "utf-8")
     python.chmod(0o755)
-    setup = program(tmp_path, "search", "setup", *common[2:], python=python, **environ)
+
+    def typed(*words: str | Path) -> Done:
+        return program(tmp_path, *words, python=python, PYTHONPATH=packages)
+
+    setup = typed("search", "setup", *common[2:])
     assert (setup.code, setup.json["error"]) == (1, NO_RUNTIME)
-    status = program(tmp_path, "search", "status", *common, python=python, **environ)
+    status = typed("search", "status", *common)
     assert status.json["semantic"]["trouble"] == NO_RUNTIME
-    found = program(tmp_path, "tools", "search", "tool_00001", *common, python=python, **environ)
+    found = typed("tools", "search", "tool_00001", *common)
     assert (found.json["tools"][0]["name"], found.json["ranker"]) == ("tool_00001", "lexical")

@@ -31,7 +31,7 @@ class Traits:
     name: str
     """As people may be shown it."""
     model: str
-    """Vectors of one model can be compared with each other, and with no others. Not to be shown: an address is in it."""
+    """Vectors of one model can be compared with each other alone. Not to be shown: an address may be in it."""
     is_remote: bool
     """Whether texts leave this machine."""
     patience: float
