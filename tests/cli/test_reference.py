@@ -115,6 +115,7 @@ def test_every_command_takes_what_every_command_has() -> None:
     assert lacking == {
         "pegboard stdio": {"--json"},
         "pegboard version": {"--config", "--data-dir"},
+        "pegboard search setup": {"--config"},
         "pegboard toolset new": {"--config", "--data-dir"},
         "pegboard toolset check": {"--config", "--data-dir"},
     }
