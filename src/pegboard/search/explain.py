@@ -24,8 +24,7 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
     place = chosen.index.places.get(key)
     if place is None or (position := int(chosen.positions[place])) < 0:
         return {}
-    here = matches.positions == position
-    gains = dict(zip(matches.terms[here].tolist(), matches.gains[here].tolist(), strict=True))
+    gains = dict(_gains(matches, position))
     said = [*_said(*chosen.index.document(place))]
     told: list[tuple[float, JsonObject]] = []
     for number, (term, word) in enumerate(matches.query.terms.items()):
@@ -35,7 +34,7 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
     answer: JsonObject = {
         "score": _short(float(ranked.scores[position])),
         "words": [each for _, each in sorted(told, key=lambda one: one[0])],
-        "name_covered": _short(float(matches.coverage[position])),
+        "name_covered": _short(float(ranked.coverage[position])),
     }
     if position in ranked.exact:
         answer["exact_name"] = True
@@ -46,7 +45,7 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
 
 def heard(matches: Matches) -> JsonObject:
     """Which words were looked for, which of them none of the tools has, and which were passed over."""
-    met = np.bincount(matches.terms, minlength=len(matches.query.terms)).astype(bool).tolist()
+    met = [len(each.positions) > 0 for each in matches.met]
     words = [*matches.query.terms.values()]
     looked_for = [*dict.fromkeys(words)]
     missing = [*dict.fromkeys(word for word, is_met in zip(words, met, strict=True) if not is_met)]
@@ -56,6 +55,14 @@ def heard(matches: Matches) -> JsonObject:
         "found_nowhere": _listed([word for word in missing if word not in found]),
         "passed_over": _listed([*matches.query.ignored]),
     }
+
+
+def _gains(matches: Matches, position: int) -> Iterator[tuple[int, float]]:
+    """The numbers of the terms that are there, and what each adds."""
+    for number, met in enumerate(matches.met):
+        at = int(np.searchsorted(met.positions, position))
+        if at < len(met.positions) and met.positions[at] == position:
+            yield number, float(met.gains[at])
 
 
 def _listed(words: list[str]) -> list[Json]:

@@ -5,8 +5,8 @@ the order of the rest, nor by a score.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -18,10 +18,14 @@ from pegboard.core.ids import Source, ToolId
 
 from .documents import Document
 from .fields import LENGTH, WORTH, Field
-from .part import Floats, Marks, Part, Whole, joined
+from .part import Floats, Marks, Part, Singles, Whole, joined
 
 LARGE: Final = 8_192
 """Documents of a segment. Larger ones are asked more quickly, smaller ones are made anew more quickly."""
+
+_FEWEST_KEPT: Final = 10_000
+_MOST_KEPT: Final = 16
+"""Entries of terms that were looked for before, for each document."""
 
 _LAST: Final = "\U0010ffff"
 
@@ -135,6 +139,17 @@ class Index:
         return Chosen(self, np.unique(places))
 
 
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Where one term is among the chosen."""
+
+    positions: Whole
+    gains: Singles
+    """What it adds at each of them."""
+    named: Whole
+    """The positions where it is in the name."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The documents that a query is answered from, and all that follows from the choice alone. Kept while it holds."""
@@ -142,6 +157,7 @@ class Chosen:
     index: Index
     places: NDArray[np.int64]
     """In the index, ascending. Whatever is told of one of the chosen is told at its position among these."""
+    _met: dict[str, Met] = field(default_factory=dict[str, Met], repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -154,7 +170,7 @@ class Chosen:
         return positions
 
     @cached_property
-    def worths(self) -> NDArray[np.float32]:
+    def worths(self) -> Singles:
         """What a word is worth, by position and field: less in a field that is longer than it mostly is."""
         # Whole numbers are added without rounding, so the averages tell nothing of what else there is.
         lengths = self.index.lengths[self.places]
@@ -177,6 +193,16 @@ class Chosen:
     @cached_property
     def server_sizes(self) -> NDArray[np.int64]:
         return np.bincount(self.servers)
+
+    def met(self, term: str, meet: Callable[[str, "Chosen"], Met]) -> Met:
+        """Where a term is: worked out once, because requests share their most frequent words, which cost most."""
+        known = self._met.get(term)
+        if known is None:
+            known = meet(term, self)
+            if sum(len(each.positions) for each in tuple(self._met.values())) > _FEWEST_KEPT + _MOST_KEPT * len(self):
+                self._met.clear()
+            self._met[term] = known
+        return known
 
     def key(self, position: int) -> ToolId:
         return self.index.keys[int(self.places[position])]

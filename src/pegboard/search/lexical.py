@@ -11,20 +11,23 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .fields import SATURATION, Field
-from .index import Chosen
-from .part import COUNT_BITS, MOST_COUNTED, Floats
+from .index import Chosen, Met, Segment
+from .part import COUNT_BITS, MOST_COUNTED, Floats, Marks, Singles, Whole
 from .text import Query
-
-Longs: TypeAlias = NDArray[np.int64]
 
 CLAUSE: Final = 0.5
 """What the best clause adds to the whole."""
 
 BEGINNING: Final = 0.5
 SHORTEST_BEGINNING: Final = 3
+
+Entries: TypeAlias = tuple[Whole, Singles, Marks]
+
+_NONE: Final[Entries] = np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.uint8)
+_NAMES_END: Final = (Field.NAME + 1) << COUNT_BITS
+"""Marks below are of the first field."""
 
 
 @dataclass(frozen=True)
@@ -33,87 +36,88 @@ class Matches:
 
     query: Query
     chosen: Chosen
-    rarities: Floats
-    """Of each term."""
-    terms: Longs
-    """The number of a term in the query, for each place where it is."""
-    positions: Longs
-    gains: Floats
-    coverage: Floats
-    """Of each chosen document: how much of its name the query says."""
+    met: tuple[Met, ...]
+    """By term."""
 
     @classmethod
     def of(cls, query: Query, chosen: Chosen) -> "Matches":
-        numbers, positions, marks, shares = _gathered(query, chosen)
-        fields, count = marks >> COUNT_BITS, len(chosen)
-        worths = chosen.worths.ravel()[positions * len(Field) + fields]
-        amounts = shares * (marks & MOST_COUNTED) * worths
-        named = positions[(fields == Field.NAME) & (shares == 1.0)]
-        coverage = np.minimum(np.bincount(named, minlength=count) / chosen.name_sizes, 1.0)
-        places = numbers * count + positions
-        order = np.argsort(places, kind="stable")
-        places, amounts = places[order], amounts[order]
-        firsts = np.flatnonzero(np.diff(places, prepend=-1))
-        weights = np.add.reduceat(amounts, firsts) if len(firsts) else amounts
-        numbers, positions = np.divmod(places[firsts], count) if count else (numbers, positions)
-        rarities = _rarities(np.bincount(numbers, minlength=len(query.terms)).tolist(), count)
-        gains = rarities[numbers] * weights * (SATURATION + 1) / (weights + SATURATION)
-        return cls(query, chosen, rarities, numbers, positions, gains, coverage)
+        return cls(query, chosen, tuple([chosen.met(term, _met) for term in query.terms]))
 
     def scores(self) -> Floats:
         """Of each chosen document; nothing where no word fits."""
         whole = self._summed(self.query.weights)
-        if not self.query.clauses or not len(self.gains):
+        if not self.query.clauses or not whole.any():
             return whole
         best = np.zeros(len(whole))
         for weights in self.query.clauses:
             clause = self._summed(weights)
             if (most := clause.max()) > 0:
-                np.maximum(best, clause / most, out=best)
-        together: Floats = whole / whole.max() + CLAUSE * best
-        return together
+                clause /= most
+                np.maximum(best, clause, out=best)
+        best *= CLAUSE
+        whole /= whole.max()
+        whole += best
+        return whole
+
+    def coverage(self) -> Floats:
+        """Of each chosen document: how much of its name the query says."""
+        said = np.zeros(len(self.chosen))
+        for met in self.met:
+            said[met.named] += 1
+        return np.minimum(said / self.chosen.name_sizes, 1.0, out=said)
 
     def _summed(self, weights: Sequence[float]) -> Floats:
         # Added one after the other, in the order of the terms: rounding must not tell what else there is.
-        weighed = self.gains * np.array(weights)[self.terms]
-        return np.bincount(self.positions, weighed, len(self.chosen)).astype(np.float64, copy=False)
+        scores = np.zeros(len(self.chosen))
+        for met, weight in zip(self.met, weights, strict=True):
+            if weight:
+                scores[met.positions] += met.gains * weight
+        return scores
 
 
-def _gathered(query: Query, chosen: Chosen) -> tuple[Longs, Longs, Longs, Floats]:
-    """Where each term is found, or a longer word that begins with it: as one term, so that no rare word of many that
-    begin so outweighs the term itself."""
-    numbers, places, marks, shares = [], [], [], []
-    for number, term in enumerate(query.terms):
-        for base, segment in chosen.index.asked():
-            found = segment.beginning_with(term)
-            if found and len(term) < SHORTEST_BEGINNING:
-                found = found[: segment.vocabulary[found.start] == term]
-            if not found:
-                continue
-            here = slice(segment.starts[found.start], segment.starts[found.stop])
-            size = here.stop - here.start
-            words = segment.vocabulary[found.start : found.stop]
-            lengths = np.diff(segment.starts[found.start : found.stop + 1])
-            numbers.append(np.full(size, number))
-            places.append(segment.places[here] + base)
-            marks.append(segment.marks[here])
-            shares.append(np.repeat([_share(term, word) for word in words], lengths))
-    if not numbers:
-        nothing = np.empty(0, np.int64)
-        return nothing, nothing, nothing, np.empty(0)
-    positions = chosen.positions[np.concatenate(places)]
-    theirs = positions >= 0
-    return (
-        np.concatenate(numbers)[theirs],
-        positions[theirs].astype(np.int64),
-        np.concatenate(marks)[theirs].astype(np.int64),
-        np.concatenate(shares)[theirs],
-    )
+def _met(term: str, chosen: Chosen) -> Met:
+    """Where a term is found, or a longer word that begins with it: as one term, so that no rare word of many that begin
+    so outweighs the term itself."""
+    exact, longer = [_NONE], [_NONE]
+    for base, segment in chosen.index.asked():
+        found = segment.beginning_with(term)
+        same = int(bool(found) and segment.vocabulary[found.start] == term)
+        if same:
+            exact.append(_entries(chosen, base, segment, found[:1], 1.0))
+        if found[same:] and len(term) >= SHORTEST_BEGINNING:
+            words = segment.vocabulary[found.start + same : found.stop]
+            shares = np.array([BEGINNING * len(term) / len(word) for word in words], np.float32)
+            counts = np.diff(segment.starts[found.start + same : found.stop + 1])
+            longer.append(_entries(chosen, base, segment, found[same:], np.repeat(shares, counts)))
+    own, amounts, marks = _together(exact)
+    others, more, _ = _together(longer)
+    named = own[marks < _NAMES_END]
+    if len(others):
+        sums = np.bincount(np.concatenate([own, others]), np.concatenate([amounts, more]), len(chosen))
+        positions = np.flatnonzero(sums).astype(np.int32)
+        weights: Floats = sums[positions].astype(np.float64, copy=False)
+    else:
+        firsts = np.flatnonzero(np.diff(own, prepend=-1))
+        positions = own[firsts]
+        weights = np.add.reduceat(amounts.astype(np.float64), firsts) if len(firsts) else np.empty(0)
+    rarity = math.log(1 + (len(chosen) - len(positions) + 0.5) / (len(positions) + 0.5))
+    gains = rarity * weights * (SATURATION + 1) / (weights + SATURATION)
+    return Met(positions, gains.astype(np.float32), named)
 
 
-def _share(term: str, word: str) -> float:
-    return 1.0 if word == term else BEGINNING * len(term) / len(word)
+def _entries(chosen: Chosen, base: int, segment: Segment, terms: range, shares: float | Singles) -> Entries:
+    """The positions of the chosen that have these terms, what that is worth at each, and in which field it is."""
+    here = slice(segment.starts[terms.start], segment.starts[terms.stop])
+    places, marks = segment.places[here] + base, segment.marks[here]
+    amounts: Singles = (marks & MOST_COUNTED).astype(np.float32) * np.asarray(shares, np.float32)
+    if len(chosen) < len(chosen.index):
+        places = chosen.positions[places]
+        kept = places >= 0
+        places, marks, amounts = places[kept], marks[kept], amounts[kept]
+    amounts *= chosen.worths.ravel().take(places * len(Field) + (marks >> COUNT_BITS))
+    return places, amounts, marks
 
 
-def _rarities(having: Sequence[int], count: int) -> Floats:
-    return np.array([math.log(1 + (count - each + 0.5) / (each + 0.5)) for each in having])
+def _together(entries: Sequence[Entries]) -> Entries:
+    positions, amounts, marks = zip(*entries, strict=True)
+    return np.concatenate(positions), np.concatenate(amounts), np.concatenate(marks)

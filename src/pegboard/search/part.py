@@ -15,6 +15,7 @@ from .fields import MOST_LETTERS, Field
 from .text import STOP_TERMS, telling_terms, terms, words
 
 Floats: TypeAlias = NDArray[np.float64]
+Singles: TypeAlias = NDArray[np.float32]
 Whole: TypeAlias = NDArray[np.int32]
 Marks: TypeAlias = NDArray[np.uint8]
 """A field and how often, in one byte: what is there more often than that is there no more for it."""

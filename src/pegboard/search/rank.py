@@ -59,6 +59,7 @@ class Ranked:
     matches: Matches
     scores: Floats
     """By position."""
+    coverage: Floats
     found: NDArray[np.int64]
     """The positions that fit the query at all, ascending."""
     ranker: Ranker
@@ -109,25 +110,26 @@ def ranked(text: str, chosen: Chosen, dense: Dense | None = None) -> Ranked:
     lexical = matches.scores()
     cosines = None if dense is None else dense.cosines(chosen)
     scores = standard(lexical) if cosines is None else fused(lexical, cosines)
-    scores = scores + COVERAGE * matches.coverage
-    scores = scores + SERVER * (np.bincount(chosen.servers, scores) / chosen.server_sizes)[chosen.servers]
-    exact = _called(matches)
+    coverage = matches.coverage()
+    scores += COVERAGE * coverage
+    scores += (SERVER / chosen.server_sizes * np.bincount(chosen.servers, scores))[chosen.servers]
+    exact = _called(matches, coverage)
     scores[exact] += EXACT
     fits = lexical > 0
     if dense is not None and cosines is not None:
         fits |= cosines >= dense.floor
     ranker: Ranker = "lexical" if cosines is None else "hybrid"
-    return Ranked(matches, scores, np.flatnonzero(fits), ranker, frozenset(exact), cosines)
+    return Ranked(matches, scores, coverage, np.flatnonzero(fits), ranker, frozenset(exact), cosines)
 
 
-def _called(matches: Matches) -> list[int]:
+def _called(matches: Matches, coverage: Floats) -> list[int]:
     """The positions of tools whose own name the query is, or has in it as only names are written; alone, or after the
     name of their server."""
     names = {*matches.query.names}
     if not names:
         return []
     chosen = matches.chosen
-    covered = np.flatnonzero(matches.coverage == 1.0).tolist()
+    covered = np.flatnonzero(coverage == 1.0).tolist()
     return [position for position in covered if not names.isdisjoint(_own_names(chosen.key(position)))]
 
 
