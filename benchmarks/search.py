@@ -7,20 +7,18 @@ neither do the words of a name count more.
 
 import json
 import math
-import re
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from random import Random
 from typing import Final, Protocol
 
-from benchmarks import timing
+from benchmarks import large, timing
 from benchmarks.described import tools_of
+from benchmarks.fulltext import BEST, Fts5, has_fts5, text_of, words_of
 from benchmarks.timing import Act, Row, row
 from pegboard.core.tool import Tool
 from pegboard.search.documents import Telling
@@ -29,8 +27,6 @@ from pegboard.search.rank import ranked
 
 FLOOR, PEER, PEGBOARD = "floor", "FTS5", "Pegboard"
 QUERIES: Final = 50
-BEST: Final = 10
-_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 class Searched(Protocol):
@@ -39,17 +35,6 @@ class Searched(Protocol):
     def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
         """The places of the ten that fit best, among all or among some places only."""
         ...
-
-
-def text_of(tool: Tool) -> str:
-    """What is searched: the same words for all."""
-    parameters = tool.spec.input_schema.get("properties")
-    names = " ".join(parameters) if isinstance(parameters, dict) else ""
-    return f"{tool.spec.name} {tool.spec.title or ''} {tool.spec.description} {names} {tool.id.source}"
-
-
-def words_of(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
 
 
 class PlainLoop:
@@ -80,22 +65,6 @@ class PlainLoop:
             often = counts.get(word, 0)
             score += rare * often * 2.2 / (often + 1.2 * (0.25 + 0.75 * share))
         return score
-
-
-class Fts5:
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self._database = sqlite3.connect(":memory:")
-        self._database.execute("CREATE VIRTUAL TABLE tools USING fts5(words)")
-        self._database.executemany("INSERT INTO tools VALUES (?)", ((text_of(tool),) for tool in tools))
-
-    def best(self, query: str, among: Collection[int] | None = None) -> list[int]:
-        asked = " OR ".join(f'"{word}"' for word in words_of(query))
-        found = self._database.execute(
-            "SELECT rowid - 1 FROM tools WHERE tools MATCH ? ORDER BY bm25(tools), rowid LIMIT ?",
-            (asked, BEST if among is None else -1),
-        )
-        # To filter what was found is many times as quick here as to say in SQL what may be.
-        return [*islice((place for (place,) in found if among is None or place in among), BEST)]
 
 
 class Pegboard:
@@ -132,11 +101,6 @@ class Sample:
         )
 
 
-def has_fts5() -> bool:
-    with closing(sqlite3.connect(":memory:")) as database:
-        return ("ENABLE_FTS5",) in database.execute("PRAGMA compile_options").fetchall()
-
-
 def contenders() -> dict[str, Callable[[Sequence[Tool]], Searched]]:
     """Floor first and Pegboard last; the peer where this Python's SQLite has it."""
     peers: dict[str, Callable[[Sequence[Tool]], Searched]] = {PEER: Fts5} if has_fts5() else {}
@@ -163,21 +127,37 @@ def rows_of(size: int, rounds: int) -> list[Row]:
     ]
 
 
-def as_json(rows: Sequence[Row], rounds: int) -> dict[str, object]:
-    return {"benchmark": "search", "rounds": rounds, "rows": [each.as_json() for each in rows]}
+def as_json(rows: Sequence[Row], rounds: int, boards: Sequence[large.Large]) -> dict[str, object]:
+    return {
+        "benchmark": "search",
+        "rounds": rounds,
+        "rows": [each.as_json() for each in rows],
+        "large": [each.as_json() for each in boards],
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = timing.flags("search", "What finding tools by words costs.", (100, 1_000, 5_000), 5)
+    parser.add_argument(
+        "--large", nargs="*", type=timing.positive, default=[*large.GOALS], metavar="N", help="sizes of large boards"
+    )
     chosen = parser.parse_args(arguments)
     sizes, rounds = timing.chosen_sizes(chosen)
     rows: list[Row] = []
     for size in sizes:
         print(f"measuring {size} tools …", file=sys.stderr, flush=True)
         rows += rows_of(size, rounds)
+    boards: list[large.Large] = []
+    for size in [] if chosen.quick else chosen.large:
+        print(f"measuring a board of {size} tools …", file=sys.stderr, flush=True)
+        boards.append(large.measured(size))
     if not has_fts5():
         print("SQLite has no FTS5 here, so the peer is missing.", file=sys.stderr)
-    print(json.dumps(as_json(rows, rounds), indent=2) if chosen.json else timing.as_text("searching", rows))
+    if chosen.json:
+        print(json.dumps(as_json(rows, rounds, boards), indent=2))
+    else:
+        tables = [timing.as_text("searching", rows), *([large.as_text(boards)] if boards else [])]
+        print("\n\n".join(tables))
     return 0
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 
@@ -45,7 +43,7 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
 
 def heard(matches: Matches) -> JsonObject:
     """Which words were looked for, which of them none of the tools has, and which were passed over."""
-    met = [len(each.positions) > 0 for each in matches.met]
+    met = [each.count > 0 for each in matches.met]
     words = [*matches.query.terms.values()]
     looked_for = [*dict.fromkeys(words)]
     missing = [*dict.fromkeys(word for word, is_met in zip(words, met, strict=True) if not is_met)]
@@ -60,9 +58,8 @@ def heard(matches: Matches) -> JsonObject:
 def _gains(matches: Matches, position: int) -> Iterator[tuple[int, float]]:
     """The numbers of the terms that are there, and what each adds."""
     for number, met in enumerate(matches.met):
-        at = int(np.searchsorted(met.positions, position))
-        if at < len(met.positions) and met.positions[at] == position:
-            yield number, float(met.gains[at])
+        if gain := met.gain(position):
+            yield number, gain
 
 
 def _listed(words: list[str]) -> list[Json]:

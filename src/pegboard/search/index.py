@@ -24,7 +24,7 @@ LARGE: Final = 8_192
 """Documents of a segment. Larger ones are asked more quickly, smaller ones are made anew more quickly."""
 
 _FEWEST_KEPT: Final = 10_000
-_MOST_KEPT: Final = 16
+_MOST_KEPT: Final = 64
 """Entries of terms that were looked for before, for each document."""
 
 _LAST: Final = "\U0010ffff"
@@ -141,13 +141,28 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """Where one term is among the chosen."""
+    """Where one term is among the chosen, and what it adds there."""
 
-    positions: Whole
+    count: int
+    """How many have it."""
+    positions: Whole | None
+    """Ascending. Nothing, where so many have it that it takes less room to tell of each whether it does."""
     gains: Singles
-    """What it adds at each of them."""
+    """At each of the positions, or of all."""
     named: Whole
     """The positions where it is in the name."""
+
+    def add_to(self, scores: Floats, weight: float) -> None:
+        if self.positions is None:
+            scores += self.gains * weight
+        else:
+            scores[self.positions] += self.gains * weight
+
+    def gain(self, position: int) -> float:
+        if self.positions is None:
+            return float(self.gains[position])
+        at = int(np.searchsorted(self.positions, position))
+        return float(self.gains[at]) if at < len(self.positions) and self.positions[at] == position else 0.0
 
 
 @dataclass(frozen=True)
@@ -199,10 +214,19 @@ class Chosen:
         known = self._met.get(term)
         if known is None:
             known = meet(term, self)
-            if sum(len(each.positions) for each in tuple(self._met.values())) > _FEWEST_KEPT + _MOST_KEPT * len(self):
-                self._met.clear()
             self._met[term] = known
+            self._forget()
         return known
+
+    def _forget(self) -> None:
+        """What was asked for first, once it is too much."""
+        kept = {term: len(met.gains) for term, met in tuple(self._met.items())}
+        surplus = sum(kept.values()) - (_FEWEST_KEPT + _MOST_KEPT * len(self))
+        for term, size in kept.items():
+            if surplus <= 0:
+                return
+            self._met.pop(term, None)
+            surplus -= size
 
     def key(self, position: int) -> ToolId:
         return self.index.keys[int(self.places[position])]

@@ -20,6 +20,12 @@ from .text import Query
 CLAUSE: Final = 0.5
 """What the best clause adds to the whole."""
 
+_FEW: Final = 16
+"""A term that less than one of so many documents has is counted without a look at all of them."""
+
+_FREQUENT: Final = 4
+"""A term that one of so many documents has, or more, is a frequent one."""
+
 BEGINNING: Final = 0.5
 SHORTEST_BEGINNING: Final = 3
 
@@ -71,7 +77,7 @@ class Matches:
         scores = np.zeros(len(self.chosen))
         for met, weight in zip(self.met, weights, strict=True):
             if weight:
-                scores[met.positions] += met.gains * weight
+                met.add_to(scores, weight)
         return scores
 
 
@@ -92,17 +98,11 @@ def _met(term: str, chosen: Chosen) -> Met:
     own, amounts, marks = _together(exact)
     others, more, _ = _together(longer)
     named = own[marks < _NAMES_END]
-    if len(others):
-        sums = np.bincount(np.concatenate([own, others]), np.concatenate([amounts, more]), len(chosen))
-        positions = np.flatnonzero(sums).astype(np.int32)
-        weights: Floats = sums[positions].astype(np.float64, copy=False)
-    else:
-        firsts = np.flatnonzero(np.diff(own, prepend=-1))
-        positions = own[firsts]
-        weights = np.add.reduceat(amounts.astype(np.float64), firsts) if len(firsts) else np.empty(0)
-    rarity = math.log(1 + (len(chosen) - len(positions) + 0.5) / (len(positions) + 0.5))
+    positions, weights = _summed(np.concatenate([own, others]), np.concatenate([amounts, more]), len(chosen))
+    count = int(np.count_nonzero(weights))
+    rarity = math.log(1 + (len(chosen) - count + 0.5) / (count + 0.5))
     gains = rarity * weights * (SATURATION + 1) / (weights + SATURATION)
-    return Met(positions, gains.astype(np.float32), named)
+    return Met(count, positions, gains.astype(np.float32), named)
 
 
 def _entries(chosen: Chosen, base: int, segment: Segment, terms: range, shares: float | Singles) -> Entries:
@@ -116,6 +116,20 @@ def _entries(chosen: Chosen, base: int, segment: Segment, terms: range, shares: 
         places, marks, amounts = places[kept], marks[kept], amounts[kept]
     amounts *= chosen.worths.ravel().take(places * len(Field) + (marks >> COUNT_BITS))
     return places, amounts, marks
+
+
+def _summed(positions: Whole, amounts: Singles, size: int) -> tuple[Whole | None, Floats]:
+    """Each position once, with all that it has; or of every one what it has, where many have something."""
+    if len(positions) * _FEW > size:
+        sums = np.bincount(positions, amounts, size).astype(np.float64, copy=False)
+        found = sums > 0
+        if np.count_nonzero(found) * _FREQUENT >= size:
+            return None, sums
+        return np.flatnonzero(found).astype(np.int32), sums[found]
+    order = np.argsort(positions, kind="stable")
+    positions, exact = positions[order], amounts[order].astype(np.float64)
+    firsts = np.flatnonzero(np.diff(positions, prepend=-1))
+    return positions[firsts], np.add.reduceat(exact, firsts) if len(firsts) else exact
 
 
 def _together(entries: Sequence[Entries]) -> Entries:

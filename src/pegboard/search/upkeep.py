@@ -15,7 +15,7 @@ from .index import Chosen, Index
 from .part import Part
 
 REMEMBERED: Final = 64
-REMEMBERED_TOOLS: Final = 500_000
+REMEMBERED_TOOLS: Final = 300_000
 """Summed over all choices that are kept, because on a large board each of them weighs."""
 
 
@@ -35,6 +35,7 @@ class Upkeep:
     def __init__(self) -> None:
         self._listed: dict[Source, Listed] = {}
         self._index = Index()
+        self._of: tuple[Catalogue, Policy] | None = None
         self._chosen: OrderedDict[int, tuple[Collection[ToolId], Chosen]] = OrderedDict()
 
     @property
@@ -43,13 +44,15 @@ class Upkeep:
 
     def index(self, catalogue: Catalogue, policy: Policy) -> Index:
         """Of everything that is there now."""
+        if self._of is not None and self._of[0] is catalogue and self._of[1] is policy:
+            return self._index
         listed = {
             source: self._listed_anew(source, listing.tools, policy) for source, listing in catalogue.listings.items()
         }
         if not self._is_made_of(listed):
             self._index = Index.made_of([each.part for each in listed.values()], self._index)
             self._chosen.clear()
-        self._listed = listed
+        self._listed, self._of = listed, (catalogue, policy)
         return self._index
 
     def chosen(self, among: Collection[ToolId]) -> Chosen:

@@ -1,0 +1,1 @@
+"""How well a search finds the right tools: ours, and FastMCP's on the same tools and requests."""
