@@ -166,7 +166,7 @@ def test_a_fragment_holds_no_secret_and_says_what_to_set() -> None:
 #   GITHUB_PASSWORD  the PASSWORD of github, see {at}:7
 #   MINE  the FALLBACK_TOKEN of github, see {at}:7
 #   GITHUB_API_KEY  the api-key of github, see {at}:7
-#   GITHUB_ARGUMENT  the argument of github, see {at}:7
+#   GITHUB_AUTHORIZATION  the authorization of github, see {at}:7
 #   WEB_AUTHORIZATION  the Authorization of web, see {at}:20
 #   WEB_X_TEAM  the X-Team of web, see {at}:20
 #   WEB_PASSWORD  the password of web, see {at}:20
@@ -182,7 +182,7 @@ servers:
       - --api-key
       - ${{GITHUB_API_KEY}}
       - --header
-      - 'Authorization: Bearer ${{GITHUB_ARGUMENT}}'
+      - 'Authorization: Bearer ${{GITHUB_AUTHORIZATION}}'
     env:
       GITHUB_TOKEN: ${{GITHUB_TOKEN}}
       LOG_LEVEL: debug

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.config.masking import masked, masked_args, masked_text, masked_value, secrets_in
+from pegboard.config.masking import masked, masked_text, masked_value, secrets_in
+from pegboard.config.shown import shown_args
 from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId
 from pegboard.core.server import Connection, Http, InstalledBy, Server, Stdio, Transport
 from pegboard.core.tool import Json
@@ -49,7 +50,7 @@ def test_a_program_is_shown_with_its_references_and_without_its_values() -> None
         "transport": "stdio",
         "command": "${PYTHON:-python3}",
         "args": ["server.py", "--api-key", "***", "--token=***", "--port", "80", "https://***@h/?page=2"],
-        "env": {"TOKEN": "***", "LEVEL": "***", "SAFE": "${TOKEN}", "FILE": "${file:s}", "MIXED": "***"},
+        "env": {"TOKEN": "***", "LEVEL": "debug", "SAFE": "${TOKEN}", "FILE": "${file:s}", "MIXED": "***${TOKEN}"},
         "cwd": "/srv",
     }
 
@@ -59,8 +60,8 @@ def test_an_address_is_shown_without_user_and_secret_parameters() -> None:
     url = "https://ada:hunter2@example.org:8443/mcp?team=a&apiKey=hunter2&access_token=hunter2&ref=${KEY}&key=${KEY}#x"
     assert shown(Http(url, Transport.SSE, {"Authorization": "Bearer hunter2", "X-Key": "${KEY}"})) == {
         "transport": "sse",
-        "url": "https://***@example.org:8443/mcp?team=a&apiKey=***&access_token=***&ref=${KEY}&key=${KEY}#x",
-        "headers": {"Authorization": "***", "X-Key": "${KEY}"},
+        "url": "https://***@example.org:8443/mcp?team=***&apiKey=***&access_token=***&ref=${KEY}&key=${KEY}#x",
+        "headers": {"Authorization": "Bearer ***", "X-Key": "${KEY}"},
     }
 
 
@@ -77,11 +78,18 @@ def test_an_address_is_shown_without_user_and_secret_parameters() -> None:
         (("--path", "/users/pat/tokens.txt"),) * 2,
         (("API_KEY=hunter2",), ("API_KEY=***",)),
         (("-e", "GITHUB_TOKEN=hunter2"), ("-e", "GITHUB_TOKEN=***")),
-        (("https://h/?a=b=c&code=hunter2&x=1",), ("https://h/?a=b=c&code=***&x=1",)),
+        (("https://h/?a=b=c&code=hunter2&x=1",), ("https://h/?a=***&code=***&x=1",)),
+        (("-k", "Zx9plainly"), ("-k", "***")),
+        (("--pass", "abcd"), ("--pass", "***")),
+        (("--user", "bob:pass99"), ("--user", "bob:***")),
+        (("--api-key=zzz999", "-p", "hunter2"), ("--api-key=***", "-p", "***")),
+        (('--config={"apiKey":"QQQ111"}',), ('--config={"apiKey":"***"}',)),
+        (("--secret:foo77",), ("--secret:***",)),
+        (("serve", "Zx9kQ2mV7pL4tR8wB3nY"), ("serve", "***")),
     ],
 )
 def test_arguments_are_shown_without_what_looks_like_a_secret(args: tuple[str, ...], safe: tuple[str, ...]) -> None:
-    assert masked_args(args) == safe
+    assert shown_args("run", args) == safe
 
 
 @pytest.mark.parametrize(

@@ -46,25 +46,28 @@ class Span:
 
 
 def masked(server: Server) -> Mapping[str, Json]:
-    """The connection as JSON. What is not purely a reference, where secrets are usually kept, is hidden."""
+    """The connection as JSON, without what an export would replace."""
     return masked_connection(server.connection)
 
 
 def masked_connection(connection: Connection) -> Mapping[str, Json]:
+    # The rule is that of exports, and who shows nothing needs none of it.
+    from .shown import shown_args, shown_text, shown_values
+
     match connection:
         case Stdio(command, args, env, cwd):
             return {
                 "transport": "stdio",
-                "command": masked_text(command),
-                "args": [*masked_args(args)],
-                "env": {name: masked_value(value) for name, value in env.items()},
+                "command": shown_text(command),
+                "args": [*shown_args(command, args)],
+                "env": {**shown_values(env)},
                 "cwd": cwd,
             }
         case Http(url, transport, headers, oauth):
             return {
                 "transport": transport.value,
-                "url": masked_text(url),
-                "headers": {name: masked_value(value) for name, value in headers.items()},
+                "url": shown_text(url),
+                "headers": {**shown_values(headers)},
                 **({} if oauth == OAuth() else {"oauth": _masked_oauth(oauth)}),
             }
         case Container(image):
@@ -74,7 +77,7 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
                 "transport": "own",
                 "digest": digest,
                 "python": {tool.spec.name: tool.entrypoint for tool in python},
-                "requirements": [masked_text(each) for each in requirements],
+                "requirements": [shown_text(each) for each in requirements],
                 "secrets": [*secrets],
                 "workspace": connection.workspace,
                 "containers": {id: {**_masked_image(image)} for id, image in connection.containers.items()},
@@ -85,10 +88,12 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
 
 
 def _masked_image(image: Image) -> Mapping[str, Json]:
+    from .shown import shown_args, shown_text, shown_values
+
     return {
-        "image": masked_text(image.image),
-        "args": [*masked_args(image.args)],
-        "env": {name: masked_value(value) for name, value in image.env.items()},
+        "image": shown_text(image.image),
+        "args": [*shown_args("", image.args)],
+        "env": {**shown_values(image.env)},
         "network": image.network,
         "workspace": image.workspace,
     }
@@ -114,10 +119,6 @@ def masked_value(value: str) -> str:
     return value if is_only_references(_SCHEME.sub("", value)) else MASK
 
 
-def masked_args(args: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_without(arg, spans) for arg, spans in zip(args, secrets_in_args(args), strict=True))
-
-
 def masked_text(text: str) -> str:
     """A text that is no secret by its place, without the secrets that may be in it."""
     return _without(text, secrets_in(text))
@@ -137,24 +138,8 @@ def secrets_in(text: str) -> tuple[Span, ...]:
     return _apart(span for span in whole if not is_only_references(text[span.start : span.end]))
 
 
-def secrets_in_args(args: tuple[str, ...]) -> tuple[tuple[Span, ...], ...]:
-    """As `secrets_in`, and X of `--token X` and `--token=X`."""
-    return tuple(_secrets_in_arg(arg, args[place - 1] if place else "") for place, arg in enumerate(args))
-
-
 def is_secret_key(name: str) -> bool:
     return _SECRET_KEY.search(_WORD_BREAK.sub("_", name)) is not None
-
-
-def _secrets_in_arg(arg: str, before: str) -> tuple[Span, ...]:
-    option, equals, _ = arg.partition("=")
-    if before.startswith("-") and "=" not in before and is_secret_key(before) and not arg.startswith("-"):
-        whole = Span(0, len(arg), before.strip("-"))
-    elif equals and is_secret_key(option) and "://" not in option:
-        whole = Span(len(option) + 1, len(arg), option.strip("-"))
-    else:
-        return secrets_in(arg)
-    return () if is_only_references(arg[whole.start :]) else (whole,)
 
 
 def with_whole_references(spans: Iterable[Span], text: str) -> Iterator[Span]:

@@ -196,6 +196,13 @@ def holds_secret(text: str) -> bool:
     return any(form.search(text) is not None for form in _FORMS)
 
 
+def named_secrets(text: str) -> Iterator[tuple[int, int]]:
+    """Where something stands that what is written before it tells to be a secret. Places may overlap."""
+    for form in _FORMS:
+        for found in form.finditer(text) if "told" in form.groupindex else ():
+            yield found.end("told"), found.end()
+
+
 _MARGIN: Final = 4_000
 _LEFT_OUT: Final = re.compile(rf"{CUT} [\d,]+ (?:character|member)s? not shown {CUT}")
 

@@ -1,6 +1,7 @@
 """What is written for others holds no secret of whoever writes it, and all references that it held before."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from tests.config.manifest.reading import FOLDER, manifest
 
 from pegboard.config.manifest import Manifest, read_manifest, written, written_without_secrets
 from pegboard.config.manifest.harmless import is_harmless
-from pegboard.config.manifest.placeholders import referred
-from pegboard.core.server import Stdio
+from pegboard.config.manifest.placeholders import Placeholders, referred
+from pegboard.config.masking import MASK, masked_connection
+from pegboard.core.own import Image
+from pegboard.core.redact import safe_text
+from pegboard.core.server import Connection, Container, Http, Stdio
+from pegboard.core.tool import Json
 
 LEAKS = Path(__file__).parent / "leaks.yaml"
 
@@ -105,3 +110,114 @@ def test_what_is_not_known_to_be_harmless_is_taken_for_a_secret(name: str, value
     text = written(manifest(json.dumps({"id": "a", "containers": [{"id": "s", "image": "x", "env": {name: value}}]})))
     (box,) = manifest(text).containers
     assert [*box.image.env.values()] in ([f"${{{secret.name}}}"] for secret in manifest(text).secrets)
+
+
+NAMES = st.sampled_from(
+    [
+        *("token", "api-key", "apiKey", "API_KEY", "password", "pass", "pwd", "secret", "auth", "user", "mode", "port"),
+        *("config", "webhookUrl", "dsn", "session", "db", "MAX_TOKENS", "USE_AUTH", "PASSWORD", "passphrase", "pat"),
+    ]
+)
+WORTH = st.sampled_from(
+    [
+        *(
+            "Qz7hunter",
+            "true",
+            "8080",
+            "info",
+            "bob:Qz7pass99",
+            "ghp_0123456789abcdefghij",
+            "${REF}",
+            "Qz7 with blanks",
+        ),
+        *("Zx9Q2mLp7Rt4Kd8WvB3nYs6H", "./Qz7/x.txt", "Bearer Qz7token", "https://me:Qz7pw@h.example/x", "null", "1234"),
+        *("${REF:-Qz7default}", "k=Qz7value", "", "Qz7-${REF}", "sk-proj-0123456789abcdef"),
+    ]
+)
+WORDS_OF_ARGS = st.one_of(
+    st.builds("--{0}\n{1}".format, NAMES, WORTH),
+    st.builds("--{0}={1}".format, NAMES, WORTH),
+    st.builds("--{0}:{1}".format, NAMES, WORTH),
+    st.builds("/{0}:{1}".format, NAMES, WORTH),
+    st.builds("{0}={1}".format, NAMES, WORTH),
+    st.builds("-e\n{0}={1}".format, NAMES, WORTH),
+    st.builds("-H\nX-{0}: {1}".format, NAMES, WORTH),
+    st.builds('--config={{"{0}": "{1}"}}'.format, NAMES, WORTH),
+    st.builds("{{'{0}':'{1}'}}".format, NAMES, WORTH),
+    st.builds("host=x {0}={1}; port=1".format, NAMES, WORTH),
+    st.builds("https://h.example/hooks/{1}?{0}={1}".format, NAMES, WORTH),
+    st.builds("{0}\n{1}".format, st.sampled_from(["-p", "-k", "-u", "--user", "-P", "-x"]), WORTH),
+    WORTH,
+).map(lambda text: text.split("\n"))
+
+
+@pytest.mark.behaviour("toolsets.one_rule_for_secrets")
+@given(
+    st.sampled_from(["serve", "npx", "/usr/bin/python3", "docker"]),
+    st.lists(WORDS_OF_ARGS, max_size=4).map(lambda found: tuple(arg for args in found for arg in args)),
+    st.dictionaries(NAMES, WORTH, max_size=4),
+    st.builds("https://{1}/{0}?{0}={1}".format, NAMES, WORTH),
+)
+@settings(max_examples=500)
+def test_no_value_is_told_by_one_that_another_hides(
+    command: str, args: tuple[str, ...], env: dict[str, str], url: str
+) -> None:
+    """Whoever shows how a server is reached, whoever gives it away, and whoever shows a call of it."""
+    for connection in (Stdio(command, args, env), Http(url, headers=env), Container(Image("x", args=args, env=env))):
+        given_away, held = exported(connection)
+        assert masked_connection(connection) == without(given_away, held)
+    told = masked_connection(Stdio(command, args, env))["args"]
+    assert isinstance(told, list)
+    for arg, shown in zip(args, told, strict=True):
+        assert isinstance(shown, str)
+        # What a record of a call would hide of it.
+        assert safe_text(shown.replace(MASK, "[hidden]")) == shown.replace(MASK, "[hidden]"), arg
+
+
+def exported(connection: Connection) -> tuple[Mapping[str, Json], Placeholders]:
+    """How it is written for others, in the shape in which it is shown."""
+    match connection:
+        case Container(image):
+            held = Placeholders(taken=referred((*image.args, *image.env.values())))
+            env = held.values("s", "env", image.env)
+            return {
+                "transport": "container",
+                "image": image.image,
+                "args": [*held.args("s", "", image.args)],
+                "env": {**env},
+                "network": False,
+                "workspace": False,
+            }, held
+        case Stdio(command, args_of, env_of, cwd):
+            held = Placeholders(taken=referred((*args_of, *env_of.values())))
+            env = held.values("s", "env", env_of)
+            return {
+                "transport": "stdio",
+                "command": held.text("s", "command", command),
+                "args": [*held.args("s", command, args_of)],
+                "env": {**env},
+                "cwd": cwd,
+            }, held
+        case Http(url, transport, headers):
+            held = Placeholders(taken=referred((url, *headers.values())))
+            return {
+                "transport": transport.value,
+                "url": held.text("s", "url", url),
+                "headers": {**held.values("s", "headers", headers)},
+            }, held
+        case _:
+            raise AssertionError(connection)
+
+
+def without(told: Json | Mapping[str, Json], held: Placeholders) -> Json:
+    match told:
+        case str():
+            for name in held.names:
+                told = told.replace(f"${{{name}}}", MASK)
+            return told
+        case list():
+            return [without(each, held) for each in told]
+        case Mapping():
+            return {name: without(each, held) for name, each in told.items()}
+        case _:
+            return told

@@ -35,6 +35,12 @@ ACCIDENTS = {
     def hoard(megabytes: int) -> int:
         return len(bytearray(megabytes * 1024 * 1024))
 
+    def long(letters: int) -> str:
+        return "x" * letters
+
+    def abort() -> None:
+        os.abort()
+
     def hoard_slowly() -> int:
         kept = []
         while True:
@@ -68,7 +74,7 @@ ACCIDENTS = {
         deep()
     """
 }
-NAMES = "leave sys_exit segfault hoard hoard_slowly spin has_child rest block aleave fine deep"
+NAMES = "leave sys_exit segfault hoard long abort hoard_slowly spin has_child rest block aleave fine deep"
 ALL = tuple(f"accidents:{name}" for name in NAMES.split())
 
 
@@ -116,6 +122,20 @@ async def test_a_tool_that_takes_too_much_memory_is_told_so_and_its_process_is_r
         assert failed(await watched.call("hoard_slowly")) == said
         assert text_of(await watched.call("fine")) == "fine"
         assert first not in workers()
+
+
+@pytest.mark.behaviour("providers.python_memory")
+async def test_a_result_for_which_there_is_no_memory_is_told_as_such_and_any_other_abort_is_not(
+    accidents: Path,
+) -> None:
+    """What writes results as JSON is no Python: it has no error to raise, and ends the process."""
+    async with working(accidents, *ALL, bounds=Bounds(memory=200 * 1024 * 1024, processes=1)) as watched:
+        said = ProviderFailed("dev ran out of the memory it may use (200 MB) before it answered", True)
+        assert await watched.call("long", letters=60_000_000) == said
+        assert await watched.call("abort") == ProviderFailed(
+            "dev was ended by signal 6 (SIGABRT) before it answered", True
+        )
+        assert text_of(await watched.call("fine")) == "fine"
 
 
 @pytest.mark.behaviour("providers.python_time")

@@ -47,6 +47,10 @@ SPEECH = {
 
     def grouped() -> None:
         raise ExceptionGroup("several", [ValueError("one"), KeyError("two")])
+
+    def leak_progress(context: ToolContext) -> str:
+        context.progress(1, 2, f"key {context.secrets['TOKEN']}")
+        return "done"
     """
 }
 
@@ -89,6 +93,14 @@ async def test_progress_and_log_messages_reach_whoever_waits(tool: str, speech: 
         ("notifications/message", {"level": "warning", "logger": "dev", "data": "counted"}),
         ("notifications/message", {"level": "info", "logger": "dev", "data": "with •••"}),
     ]
+
+
+@pytest.mark.behaviour("providers.python_context")
+async def test_progress_is_told_without_secrets(speech: Path) -> None:
+    steps: list[tuple[float, float | None, str | None]] = []
+    async with working(speech, "speech:leak_progress", secrets={"TOKEN": "s3cret-t0ken"}) as watched:
+        assert text_of(await watched.call("leak_progress", progress=lambda *step: steps.append(step))) == "done"
+    assert steps == [(1.0, 2.0, "key •••")]
 
 
 async def test_a_flood_of_progress_is_thinned_out_and_ends_with_the_last_word(speech: Path) -> None:

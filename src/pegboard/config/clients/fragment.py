@@ -1,20 +1,23 @@
 """Servers as a piece of pegboard.yaml, without a secret in it: what may be one becomes a reference."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Final, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import yaml
 
-from pegboard.config.masking import Span, is_secret_key, secrets_in, secrets_in_args
+from pegboard.config.masking import Span, is_secret_key, secrets_in
 from pegboard.config.references import FileText, Literal, Malformed, OfRequest, Part, Variable, has_reference, parts
 from pegboard.config.tree import Kind, kind_of
 from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, Transport, plainly_reached
 from pegboard.core.tool import Json, JsonObject
 
 from .placeholders import variable_name
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest.placeholders import Placeholders
 
 _HARMLESS: Final = re.compile(
     r"|true|false|yes|no|on|off|none|null|auto|default|debug|info|warn|warning|error|trace|verbose|quiet"
@@ -65,13 +68,14 @@ class _Vault:
     def emptied(self, server: Server) -> Server:
         id, at = server.id, str(server.origin)
         match plainly_reached(server.connection):
-            case Stdio(_, args, env) as program:
+            case Stdio(command, args, env) as program:
                 kept = {name: self.value(id, at, name, value) for name, value in env.items()}
-                return replace(server, connection=replace(program, args=self.args(id, at, args), env=kept))
+                safe = self.given(id, at, args, lambda held: held.args("", command, args))
+                return replace(server, connection=replace(program, args=tuple(safe), env=kept))
             case Http(url, _, headers) as address:
                 kept = {name: self.header(id, at, name, value) for name, value in headers.items()}
-                safe = self.url(id, at, url)
-                return replace(server, connection=replace(address, url=safe, headers=kept))
+                (told,) = self.given(id, at, (url,), lambda held: [held.text("", "url", url)])
+                return replace(server, connection=replace(address, url=told, headers=kept))
             case never:
                 assert_never(never)
 
@@ -92,12 +96,16 @@ class _Vault:
         start = "" if scheme is None else scheme.group()
         return f"{start}{self.value(id, at, name, value[len(start) :])}"
 
-    def args(self, id: str, at: str, args: tuple[str, ...]) -> tuple[str, ...]:
-        found = zip(args, secrets_in_args(args), strict=True)
-        return tuple(self.spanned(id, at, "argument", arg, spans) for arg, spans in found)
+    def given(self, id: str, at: str, texts: tuple[str, ...], told: Callable[["Placeholders"], list[str]]) -> list[str]:
+        """Arguments or an address, by the rule that exports go by; its placeholders become our references."""
+        from pegboard.config.manifest.placeholders import Placeholders, referred
 
-    def url(self, id: str, at: str, url: str) -> str:
-        return self.spanned(id, at, "url", url, secrets_in(url))
+        held = Placeholders(taken=referred(texts))
+        safe = told(held)
+        for name in held.names:
+            ours = self.reference(id, at, name.lower(), held.values_of[name])
+            safe = [text.replace(f"${{{name}}}", ours) for text in safe]
+        return safe
 
     def spanned(self, id: str, at: str, name: str, text: str, spans: tuple[Span, ...]) -> str:
         """References within a span stay what they are; what is written out beside them is taken away."""

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pegboard.config.masking import Span, is_secret_key, secrets_in
-from pegboard.core.redact import holds_secret, is_secret
+from pegboard.core.redact import holds_secret, is_secret, named_secrets
 
-_SWITCH: Final = re.compile(r"\s*|true|false|yes|no|on|off|none|null|\*", re.IGNORECASE)
-"""Never a secret, whatever it is called: that there is none, or that something is on."""
+_SWITCH: Final = re.compile(r"true|false|yes|no|on|off|none|null|\*", re.IGNORECASE)
+"""That there is none, or that something is on."""
+_SWITCHED: Final = re.compile(
+    r"(?:^|[_-])(?:use|uses|enabled?|disabled?|requires?|required|is|has|no|skip|allow|with|without)(?:[_-]|$)",
+    re.IGNORECASE,
+)
+"""Named so, a value says whether, not which: `USE_AUTH`, unlike `PASSWORD`."""
 _NUMBER: Final = r"-?[0-9]{1,6}(?:\.[0-9]{1,6})?(?:ms|s|m|h|d|k|kb|mb|gb|ki|mi|gi|%)?"
 _PORT: Final = r"(?::[0-9]{1,5})?"
 _STEP: Final = r"(?:api|mcp|sse|rest|rpc|graphql|latest|v[0-9]{1,3}(?:\.[0-9]{1,2})?)"
@@ -36,6 +41,11 @@ _MORE_SECRETS: Final = re.compile(
     r"(?:^|[^a-z])(?:creds?|login|salt|licen[cs]e|signing|hmac|webhook|passphrase|private|mnemonic|otp)(?:$|[^a-z])",
     re.IGNORECASE,
 )
+_WORD_BREAK: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MEMBER: Final = re.compile(
+    r"(?P<sign>[\"'])(?P<name>[\w .-]{1,60})(?P=sign)\s{0,8}:\s{0,8}"
+    r"(?:\"(?P<double>[^\"]{1,2000})|'(?P<single>[^']{1,2000})|(?P<number>[0-9]{3,400}))"
+)
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>]+")
 _PARAMETER: Final = re.compile(r"(?<=[?&#;])([^=&#;?\s]+)=((?:\$\{[^}]*\}|[^&#\s])+)")
 _SEGMENT: Final = re.compile(r"(?<=/)[^/?#;\s]+")
@@ -52,10 +62,14 @@ _PINNED: Final = re.compile(r"(?:sha256:|@|#)[0-9a-f]{40,64}\Z|sha(?:256|384|512
 
 def is_harmless(name: str, value: str) -> bool:
     """Of a value that has this name: an environment variable, a header or a parameter of an address."""
-    if _SWITCH.fullmatch(value):
+    if not value.strip():
         return True
     if speaks_of_secrets(name):
+        if _SWITCHED.search(name):
+            return _SWITCH.fullmatch(value) is not None
         return _COUNTED.search(name) is not None and re.fullmatch(_NUMBER, value) is not None
+    if _SWITCH.fullmatch(value):
+        return True
     if name.lower() in _PLAIN_HEADERS:
         return not looks_secret(value)
     return _HARMLESS.fullmatch(value) is not None and not looks_secret(value)
@@ -67,7 +81,7 @@ def is_harmless_beside(text: str) -> bool:
 
 
 def speaks_of_secrets(name: str) -> bool:
-    return is_secret_key(name) or is_secret(name) or _MORE_SECRETS.search(name) is not None
+    return is_secret_key(name) or is_secret(name) or _MORE_SECRETS.search(_WORD_BREAK.sub("_", name)) is not None
 
 
 def looks_secret(text: str) -> bool:
@@ -77,7 +91,21 @@ def looks_secret(text: str) -> bool:
 
 def suspects(text: str) -> tuple[Span, ...]:
     """The parts of an argument or address that look like secrets, in order and apart. They may hold references."""
-    return merged((*secrets_in(text), *_random(text), *_of_addresses(text)))
+    return merged((*secrets_in(text), *_told(text), *_random(text), *_of_addresses(text)))
+
+
+def _told(text: str) -> Iterator[Span]:
+    """By what stands before it, as in `{"apiKey": "…"}`."""
+    for member in _MEMBER.finditer(text):
+        kind = member.lastgroup or ""
+        if speaks_of_secrets(member["name"]) and not is_harmless(member["name"], member[kind]):
+            yield Span(*member.span(kind), member["name"])
+    for start, end in named_secrets(text):
+        # A sign at its end may be the beginning of `$${`.
+        while end > start and text[end - 1] == "$":
+            end -= 1
+        if end > start:
+            yield Span(start, end)
 
 
 def merged(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -28,6 +28,7 @@ _RUNNERS: Final = re.compile(
 _BEFORE_PROGRAMS: Final = frozenset(
     {"run", "exec", "dlx", "x", "tool", "-p", "-e", "-c", "--package", "--python", "--from", "--with", "--directory"}
 )
+_WITH_COLON: Final = re.compile(r"(?s)(-{1,2}[\w.-]+|/[\w.-]+(?=:[^/])):(?!//).*")
 _LIKE_A_FILE: Final = re.compile(r"[./~@].*|.*[\w)]\.[A-Za-z]{1,5}|[0-9]{1,5}:[0-9]{1,5}", re.DOTALL)
 
 
@@ -195,13 +196,23 @@ def _named_secret(arg: str, before: str, *, short: bool) -> Span | None:
     if short and before in _SHORT and not arg.startswith("-"):
         kept = is_harmless("", arg) or _LIKE_A_FILE.fullmatch(arg)
         return None if kept else Span(0, len(arg), _SHORT[before])
-    is_option = before.startswith("-") and not before.startswith("--no-") and "=" not in before
+    is_option = before.startswith("-") and not before.startswith("--no-") and _option(before) is None
     if is_option and not arg.startswith("-") and len(before) > 2 and _is_secret_of(before, arg):
         return Span(0, len(arg), before.strip("-"))
-    option, equals, value = arg.partition("=")
-    if equals and "://" not in option and "${" not in option and _is_secret_of(option, value):
-        return Span(len(option) + 1, len(arg), option.strip("-"))
+    option = _option(arg)
+    if option is not None and "://" not in option and "${" not in option:
+        start = len(option) + 1
+        return Span(start, len(arg), option.strip("-/")) if _is_secret_of(option, arg[start:]) else None
     return None
+
+
+def _option(arg: str) -> str | None:
+    """The name of one that holds its value: `--token=X`, `TOKEN=X`, and `--token:X` or `/token:X` as some write it."""
+    name, equals, _ = arg.partition("=")
+    colon = _WITH_COLON.fullmatch(arg)
+    if colon is not None and len(colon[1]) < len(name):
+        return colon[1]
+    return name if equals else None
 
 
 def _is_secret_of(option: str, value: str) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ import anyio
 
 from pegboard.children import groups
 from pegboard.children.environment import inherited
+from pegboard.children.erasing import Eraser
 from pegboard.core.tool import ToolSpec
 from pegboard.ports import Peer, Progress
 from pegboard.ports.describing import Described, Entry
@@ -38,6 +40,10 @@ _FLOOD: Final = 32_768
 _REST: Final = 0.01
 """Seconds that a log rests after so many bytes at once: a tool that prints without end costs little of our time."""
 _EXIT_TOLD: Final = 1.0
+_MIB: Final = 1024 * 1024
+_LAST_WORDS: Final = 1_000
+_NO_ROOM: Final = re.compile(rb"memory allocation of \d+ bytes failed|std::bad_alloc")
+"""The last words of what was not written in Python and had no memory left."""
 _STOP: Final = 5.0
 
 
@@ -112,6 +118,9 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self._hear = hear
         self._note = note
         self._frames = Frames()
+        self._erase = Eraser(())
+        self._memory = 0
+        self._last_words = b""
         self._loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[bytes] = self._loop.create_future()
         self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
@@ -130,6 +139,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
 
     async def start(self, setup: Setup, within: float) -> None:
         """Raises `CannotStart`. Then nothing of it is left."""
+        self._erase, self._memory = Eraser(setup.secrets.values()), setup.memory
         try:
             await self._spawn(setup)
             self._input.write(frame(Kind.SETUP, 0, setup.as_json()))
@@ -214,6 +224,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 2:
             self._hear(data)
+            self._last_words = (self._last_words + data)[-_LAST_WORDS:]
             if len(data) >= _FLOOD:
                 self._rest()
             return
@@ -249,7 +260,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
             done, total, words = said
             assert isinstance(done, float)
             assert isinstance(total, float | None)
-            run.progress(done, total, None if words is None else str(words))
+            run.progress(done, total, None if words is None else self._erase(str(words)))
 
     def _rest(self) -> None:
         pipe = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(2))
@@ -278,7 +289,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         if self.ended.done():
             return
         self.is_worn = True
-        why = _ending(self.returncode)
+        why = self._why()
         self.ended.set_result(why)
         if not self._ready.done():
             self._ready.set_exception(CannotStart(f"{why} while it loaded the toolset's modules"))
@@ -291,6 +302,11 @@ class WorkerProcess(asyncio.SubprocessProtocol):
                 os.killpg(self.pid, signal.SIGKILL)
         self._transport.close()
         self.gone(self)
+
+    def _why(self) -> str:
+        if self.returncode == -signal.SIGABRT and _NO_ROOM.search(self._last_words) is not None:
+            return f"ran out of the memory it may use ({self._memory // _MIB} MB)"
+        return _ending(self.returncode)
 
 
 @cache
