@@ -43,6 +43,24 @@ async def test_a_container_has_no_network_no_rights_and_nothing_to_write_to(podm
 
 
 @pytest.mark.behaviour("providers.container_isolated")
+async def test_only_tmp_and_dev_can_be_written_to_and_nothing_can_be_started_from_there(
+    podman: Podman, board: Board
+) -> None:
+    """Whatever the engine mounts by itself: each folder is tried."""
+    try_all = """
+        find / -xdev -type d 2>/dev/null | cat - /proc/mounts | awk '{print (NF > 2) ? $2 : $1}' | sort -u |
+        grep -v '^/proc\\|^/sys' | while read -r place; do
+            cat /bin/busybox 2>/dev/null > "$place/echo" || continue
+            chmod 755 "$place/echo" && "$place/echo" ran 2>/dev/null
+            echo "$place"
+            rm "$place/echo"
+        done 2>/dev/null
+    """
+    async with bench(podman, board, own(script("try_all", try_all))) as at_work:
+        assert (await at_work.said("try_all")).splitlines() == ["/dev", "/dev/shm", "/tmp"]  # noqa: S108 - its own
+
+
+@pytest.mark.behaviour("providers.container_isolated")
 async def test_nothing_of_one_call_is_left_for_the_next(podman: Podman, board: Board) -> None:
     async with bench(podman, board, own(script("count", "echo x >> /tmp/seen; wc -l < /tmp/seen"))) as at_work:
         assert [await at_work.said("count") for _ in range(2)] == ["1", "1"]

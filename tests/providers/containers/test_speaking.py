@@ -113,6 +113,16 @@ async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(podman: Pod
         assert text_of(await _call(at_work, "greet")).startswith("hello from --stubborn")
 
 
+@pytest.mark.behaviour("containers.speaks_mcp")
+async def test_one_whose_image_is_gone_says_so_and_what_to_do(podman: Podman, board: Board) -> None:
+    provider = _provider(podman.settings, board, Image("localhost/pegboard/nowhere:1"))
+    async with speaking(podman, board, provider) as at_work:
+        health = (await at_work.until(Down)).health
+        assert isinstance(health, Down)
+        assert health.why.startswith("cannot run the image localhost/pegboard/nowhere:1: ")
+        assert health.why.endswith("image not known. Import the toolset again, which fetches it")
+
+
 @pytest.mark.behaviour("containers.engine_missing")
 async def test_without_an_engine_it_is_down_and_says_what_to_install(
     board: Board, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from .running import Ended
 _DEEPEST: Final = 200
 _LAST_LINES: Final = 10
 _KILLED: Final = 137
-_ENGINE_FAILED: Final = 125
+ENGINE_FAILED: Final = 125
 _NOT_STARTED: Final = (126, 127)
 
 
@@ -25,12 +25,18 @@ def answer(tool: ContainerTool, image: Image, ended: Ended, source: str) -> Outc
         return _returned(tool, ended.out)
     # By its code alone, what the engine says could be what the program in the container says.
     last = None if ended.spoke else said_by_engine(ended.lines)
-    if ended.code in (_ENGINE_FAILED, *_NOT_STARTED) and last is not None:
+    if ended.code in (ENGINE_FAILED, *_NOT_STARTED) and last is not None:
+        if ended.code == ENGINE_FAILED:
+            return ProviderFailed(f"{source} {cannot_run(image, last, keep=tool.command)}", False)
         why = engine_error(last, keep=tool.command)
-        if ended.code == _ENGINE_FAILED:
-            return ProviderFailed(f"{source} cannot run the image {image.image}: {why}{_advice(why)}", False)
         return ProviderFailed(f"{source} cannot start {tool.command[0]!r} in the image {image.image}: {why}", False)
     return ToolFailed(_body(_failure(tool, image, ended), failed=True))
+
+
+def cannot_run(image: Image, last: str, *, keep: tuple[str, ...] = ()) -> str:
+    """By the last line of the engine. It reads on from the name of whatever needs the image."""
+    why = engine_error(last, keep=keep)
+    return f"cannot run the image {image.image}: {why}{_advice(why)}"
 
 
 def _advice(why: str) -> str:

@@ -31,6 +31,7 @@ _TRANSPORTS: Final = re.compile(
 )
 """Other places than registries, by which podman would read files of this machine."""
 _OURS: Final = re.compile(r"pegboard-[0-9a-f]{8}-([0-9]{1,10})\.([0-9]*)-[0-9a-f]{12}")
+_SHUT: Final = ("/run", "/var/tmp")  # noqa: S108 - the container's own
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BROKEN: Final = re.compile("[\0\r\n]")
 
@@ -131,6 +132,8 @@ def run_flags(
         *(() if image.network else ("--network", "none")),
         "--read-only",
         *("--tmpfs", f"/tmp:rw,noexec,nosuid,nodev,mode=1777,size={memory // 2}"),  # noqa: S108 - the container's own
+        # Beside a read-only root podman mounts these by itself, to be written to and to start programs from.
+        *(flag for place in _SHUT for flag in ("--tmpfs", f"{place}:ro,noexec,nosuid,nodev,size=4k")),
         *("--cap-drop", "all", "--security-opt", "no-new-privileges"),
         *("--memory", str(memory), "--pids-limit", str(image.pids)),
         *(() if image.cpus is None else ("--cpus", f"{image.cpus:g}")),

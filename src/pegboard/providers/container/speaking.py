@@ -18,6 +18,7 @@ from pegboard.core.own import Image
 from pegboard.core.server import Server, Stdio
 from pegboard.ports import Expand, Leaves, Library, Peer, Progress, Provider, Ring, Unresolved
 
+from .answers import ENGINE_FAILED, cannot_run
 from .box import (
     Board,
     image_problem,
@@ -28,7 +29,7 @@ from .box import (
     variable_problem,
 )
 from .commands import NotNow, workspace
-from .engine import Engine, NoEngine
+from .engine import Engine, NoEngine, said_by_engine
 from .running import remove
 
 ENGINE: Final = "${pegboard:engine}"
@@ -45,7 +46,7 @@ class Starts:
         self, toolset: str, image: Image, board: Board, find: Callable[[], Engine | NoEngine], expand: Expand
     ) -> None:
         self._toolset = toolset
-        self._image = image
+        self.image = image
         self._board = board
         self._find = find
         self._expand = expand
@@ -70,13 +71,13 @@ class Starts:
         return value
 
     def _program(self) -> str | Unresolved:
-        if (problem := image_problem(self._image.image)) is not None:
+        if (problem := image_problem(self.image.image)) is not None:
             return Unresolved(f"cannot start: {problem}")
         found = self._find()
         if isinstance(found, NoEngine):
             return Unresolved(found.why)
         try:
-            workspace(self._board, self._toolset, self._image)
+            workspace(self._board, self._toolset, self.image)
         except NotNow as problem:
             return Unresolved(str(problem))
         self.engine = found
@@ -128,7 +129,15 @@ class Speaking:
         return self._within.library
 
     def listing(self) -> Listing:
-        return self._within.listing()
+        listing = self._within.listing()
+        return replace(listing, health=self._told(listing.health)) if isinstance(listing.health, Down) else listing
+
+    def _told(self, down: Down) -> Down:
+        """The engine's process is no program of the image's: what it could not do is told, not its exit code."""
+        last = said_by_engine(down.last_lines)
+        if last is None or f"code {ENGINE_FAILED}" not in down.why:
+            return down
+        return replace(down, why=cannot_run(self._starts.image, last))
 
     def log(self) -> Sequence[str]:
         return self._within.log()
