@@ -64,9 +64,9 @@ def copied_address(gateway: Gateway, tmp_path: Path) -> Iterator[Path]:
     """A data directory that is held like a running gateway's, with an address that a test may spoil."""
     directory = tmp_path / "copied"
     directory.mkdir(mode=0o700)
-    shutil.copy2(gateway.data_dir / "gateway.json", directory)
     with places.only_one(directory) as alone:
         assert alone
+        shutil.copy2(gateway.data_dir / "gateway.json", directory)
         yield directory
 
 

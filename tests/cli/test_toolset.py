@@ -142,6 +142,21 @@ def test_secrets_are_piped_and_never_shown(pegboard: Pegboard, home: Path) -> No
     assert pegboard("toolset", "secrets", "list", "mine").out == "SECRET\nAPI_KEY  not set\n"
 
 
+@pytest.mark.behaviour("toolsets.lack_is_told_without_gateway")
+def test_what_a_toolset_lacks_is_told_without_a_gateway(pegboard: Pegboard, home: Path) -> None:
+    laid_out(home / "mine", manifest(secrets=["API_KEY"]))
+    assert pegboard("toolset", "import", "mine", "--yes").code == 0
+    (listed,) = pegboard("toolset", "list", "--json").json["toolsets"]
+    assert listed["health"]["state"] == "down"
+    assert {tool.get("status") for tool in listed["tools"]} == {"server_unavailable"}
+    told = pegboard("toolset", "show", "mine").out
+    assert "down" in told
+    assert "pegboard toolset secrets set mine API_KEY" in told
+    assert pegboard("toolset", "secrets", "set", "mine", "API_KEY", stdin="hunter2\n").code == 0
+    (listed,) = pegboard("toolset", "list", "--json").json["toolsets"]
+    assert (listed["health"]["state"], {tool["verdict"] for tool in listed["tools"]}) == ("asleep", {"open"})
+
+
 @pytest.mark.behaviour("toolsets.source_is_kept")
 def test_where_a_toolset_came_from_is_listed_and_shown(pegboard: Pegboard, home: Path) -> None:
     bundle = zipped(laid_out(home / "mine", manifest()), home / "from here.zip")

@@ -44,6 +44,18 @@ def test_the_lock_is_for_its_owner_alone_and_held_by_one(tmp_path: Path) -> None
     assert not places.is_held(tmp_path)
 
 
+@pytest.mark.behaviour("cli.stale_address")
+def test_whoever_takes_the_place_of_a_killed_gateway_takes_its_address_away(tmp_path: Path) -> None:
+    places.write_address(tmp_path, places.Address("http://127.0.0.1:1", "token", 7))
+    with places.only_one(tmp_path) as alone:
+        assert alone
+        assert places.read_address(tmp_path) == places.Unusable(f"there is no {tmp_path / places.ADDRESS}")
+        places.write_address(tmp_path, own := places.Address("http://127.0.0.1:2", "other", 8))
+        with places.only_one(tmp_path) as again:
+            assert not again
+        assert places.read_address(tmp_path) == own
+
+
 def test_an_address_that_another_user_wrote_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = places.Address("http://127.0.0.1:1", "token", 7)
     places.write_address(tmp_path, address)

@@ -9,6 +9,8 @@ from .surroundings import folder_of, now
 
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
+    from pegboard.core.catalogue import Health
+    from pegboard.core.own import Own
     from pegboard.core.server import Server
     from pegboard.ports import ExpandFor, Provider, ProviderFor
 
@@ -20,8 +22,10 @@ def provider_for_each(
     settings: "Settings | None", starts: Starts, sign_ins: "LateDesk", toolsets: "Toolsets"
 ) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
+    from pegboard.core.catalogue import Asleep, Down, Off
     from pegboard.core.own import Own
     from pegboard.core.server import Container, Http, InstalledBy, Stdio
+    from pegboard.ports import Unresolved
     from pegboard.providers.resting import Resting
 
     declared = expander_for_callers(os.environ, folder_of(settings))
@@ -36,10 +40,17 @@ def provider_for_each(
 
         return mcp_provider(server, expand, now, sign_ins.desk)
 
+    def asleep(server: "Server", own: "Own") -> "Health":
+        """Whoever calls one of its tools wakes it, or is told what keeps it from waking."""
+        if not own.specs:
+            return Off()
+        values = toolsets.secrets.values(server.key.toolset, own.secrets)
+        return Down(now(), values.why) if isinstance(values, Unresolved) else Asleep(now())
+
     def provider(server: "Server") -> "Provider":
         if not starts(str(server.key), server.id):
-            own_specs = server.connection.specs if isinstance(server.connection, Own) else ()
-            return Resting(server.key, own_specs, now() if own_specs else None)
+            own = server.connection
+            return Resting(server.key, own.specs, asleep(server, own)) if isinstance(own, Own) else Resting(server.key)
         match server.connection:
             case Stdio() | Http():
                 return connected(server, expand_for(server))

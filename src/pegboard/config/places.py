@@ -119,6 +119,8 @@ def only_one(directory: Path) -> Iterator[bool]:
         # Whoever only asks whether a gateway runs holds the lock for a moment.
         for _ in range(_ATTEMPTS):
             if alone := _locked(file.fileno(), shared=False):
+                # One that was killed left its address behind, and whoever read that now would knock at a wrong door.
+                (directory / ADDRESS).unlink(missing_ok=True)
                 break
             time.sleep(_PAUSE)
         yield alone

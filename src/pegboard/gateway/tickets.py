@@ -10,6 +10,7 @@ import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
 from pegboard.core.ids import CallId, PrincipalId
+from pegboard.core.leftover import as_it_stands, gone_text, is_of_board
 from pegboard.core.redact import WHOLE
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
 from pegboard.core.tool import Json, JsonObject
@@ -34,21 +35,27 @@ class TicketDesk:
     clock: Clock
 
     async def waiting(self) -> Sequence[Ticket]:
-        return await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=MOST_LISTED)
+        return await self._waiting(MOST_LISTED)
+
+    async def _waiting(self, most: int) -> Sequence[Ticket]:
+        found = await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=most)
+        return [ticket for ticket in found if is_of_board(ticket, self.board.policy)]
 
     async def count(self) -> int | None:
         """How many wait; `None` where the store does not tell at once."""
         try:
             with anyio.fail_after(COUNTED_WITHIN):
-                return len(await self.confirmation.tickets.listed(waiting_at=self.clock(), limit=MOST_COUNTED))
+                return len(await self._waiting(MOST_COUNTED))
         except (TicketsAway, TimeoutError):
             return None
 
     async def latest(self) -> Sequence[Ticket]:
-        return await self.confirmation.tickets.listed(limit=MOST_LISTED)
+        found = await self.confirmation.tickets.listed(limit=MOST_LISTED)
+        return [as_it_stands(ticket, self.board.policy) for ticket in found]
 
     async def find(self, id: str) -> Ticket | None:
-        return await self.confirmation.tickets.find(id)
+        found = await self.confirmation.tickets.find(id)
+        return None if found is None else as_it_stands(found, self.board.policy)
 
     async def arguments(self, id: str) -> JsonObject | None:
         """All of them but secrets; `None` where they are not kept, or not any more."""
@@ -92,6 +99,8 @@ class TicketDesk:
         self, ticket: Ticket, state: State, scope: Scope | None, by: PrincipalId, note: str
     ) -> Ticket | Rejected:
         now = self.clock()
+        if not is_of_board(ticket, self.board.policy):
+            return Rejected(gone_text(ticket))
         deadline = now + timedelta(seconds=self.board.policy.declared.confirmation_seconds)
         done = await self.confirmation.tickets.decide(ticket.id, Ruling(state, by, now, deadline, scope, note))
         found = await self.find(ticket.id) or ticket

@@ -1,26 +1,27 @@
 """A provider that never starts: what a command uses that only reads or writes the policy."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from typing import Final
 
 import anyio
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
-from pegboard.core.catalogue import Asleep, Listing, Off
+from pegboard.core.catalogue import Health, Listing, Off
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.ports import Peer, Progress, Ring
+
+_OFF: Final = Off()
 
 
 class Resting:
     library = None
 
-    def __init__(self, source: Source, specs: Iterable[ToolSpec] = (), since: datetime | None = None) -> None:
-        """`specs` are those of tools that are known although nothing runs: whoever calls one wakes it, so that they are
-        asleep `since` now."""
+    def __init__(self, source: Source, specs: Iterable[ToolSpec] = (), health: Health = _OFF) -> None:
+        """`specs` are those of tools that are known although nothing runs; `health` is what would become of a call."""
         self.source = source
         tools = tuple(Tool(ToolId(source, spec.name), spec) for spec in specs)
-        self._listing = Listing(source, Off() if since is None else Asleep(since), tools)
+        self._listing = Listing(source, health, tools)
 
     def listing(self) -> Listing:
         return self._listing

@@ -58,7 +58,7 @@ async def list_toolsets(api: Api, *, as_json: bool) -> None:
             _state(each, api),
             _brings(each),
             _from(each),
-            _trouble(each) if api.running else "",
+            _trouble(each),
         )
         for each in body["toolsets"]
     ]
@@ -153,7 +153,8 @@ def _brings(body: Mapping[str, Any]) -> str:
 
 def _state(body: Mapping[str, Any], api: Api) -> str:
     state: str = body["health"]["state"]
-    return state if api.running else {True: "on", False: "off"}[body["enabled"]]
+    # What it lacks is known without a gateway; whether it would come up is not.
+    return state if api.running or state == "down" else {True: "on", False: "off"}[body["enabled"]]
 
 
 def _trouble(body: Mapping[str, Any]) -> str:
@@ -169,7 +170,7 @@ def _described(body: Mapping[str, Any], api: Api) -> list[str]:
     if body["description"]:
         lines.append(f"  {one_line(body['description'])}")
     lines.append(f"  {_state(body, api)}, {_brought(body)}")
-    if api.running and (trouble := _trouble(body)):
+    if trouble := _trouble(body):
         lines.append(f"  {trouble}")
     if body["tools"]:
         rows = [

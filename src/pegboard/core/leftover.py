@@ -1,0 +1,25 @@
+"""Tickets whose tools went with their toolset or server: nothing is left that a decision could let run."""
+
+from dataclasses import replace
+
+from .ids import BuiltinKey
+from .policy import Policy
+from .ticket import State, Ticket
+
+
+def is_of_board(ticket: Ticket, policy: Policy) -> bool:
+    """A tool that its server does not list now may come back; one without a server does not."""
+    source = ticket.tool.source
+    return isinstance(source, BuiltinKey) or source in policy.servers
+
+
+def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:
+    is_open = ticket.state in (State.WAITING, State.GRANTED)
+    return replace(ticket, state=State.LAPSED) if is_open and not is_of_board(ticket, policy) else ticket
+
+
+def gone_text(ticket: Ticket) -> str:
+    return (
+        f"Ticket {ticket.id} is for {ticket.tool}, which is not on the board any more: {ticket.tool.source} was removed. "
+        "There is nothing to decide."
+    )
