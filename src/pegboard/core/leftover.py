@@ -20,6 +20,6 @@ def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:
 
 def gone_text(ticket: Ticket) -> str:
     return (
-        f"Ticket {ticket.id} is for {ticket.tool}, which is not on the board any more: {ticket.tool.source} was removed. "
-        "There is nothing to decide."
+        f"Ticket {ticket.id} is for {ticket.tool}, which is not on the board any more: {ticket.tool.source} was "
+        "removed. There is nothing to decide."
     )
