@@ -265,25 +265,6 @@ async def test_a_tool_that_changed_is_asked_about_anew(tmp_path: Path) -> None:
         assert ran(house) == 0
 
 
-@pytest.mark.behaviour("toolsets.no_ghost_tickets")
-async def test_a_ticket_whose_server_was_removed_waits_for_nobody(tmp_path: Path) -> None:
-    async with asking(tmp_path) as house:
-        id = ticket_of(await deletes(house))
-        desk = house.gateway.tickets
-        assert await desk.count() == 1
-        board = house.gateway.board
-        board.decide(replace(board.policy, declared=replace(board.policy.declared, servers={})))
-        assert (await desk.waiting(), await desk.count()) == ([], 0)
-        assert [ticket.state for ticket in await desk.latest()] == [State.LAPSED]
-        found = await desk.find(id)
-        assert found is not None
-        assert found.state is State.LAPSED
-        assert await desk.allow(id, Scope.ONCE, ME) == Rejected(
-            f"Ticket {id} is for mcp:dev~github:delete, which is not on the board any more: dev~github was removed. "
-            "There is nothing to decide."
-        )
-
-
 async def test_a_client_without_a_name_cannot_be_granted_anything_by_name(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
         ticket = ticket_of(await deletes(house, client=""))
