@@ -46,3 +46,16 @@ class Trip:
 class Node(BaseModel):
     name: str
     children: list["Node"] = []
+
+
+class Branch(TypedDict):
+    """Part of a tree."""
+
+    name: str
+    place: NotRequired["Spot"]
+    branches: list["Branch"]
+
+
+class Spot(TypedDict):
+    x: int
+    on: NotRequired[Branch]

@@ -142,13 +142,29 @@ async def test_a_result_unlike_its_annotation_is_refused_in_words() -> None:
     def wrong() -> int:
         return "three"  # type: ignore[return-value]
 
+    def wrong_inside() -> Place:
+        return Place(city=5)  # type: ignore[arg-type]
+
+    def wrong_within() -> list[Place]:
+        return [Place(city="Oslo", country=5)]  # type: ignore[arg-type]
+
+    def wrong_among() -> list[int]:
+        return [1, "2"]  # type: ignore[list-item]
+
     def untellable() -> Any:
         return object()
 
-    with pytest.raises(BadResultError, match=r"^The tool ran, and gave back a value of type str where its annotation"):
-        await result(wrong)
-    with pytest.raises(BadResultError, match=r"^The tool ran, and gave back a value of type object that cannot be"):
-        await result(untellable)
+    ran = "The tool ran, and gave back a value of type"
+    for function, what in (
+        (wrong, "str where its annotation says int."),
+        (wrong_inside, "Place, in which 'city' is of type int where its annotation says str."),
+        (wrong_within, "list, in which 'country' is of type int where its annotation says str."),
+        (wrong_among, "list, in which one is of type str where its annotation says int."),
+        (untellable, "object that cannot be written as JSON."),
+    ):
+        with pytest.raises(BadResultError) as raised:
+            await result(function)
+        assert str(raised.value) == f"{ran} {what}"
 
 
 @pytest.mark.behaviour("python.results")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 
 import pytest
 from pydantic import Field
-from tests.tools.shapes import Forecast, Level, Node, Options, Place, Trip, Unit
+from tests.tools.shapes import Branch, Forecast, Level, Node, Options, Place, Trip, Unit
 
 from pegboard.tools import BadArgumentsError, NotAToolError, ToolContext, described
 from pegboard.tools.parameters import parameters
@@ -51,6 +51,7 @@ def model(value: Forecast) -> None: ...
 def typed(value: Options) -> None: ...
 def nested(value: Trip) -> None: ...
 def tree(value: Node) -> None: ...
+def grown(value: Branch) -> None: ...
 
 
 @pytest.mark.behaviour("python.schema_from_signature")
@@ -126,6 +127,34 @@ def test_types_by_name_are_described_once_and_without_titles_that_repeat_their_n
 def test_a_typed_dictionary_tells_which_of_its_members_must_be_there() -> None:
     assert schema_of(typed)["$defs"]["Options"]["required"] == ["verbose"]
     assert given(typed, value={"verbose": True}) == {"value": {"verbose": True}}
+
+
+@pytest.mark.behaviour("python.schema_from_signature")
+def test_a_typed_dictionary_may_hold_others_and_itself() -> None:
+    assert schema_of(grown)["$defs"] == {
+        "Branch": {
+            "type": "object",
+            "description": "Part of a tree.",
+            "properties": {
+                "name": {"type": "string"},
+                "place": {"$ref": "#/$defs/Spot"},
+                "branches": {"type": "array", "items": {"$ref": "#/$defs/Branch"}},
+            },
+            "required": ["name", "branches"],
+            "additionalProperties": False,
+        },
+        "Spot": {
+            "type": "object",
+            "properties": {"x": {"type": "integer"}, "on": {"$ref": "#/$defs/Branch"}},
+            "required": ["x"],
+            "additionalProperties": False,
+        },
+    }
+    sent = {"name": "a", "branches": [{"name": "b", "branches": [], "place": {"x": 1}}]}
+    assert given(grown, value=sent) == {"value": sent}
+    with pytest.raises(BadArgumentsError) as raised:
+        given(grown, value={"name": "a", "branches": [{"name": "b", "branches": 7}]})
+    assert raised.value.problems == ("value.branches[0].branches: Input should be a valid array",)
 
 
 @pytest.mark.behaviour("python.arguments_instantiated")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pegboard.core.tool import JsonObject
 
 from .context import ToolContext
-from .portable import portable
+from .hints import hints
 from .schemas import Plain, without_names
 from .trouble import NotAToolError
 from .words import words
@@ -64,13 +64,13 @@ class Parameters:
 
 def parameters(function: Callable[..., object]) -> Parameters:
     """Raises `NotAToolError`."""
-    hints, described = _hints(function), words(function).parameters
+    types, described = hints(function), words(function).parameters
     fields: dict[str, tuple[Any, FieldInfo]] = {}
     by_place: list[str] = []
     by_name: list[tuple[str, str]] = []
     context = ""
     for parameter in inspect.signature(function).parameters.values():
-        annotation = portable(hints.get(parameter.name, Any))
+        annotation = types.get(parameter.name, Any)
         if _is_context(annotation):
             if context:
                 raise NotAToolError(function, f"{context} and {parameter.name} are both the context. Keep one.")
@@ -93,19 +93,6 @@ def parameters(function: Callable[..., object]) -> Parameters:
             by_name.append((parameter.name, field))
     model, schema = _modelled(function, fields)
     return Parameters(schema, model, tuple(by_place), tuple(by_name), context)
-
-
-def _hints(function: Callable[..., object]) -> Mapping[str, Any]:
-    callee = function if inspect.isroutine(function) else type(function).__call__
-    try:
-        return get_type_hints(inspect.unwrap(callee), include_extras=True)
-    except NameError as error:
-        raise NotAToolError(
-            function,
-            f"the annotation {error.name!r} is not known when the program runs. Import it outside of TYPE_CHECKING.",
-        ) from None
-    except (TypeError, SyntaxError, AttributeError) as error:
-        raise NotAToolError(function, f"its annotations cannot be read: {error}") from None
 
 
 def _is_context(annotation: Any) -> bool:

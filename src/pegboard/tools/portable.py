@@ -8,6 +8,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typing_extensions
 
 OLD: typing.Final = sys.version_info < (3, 12)
+_EMPTY: typing.Final[Any] = typing_extensions.TypedDict
+"""A checker takes only names that it reads in the source."""
 
 
 def portable(annotation: Any) -> Any:
@@ -18,23 +20,24 @@ def portable(annotation: Any) -> Any:
 def _made(annotation: Any, known: dict[Any, Any]) -> Any:
     if typing.is_typeddict(annotation) and type(annotation).__module__ == "typing":
         if annotation not in known:
+            made = _EMPTY(annotation.__name__, {})
             # Known before its members are looked at, because one of them may be of the same type.
-            known[annotation] = Any
-            members = {name: _made(kind, known) for name, kind in _members(annotation).items()}
-            known[annotation] = typing_extensions.TypedDict(annotation.__name__, members)  # type: ignore[operator]
-            known[annotation].__doc__ = annotation.__doc__
+            known[annotation] = made
+            made.__annotations__ = {name: _made(kind, known) for name, kind in _members(annotation).items()}
+            made.__doc__ = annotation.__doc__
         return known[annotation]
     origin, inner = get_origin(annotation), get_args(annotation)
     if not inner or origin is typing.Literal:
         return annotation
-    made = tuple(_made(one, known) for one in inner[: 1 if origin is Annotated else None])
-    if made == inner[: len(made)]:
+    parts = tuple(_made(one, known) for one in inner[: 1 if origin is Annotated else None])
+    if parts == inner[: len(parts)]:
         return annotation
     if origin is Annotated:
-        return Annotated[(made[0], *inner[1:])]
+        return Annotated[(parts[0], *inner[1:])]
     if origin in (Union, types.UnionType):
-        return Union[made]  # noqa: UP007 - there is no other way to write one of so many
-    return origin[made]
+        return Union[parts]  # noqa: UP007 - there is no other way to write one of so many
+    # `Required` and its like take one type, and no tuple of one.
+    return origin[parts if len(parts) > 1 else parts[0]]
 
 
 def _members(kind: Any) -> dict[str, Any]:

@@ -1,12 +1,11 @@
 """What a function gives back: text for a model, and where its type is known, the same as data with a schema."""
 
-import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import NoneType
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
 
 import pydantic_core
 from pydantic import PydanticUserError, TypeAdapter
@@ -14,7 +13,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 
 from pegboard.core.tool import JsonObject
 
-from .portable import portable
+from .hints import hints
 from .schemas import Plain, said, without_names
 from .trouble import NotAToolError
 
@@ -22,7 +21,11 @@ WRAPPED: Final = "result"
 """The protocol's data is an object: anything else stands in one, under this name."""
 
 
-_EXPECTED: Final = re.compile(r"Expected `([^`\n]{1,200})`")
+_EXPECTED: Final = re.compile(
+    r"Expected `(?P<expected>[^`\n]{1,200})`"
+    r"(?:[^[\n]*\[(?:field_name='(?P<field>[^'\n]{1,200})', )?input_value=.*input_type=(?P<found>\w{1,200})\]\))?"
+)
+"""What Pydantic says first of a value that is not what it should be, and of which field, if it is in one."""
 
 
 class BadResultError(ValueError):
@@ -84,19 +87,23 @@ def _is_endless(value: object) -> bool:
 
 def _why(value: object, error: str) -> str:
     given = f"The tool ran, and gave back a value of type {type(value).__name__}"
-    if (expected := _EXPECTED.search(error)) is not None:
-        return f"{given} where its annotation says {expected[1]}."
-    return f"{given} that cannot be written as JSON."
+    told = _EXPECTED.search(error)
+    if told is None:
+        return f"{given} that cannot be written as JSON."
+    if told["field"] is not None:
+        given = f"{given}, in which {told['field']!r} is of type {told['found']}"
+    elif told["found"] not in (None, type(value).__name__):
+        given = f"{given}, in which one is of type {told['found']}"
+    return f"{given} where its annotation says {told['expected']}."
 
 
 def results(function: Callable[..., object]) -> Results:
     """Raises `NotAToolError`."""
-    callee = function if inspect.isroutine(function) else type(function).__call__
-    kind = get_type_hints(inspect.unwrap(callee), include_extras=True).get("return", Any)
+    kind = hints(function).get("return", Any)
     if kind in (Any, str, None, NoneType, object):
         return Results(None, None, False)
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(portable(kind))
+        adapter: TypeAdapter[Any] = TypeAdapter(kind)
         made = adapter.json_schema(mode="serialization", by_alias=True, schema_generator=Plain)
     except (PydanticUserError, PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return Results(None, None, False)

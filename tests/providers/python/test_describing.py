@@ -115,6 +115,15 @@ async def test_nothing_wanted_starts_nothing(tmp_path: Path) -> None:
         ),
         ("import os\nos._exit(4)\n", "the worker exited with code 4 while it loaded the toolset's modules"),
         (
+            "import os\nprint('no licence', flush=True)\nos._exit(4)\n",
+            "the worker exited with code 4 while it loaded the toolset's modules. It last wrote: no licence",
+        ),
+        (
+            "class Odd:\n    def __get_pydantic_core_schema__(self, *_):\n        raise RuntimeError('odd')\n\n"
+            "def one(what: Odd) -> int:\n    return 1\n",
+            "one.py:5: one: it cannot be described: RuntimeError: odd",
+        ),
+        (
             "kept = bytearray(400 * 1024 * 1024)\n",
             "one.py:1: importing it takes more memory than the toolset may use. Raise limits.memory.",
         ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pegboard.children.lines import one_line
+from pegboard.children.lines import LastLines, one_line
 from pegboard.core.own import MIB, Bounds
 from pegboard.ports.describing import CannotDescribe, Described, Entry
 
@@ -17,6 +17,7 @@ _WITHIN: Final = 60.0
 _MEMORY: Final = 2048 * MIB
 """More than most toolsets may take when they run: a manifest that allows much must not fail by what is usual."""
 _LONGEST: Final = 600
+_LAST_LINES: Final = 3
 _PLACED: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
 """How a problem begins that has a place."""
 
@@ -34,27 +35,31 @@ class Describer:
     ) -> tuple[Described, ...]:
         if not entries:
             return ()
+        lines = LastLines()
         try:
             python = await self.environments.python(requirements, folder, told)
-            worker = WorkerProcess(_unheard, _unsaid)
+            worker = WorkerProcess(lambda chunk: lines.feed(chunk, str), _unsaid)
             setup = Setup("", folder, entries, self.bounds.memory, python)
             await worker.start(setup, self.within)
         except CannotBuild as problem:
             raise CannotDescribe(one_line(f"requirements: the toolset {problem}", _LONGEST)) from None
         except CannotStart as problem:
-            raise CannotDescribe(*(_sentence(one) for one in problem.problems)) from None
+            lines.end(str)
+            raise CannotDescribe(*(_sentence(one, lines) for one in problem.problems)) from None
         described = tuple(one.described for one in worker.tools)
         await worker.stop()
         return described
 
 
-def _sentence(problem: str) -> str:
+def _sentence(problem: str, lines: LastLines) -> str:
+    """What has no place is told with the last that was written: that is where whoever mends it begins."""
     text = one_line(problem, _LONGEST)
-    return text if _PLACED.match(text) else f"the worker {text}"
-
-
-def _unheard(chunk: bytes) -> None:
-    """What a module prints when it is imported is nobody's concern here."""
+    if _PLACED.match(text):
+        return text
+    wrote = [line for line in lines.all() if line.strip()][-_LAST_LINES:]
+    return one_line(
+        f"the worker {text}. It last wrote: {' / '.join(wrote)}" if wrote else f"the worker {text}", _LONGEST
+    )
 
 
 def _unsaid(run: Run, level: str, message: str) -> None:

@@ -96,6 +96,10 @@ def _function(folder: Path, module: ModuleType, path: str, entry: Wanted) -> Fun
         made = described(function, name=entry.name, description=entry.description)
     except NotAToolError as error:
         raise CannotLoadError(f"{_place(folder, module, function, path)}: {error.what}") from None
+    except Exception as error:  # noqa: BLE001 - annotations are objects of its author, and do what they like
+        traceback.print_exc()
+        what = f"it cannot be described: {_said(error)}"
+        raise CannotLoadError(f"{_place(folder, module, function, path)}: {what}") from None
     return made if entry.title is None else replace(made, spec=replace(made.spec, title=entry.title))
 
 
@@ -130,8 +134,12 @@ def _why(error: BaseException) -> str:
         case MemoryError():
             return "importing it takes more memory than the toolset may use. Raise limits.memory."
         case _:
-            said = str(error).strip().partition("\n")[0][:300]
-            return f"importing it raised {type(error).__name__}{': ' if said else ''}{said}"
+            return f"importing it raised {_said(error)}"
+
+
+def _said(error: BaseException) -> str:
+    said = str(error).strip().partition("\n")[0][:300]
+    return f"{type(error).__name__}{': ' if said else ''}{said}"
 
 
 def _is_in(folder: Path, file: str) -> bool:
