@@ -51,10 +51,11 @@ def test_a_good_edit_is_loaded_and_a_broken_one_is_told_everywhere_until_it_is_m
         called = pegboard("tools", "call", "mcp:one~one:tool_00000", "--arg", "text=still here")
         assert called.out == "tool_00000: still here\n"
 
-        config.write_text(json.dumps({"servers": servers, "gateway": {"allowed_hosts": ["board.example"]}}))
+        late_keys = {"gateway": {"allowed_hosts": ["board.example"]}, "presentation": "search"}
+        config.write_text(json.dumps({"servers": servers, **late_keys}))
         late = until(pegboard, lambda body: [notice["subject"] for notice in body["notices"]] == ["restart"])
         assert [notice["text"] for notice in late["notices"]] == [
-            f"{config}: gateway changed, and is read only when the gateway starts. Start it again."
+            f"{config}: gateway and presentation changed, and is read only when the gateway starts. Start it again."
         ]
         board(config, servers)
         until(pegboard, lambda body: not body["notices"])

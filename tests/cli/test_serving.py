@@ -58,6 +58,37 @@ def test_a_person_is_told_the_address_and_how_to_connect_each_client(home: Path)
     assert sorted(os.listdir(data_dir)) == ["gateway.lock", "pegboard.db"]
 
 
+@pytest.mark.behaviour("present.costs", "present.chosen_by_the_operator")
+@pytest.mark.parametrize("presentation", ["direct", "search"])
+def test_a_person_is_told_when_showing_every_tool_costs_much(home: Path, presentation: str) -> None:
+    said = {"presentation": presentation, "presentation_threshold": 2}
+    config = board(home / "pegboard.yaml", {"three": peer("many", "3", trust="open")}, **said)
+    with started(home, "serve", "--port", "0") as process:
+        told = told_until(process, "  ● three~three: 3 tools")
+        endpoint = next(line.split()[-1] for line in told if line.startswith("MCP endpoint"))
+        names = [tool["name"] for tool in listed(endpoint)]
+        costly = process.stderr.readline() if process.stderr is not None and presentation == "direct" else ""
+        done = ended(process, signal.SIGINT)
+    assert (names[0], len(names)) == (("tool_00000", 3) if presentation == "direct" else ("retrieve_tools", 4))
+    assert costly.startswith("! 3 tools are shown each as itself at /mcp, which costs a model about ") == bool(costly)
+    assert bool(costly) == (presentation == "direct")
+    assert (done.code, done.err, config.exists()) == (0, "", True)
+
+
+def listed(endpoint: str) -> list[dict[str, Any]]:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+    answer = httpx2.post(endpoint, json=message, headers={**headers, "mcp-method": "tools/list"}, timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+    tools: list[dict[str, Any]] = answer.json()["result"]["tools"]
+    return tools
+
+
 def _json_after(lines: list[str], place: int) -> Any:
     return json.loads("\n".join(lines[place + 1 : lines.index("    }", place) + 1]))
 

@@ -235,6 +235,7 @@ def test_a_projects_relative_paths_are_meant_from_the_project(machine: Machine) 
         {"command": "python3.11", "args": ["-m", "pegboard", "stdio"]},
         {"type": "http", "url": "http://127.0.0.1:8460/mcp"},
         {"url": "http://localhost:8460/mcp?toolsets=a"},
+        {"url": "http://localhost:8460/mcp/t/library"},
         {"command": "npx", "args": ["mcp-remote", "http://[::1]:8460/mcp"]},
     ],
 )

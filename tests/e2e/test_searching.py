@@ -24,25 +24,25 @@ def body(result: object) -> Any:
     return json.loads(content.text)
 
 
-@pytest.mark.behaviour("search.presentation")
-@pytest.mark.parametrize("way", ["http", "stdio"])
+@pytest.mark.behaviour("search.presentation", "present.chosen_by_the_operator")
+@pytest.mark.parametrize("way", ["http", "stdio", "chosen"])
 async def test_a_real_client_finds_a_tool_of_a_real_server_and_calls_it(way: str, tmp_path: Path) -> None:
     with anyio.fail_after(2 * DEADLINE):
-        async with served(tmp_path, BOARD) as gateway:
+        async with served(tmp_path, {**BOARD, "presentation": "search"} if way == "chosen" else BOARD) as gateway:
             if way == "http":
                 client = Client(streamable_http_client(f"{gateway.endpoint}/search"))
             else:
                 (other := tmp_path / "other").mkdir()
                 started = as_stdio(gateway.config, other)
-                searching = started.model_copy(update={"args": [*started.args, "--presentation", "search"]})
-                client = Client(stdio_client(searching))
+                asked_for = [] if way == "chosen" else ["--presentation", "search"]
+                client = Client(stdio_client(started.model_copy(update={"args": [*started.args, *asked_for]})))
             async with client:
                 listed = [tool.name for tool in (await client.list_tools()).tools]
                 asked = {"query": "tool", "include_disabled": True}
                 found = body(await client.call_tool("retrieve_tools", asked))
                 called = await client.call_tool("call_tool", {"name": "tool_00001", "arguments": {"text": "hi"}})
                 servers = body(await client.call_tool("upstream_servers", {}))["servers"]
-    assert listed == ["retrieve_tools", "call_tool", "upstream_servers"]
+    assert listed == ["retrieve_tools", "describe_tool", "call_tool", "upstream_servers"]
     assert [tool["name"] for tool in found["tools"]] == ["tool_00000", "tool_00001"]
     assert [(tool["name"], tool["status"]) for tool in found["disabled"]] == [("tool_00002", "disabled_by_config")]
     assert isinstance(called, CallToolResult)

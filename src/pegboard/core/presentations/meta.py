@@ -11,9 +11,10 @@ from pegboard.core.policy import Policy
 from pegboard.core.reference import Kind, Unknown, closest
 from pegboard.core.resolve import Locked, Open, Resolution
 from pegboard.core.rules import server_is_reviewed
+from pegboard.core.scan import is_poisoned, scan
 from pegboard.core.signature import first_sentence
 from pegboard.core.status import Status
-from pegboard.core.tool import JsonObject
+from pegboard.core.tool import JsonObject, ToolSpec
 
 from .entries import described_as, readable
 from .own import ACTS, CALL, READS, by_name, own_tool, text
@@ -170,7 +171,9 @@ def _description(id: ToolsetId, tally: Mapping[str, int], resolution: Resolution
     toolset = policy.toolsets.get(id)
     if toolset is None or not tally[_CALLABLE] or _is_reviewed(id, resolution, policy):
         return ""
-    return toolset.description or toolset.name
+    told = toolset.description or toolset.name
+    # A toolset that was imported wrote this itself, and no approval of a tool covers it.
+    return "" if is_poisoned(scan(ToolSpec(id, description=told))) else told
 
 
 def _is_reviewed(id: ToolsetId, resolution: Resolution, policy: Policy) -> bool:

@@ -14,12 +14,16 @@ WALL: Final = r"""
    └─────────────────────────────┘"""
 
 
+OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
+
+
 def announcement(endpoint: str, program: str, config: str | None, data_dir: str) -> str:
     return "\n".join(
         (
             WALL,
             "",
             f"MCP endpoint  {endpoint}",
+            f"              {OTHER_PATHS}",
             f"Configuration {config or 'none: servers come from the store alone'}",
             f"Data          {data_dir}",
             "",

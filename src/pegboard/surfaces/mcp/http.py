@@ -122,10 +122,7 @@ class McpHttp:
         """Whether a client of the handshake era opened this session here."""
         return self._open.open(session) is not None
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        await self.serve(scope, receive, send)
-
-    async def serve(self, scope: "Scope", receive: "Receive", send: "Send", toolset: str | None = None) -> None:
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send", toolset: str | None = None) -> None:
         """Of one toolset alone, where the address names it."""
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")

@@ -67,14 +67,14 @@ class McpPaths:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         path: str = scope.get("path", "").rstrip("/")
         if path == CHOSEN:
-            await self._asked_for(scope, self._chosen).serve(scope, receive, send)
+            await self._asked_for(scope, self._chosen)(scope, receive, send)
         elif (fixed := FIXED.get(path)) is not None:
             if (refused := self._contradiction(scope, path, fixed)) is not None:
                 await refuse(send, refused)
             else:
-                await self._served[fixed].serve(scope, receive, send)
+                await self._served[fixed](scope, receive, send)
         elif path.startswith(TOOLSET) and "/" not in (toolset := path.removeprefix(TOOLSET)):
-            await self._asked_for(scope, Presented.DIRECT).serve(scope, receive, send, toolset)
+            await self._asked_for(scope, Presented.DIRECT)(scope, receive, send, toolset)
         else:
             refused = self._door.address_refusal(scope["headers"])
             known = f"{', '.join(self.paths)} and {TOOLSET}{{toolset}}"
