@@ -15,7 +15,8 @@ from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, ended, peer, 
 from tests.servers.peers import command
 
 from pegboard.config import places
-from pegboard.surfaces.cli.run import serve
+from pegboard.core.presentations import Presented
+from pegboard.surfaces.cli.run import serve, stdio
 from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
 
 BOARD: dict[str, object] = {"servers": {}}
@@ -97,6 +98,13 @@ def _json_after(lines: list[str], place: int) -> Any:
 def test_by_default_it_listens_on_port_8460_of_this_machine_alone() -> None:
     defaults = {option.name: option.default for option in serve.params}
     assert (defaults["host"], defaults["port"]) == ("127.0.0.1", 8460)
+
+
+def test_a_client_that_starts_the_gateway_itself_chooses_by_the_words_of_the_file() -> None:
+    asked = next(option for option in stdio.params if option.name == "presentation")
+    words = [asked.type.convert(presented.value, None, None) for presented in Presented]
+    assert words == ["direct", "meta", "search", "auto"]
+    assert all(type(word) is str for word in words)
 
 
 @pytest.mark.behaviour("cli.json_everywhere")

@@ -29,7 +29,7 @@ def serve(config: Path | None, data_dir: Path | None, host: str, port: int, as_j
 @data_dir_option
 @click.option(
     "--presentation",
-    type=click.Choice([*Presented]),
+    type=click.Choice([presented.value for presented in Presented]),
     help="Show the tools themselves, or those by which they are found and called; by default as in pegboard.yaml.",
 )
 def stdio(config: Path | None, data_dir: Path | None, presentation: str | None) -> int:
