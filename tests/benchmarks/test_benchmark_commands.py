@@ -14,6 +14,7 @@ SMALL = {
     "resolve": ["--tools", "3", "--rounds", "1"],
     "scan": ["--quick"],
     "search": ["--quick"],
+    "tokens": ["--quick"],
     "worker": ["--quick"],
 }
 """Each benchmark with the least it can do. On a busy machine a shorter window may see no call end, and is then no

@@ -32,7 +32,10 @@ def test_how_tools_are_shown_is_read_with_its_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("presentation: fancy", "presentation: this must be one of direct, meta, search, auto; it is 'fancy'."),
+        (
+            "presentation: fancy",
+            "presentation: this must be one of direct, meta, search, deferred, auto; it is 'fancy'.",
+        ),
         ("presentation_threshold: 0", "presentation_threshold: "),
         ("always_visible: ['mcp:']", "always_visible[0]: 'mcp:' does not fit: "),
         ("always_visible: {}", "always_visible: this must be a list"),

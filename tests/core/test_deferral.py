@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, EVERY_ID, GITHUB, ME, Board, board, boards, tool, views
 
-from pegboard.core.deferral import MATERIALISED, MOST_MATERIALISED, Materialised, Shown, name_beside, shown
+from pegboard.core.deferral import Materialised, Shown, shown
 from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.presentations.presenting import MATERIALISED, MOST_MATERIALISED
 from pegboard.core.resolve import Open, Resolution, resolve
 from pegboard.core.view import View
 
@@ -110,18 +111,6 @@ def test_a_search_adds_to_the_end_of_the_list(
     former = shown(resolution, (), memory).tools
     latter = shown(resolution, (), memory.with_found(more, MOST_MATERIALISED)).tools
     assert latter[: len(former)] == former
-
-
-@pytest.mark.behaviour("deferred.visible")
-def test_a_tool_with_the_name_of_the_gateways_own_has_a_longer_one_beside_it() -> None:
-    hung = board([tool(GITHUB, "call_tool"), tool(GITHUB, "read")])
-    resolution = resolved(hung)
-    own = ("tool_search", "call_tool")
-    assert resolution.names[id("call_tool")] == "call_tool"
-    assert name_beside(id("read"), resolution, own) == "read"
-    longer = name_beside(id("call_tool"), resolution, own)
-    assert longer == "dev__call_tool"
-    assert resolution.called(longer) == id("call_tool")
 
 
 @pytest.mark.behaviour("deferred.visible")

@@ -1,12 +1,15 @@
 """The search before the first turn on a real board: it finds what is open to its view, and opens nothing."""
 
+from dataclasses import replace
+
 import pytest
-from tests.surfaces.mcp.workshop import key, open_workshop
+from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.deferral import Materialised
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.policy import Policy
+from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.selection import Selection
 from pegboard.core.view import View
 from pegboard.gateway.automatic import automatic_search
@@ -41,9 +44,10 @@ async def test_a_narrowed_view_finds_nothing_outside_it() -> None:
 
 @pytest.mark.behaviour("deferred.automatic")
 async def test_tools_that_are_shown_anyway_take_nobodys_place() -> None:
-    async with open_workshop() as workshop:
+    always = Presenting(always_visible=(Listed("files:create_file", HERE), Listed(str(CREATE_FOLDER), HERE)))
+    async with open_workshop(replace(DECLARED, presenting=always)) as workshop:
         said = "create a file, create a folder"
-        found = await automatic_search(workshop.gateway, View(), said, Model(), always=[CREATE_FILE, CREATE_FOLDER])
+        found = await automatic_search(workshop.gateway, View(), said, Model())
     assert len(found.found.ids) == 2
     assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(found.found.ids)
 

@@ -1,5 +1,6 @@
 """What the command line asks of the composition root."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
@@ -13,6 +14,7 @@ from pegboard.surfaces.cli.output import Ending, Exit, tell
 from pegboard.surfaces.cli.running import run_to_end
 
 from .api import in_process
+from .handles import handle_key
 from .house import open_house
 from .serving import serve, sign_in_pages
 from .surroundings import every_server, settings_of
@@ -66,5 +68,6 @@ async def stdio(options: Options, presentation: str | None) -> int:
 
     async with open_house(options, settings_of(options, here=False), every_server, follow=True) as house:
         declared = house.gateway.board.policy.declared.presenting.presentation
-        await serve_stdio(house.gateway, present=partial(presentation_of, Presented(presentation or declared)))
+        key = partial(handle_key, os.environ, house.data_dir)
+        await serve_stdio(house.gateway, present=partial(presentation_of, Presented(presentation or declared), key=key))
     return Exit.OK

@@ -89,6 +89,7 @@ def _presenting(values: Values, place: Place, tell: Telling) -> Presenting:
     return Presenting(
         presentation=values.value(presentation_keys.PRESENTATION, usual.presentation),
         threshold=values.value(presentation_keys.THRESHOLD, usual.threshold),
+        materialised=values.value(presentation_keys.MATERIALISED, usual.materialised),
         always_visible=tuple(Listed(text, place.at(name)) for text, name in zip(texts, named, strict=True)),
     )
 

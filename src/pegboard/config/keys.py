@@ -10,7 +10,7 @@ from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, T
 from .container_keys import SECTION as ENGINE_SECTION
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
-from .presentation_keys import PRESENTATION, THRESHOLD
+from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
 from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
@@ -354,8 +354,8 @@ GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, a
 ALWAYS_VISIBLE: Final = Key(
     "always_visible",
     _TOOLS,
-    "Tools that stay listed beside those of meta and search, and are called there by their own names: written as under "
-    "selection.",
+    "Tools that stay listed beside those of meta, search and deferred, and are called there by their own names: "
+    "written as under selection.",
 )
 CONTAINERS: Final = Key(
     "containers", ENGINE_SECTION, "The engine that runs the containers of toolsets, and what it is told."
@@ -371,7 +371,7 @@ PEGBOARD: Final = Section(
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
-        *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, SEARCH),
+        *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

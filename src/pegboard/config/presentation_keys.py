@@ -3,6 +3,7 @@
 from typing import Final
 
 from pegboard.core.presentations import Presented, Presenting
+from pegboard.core.presentations.presenting import MOST_MATERIALISED
 
 from .section import Key
 from .shape import Choice, Whole
@@ -13,8 +14,8 @@ PRESENTATION: Final = Key(
     "presentation",
     Choice({presented.value: presented for presented in Presented}),
     "How tools are shown at /mcp and by pegboard stdio: direct (each as itself), meta (five tools to look through "
-    "toolsets), search (tools to find and call all others), or auto (search for more tools than "
-    "presentation_threshold, else direct). Read when the gateway starts.",
+    "toolsets), search (tools to find and call all others), deferred (each as itself once it was found), or auto "
+    "(search for more tools than presentation_threshold, else direct). Read when the gateway starts.",
     _USUAL.presentation.value,
 )
 THRESHOLD: Final = Key(
@@ -22,4 +23,10 @@ THRESHOLD: Final = Key(
     Whole(1, 1_000_000),
     "Above how many tools auto takes search, and doctor and the start tell what showing each as itself costs.",
     _USUAL.threshold,
+)
+MATERIALISED: Final = Key(
+    "materialised_tools",
+    Whole(1, MOST_MATERIALISED),
+    "Where tools are deferred: how many a conversation keeps that it found. The oldest leave first.",
+    _USUAL.materialised,
 )

@@ -6,15 +6,10 @@ What was found is a memory and no permission: it is held against a resolution ea
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
 
-from .ids import BuiltinKey, ToolId, WireName
-from .naming import hashed_name, long_names
+from .ids import BuiltinKey, ToolId
+from .presentations.presenting import MATERIALISED
 from .resolve import Open, Resolution
-
-MATERIALISED: Final = 20
-"""How many found tools one conversation keeps when nobody says."""
-MOST_MATERIALISED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +53,3 @@ def shown(resolution: Resolution, always: Collection[ToolId], found: Materialise
 
 def _stands(id: ToolId, always: Collection[ToolId]) -> bool:
     return isinstance(id.source, BuiltinKey) or id in always
-
-
-def name_beside(id: ToolId, resolution: Resolution, own: Collection[str]) -> WireName:
-    """Its name in a list that holds the gateway's own tools too: a longer one where it has the name of one of those."""
-    name = resolution.names[id]
-    if name not in own:
-        return name
-    longer = (*long_names(id), hashed_name(id))
-    return next((WireName(each) for each in longer if each not in own and resolution.called(each) == id), name)

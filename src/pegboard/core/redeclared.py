@@ -54,6 +54,8 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
     showing, showed = after.presenting, before.presenting
     if showing.threshold != showed.threshold:
         yield "presentation_threshold changed"
+    if showing.materialised != showed.materialised:
+        yield "materialised_tools changed"
     if [one.text for one in showing.always_visible] != [one.text for one in showed.always_visible]:
         yield "always_visible changed"
     yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})

@@ -1,10 +1,9 @@
 """The search before a model's first turn, on the board as it is: for surfaces that speak with models themselves."""
 
-from collections.abc import Collection
 from typing import Final
 
 from pegboard.core.deferral import Materialised, shown
-from pegboard.core.ids import ToolId
+from pegboard.core.presentations.kept import kept
 from pegboard.core.retrieval import LONGEST_QUERY, MOST, Retrieval
 from pegboard.core.view import View
 from pegboard.prompts.automatic import Automatic, not_searched, searched
@@ -23,13 +22,12 @@ async def automatic_search(
     model: Model,
     *,
     found: Materialised = Materialised(),  # noqa: B008  a constant
-    always: Collection[ToolId] = (),
     is_on: bool = True,
 ) -> Automatic:
     """What this conversation has found once it was searched by what its user says. Opens nothing: who shows or calls
     what was found asks the board again.
 
-    `always` are tools that are shown without a search; `is_on` tells whether tool_search is among the built-ins.
+    `found` is what the conversation found before; `is_on` tells whether tool_search is among the built-ins.
     """
     if not is_on:
         return not_searched(found, "it is not among the built-ins that are switched on")
@@ -37,7 +35,8 @@ async def automatic_search(
     if not query:
         return not_searched(found, "the user has said nothing to search by")
     resolution = gateway.board.resolution(view)
-    told = shown(resolution, always, Materialised())
+    standing = kept(resolution, gateway.board.policy.declared.presenting, ())
+    told = shown(resolution, {*standing.values()}, Materialised())
     if not told.deferred:
         return not_searched(found, "no tool is deferred: whatever there is, is shown")
     limit = min(MOST, model.most_found + len(told.tools) + BESIDE)

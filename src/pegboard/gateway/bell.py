@@ -31,11 +31,20 @@ class Bell:
         for listener in tuple(self._listeners):
             listener.ring()
 
+    @property
+    def is_unheard(self) -> bool:
+        return not self._listeners
+
     @contextmanager
     def listen(self) -> Iterator[Listener]:
-        listener = Listener()
+        with self.ringing(listener := Listener()):
+            yield listener
+
+    @contextmanager
+    def ringing(self, listener: Listener) -> Iterator[None]:
+        """For whoever listens to another bell as well."""
         self._listeners.add(listener)
         try:
-            yield listener
+            yield
         finally:
             self._listeners.discard(listener)

@@ -18,7 +18,8 @@ def too_much(board: Board) -> str | None:
     if presenting.presentation is not Presented.DIRECT or not exceeds(board.resolution(view), presenting):
         return None
     direct, *others = costs_of(board, view)
-    instead = " and ".join(f"{cost.presentation} {_rounded(cost.tokens)}" for cost in others)
+    told = [f"{cost.presentation} {_rounded(cost.tokens)}" for cost in others]
+    instead = f"{', '.join(told[:-1])} and {told[-1]}"
     return (
         f"{direct.tools} tools are shown each as itself at /mcp, which costs a model about {_rounded(direct.tokens)} "
         f"tokens before it does anything; {instead}."

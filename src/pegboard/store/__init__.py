@@ -10,7 +10,7 @@ from .errors import StoreError, masked
 from .opening import Store, open_store
 from .policy import Change, StoredPolicy
 from .secret_key import key_of
-from .secrets import StoredSecrets
+from .secrets import NoKeyError, StoredSecrets
 from .tickets import StoredTickets
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "AuditLog",
     "Change",
     "Keeping",
+    "NoKeyError",
     "Store",
     "StoreError",
     "StoredPolicy",

@@ -295,8 +295,8 @@ async def test_another_path_below_the_endpoint_is_told_to_be_nothing(path: str) 
         status, _, message = error_of(await ask(http, f"{url}{path}", "tools/list"))
         assert (status, message) == (
             404,
-            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, /mcp/search and "
-            "/mcp/t/{toolset}.",
+            f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, /mcp/search, "
+            "/mcp/deferred and /mcp/t/{toolset}.",
         )
         foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
         assert foreign.status_code == 421

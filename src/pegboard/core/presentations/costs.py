@@ -9,11 +9,15 @@ from pegboard.core.resolve import Open, Resolution
 from pegboard.core.tokens import rough_cost
 from pegboard.core.tool import Tool, ToolSpec
 
-from . import meta, search
+from . import deferred, meta, search
 from .kept import kept, kept_open
 from .presenting import Presented
 
-OWN: Final[Mapping[Presented, Mapping[str, Tool]]] = {Presented.META: meta.TOOLS, Presented.SEARCH: search.TOOLS}
+OWN: Final[Mapping[Presented, Mapping[str, Tool]]] = {
+    Presented.META: meta.TOOLS,
+    Presented.SEARCH: search.TOOLS,
+    Presented.DEFERRED: deferred.TOOLS,
+}
 
 
 @dataclass(frozen=True, slots=True)

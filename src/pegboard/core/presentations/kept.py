@@ -28,11 +28,9 @@ def kept(resolution: Resolution, presenting: Presenting, taken: Collection[str])
         found = find(reference(listed.text), within, Kind.TOOL, suggest=False)
         meant.update(() if isinstance(found, Unknown) else found)
     named: dict[WireName, ToolId] = {}
-    for id, name in resolution.names.items():
-        if id in meant and len(named) < MOST:
-            free = name if name not in taken else _longer(id, resolution)
-            if free is not None:
-                named[free] = id
+    for id in resolution.names:
+        if id in meant and len(named) < MOST and (free := free_name(id, resolution, taken)) is not None:
+            named[free] = id
     return named
 
 
@@ -58,7 +56,10 @@ def _directory(resolution: Resolution) -> Directory:
     return Directory(ids, frozenset(id.toolset for id in ids) | resolution.offered_toolsets)
 
 
-def _longer(id: ToolId, resolution: Resolution) -> WireName | None:
-    """A name that means this tool and no other, though it is not the one in the list of all tools."""
+def free_name(id: ToolId, resolution: Resolution, taken: Collection[str]) -> WireName | None:
+    """Its name beside tools to which those names belong. A longer one, where it would have one of theirs: that means
+    this tool and no other, though it is not the one in the list of all tools."""
+    if (name := resolution.names[id]) not in taken:
+        return name
     forms = (WireName(form) for form in (*long_names(id), hashed_name(id)))
     return next((form for form in forms if resolution.called(form) == id), None)

@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from pegboard.core.server import DeclaredAt
+
+MATERIALISED: Final = 20
+"""How many found tools one conversation keeps when nobody says."""
+MOST_MATERIALISED: Final = 100
 
 
 class Presented(StrEnum):
@@ -13,6 +18,8 @@ class Presented(StrEnum):
     """Every tool as itself."""
     META = "meta"
     SEARCH = "search"
+    DEFERRED = "deferred"
+    """Found by search, and each as itself from then on."""
     AUTO = "auto"
     """Each as itself, or, of more than the threshold, through search."""
 
@@ -32,3 +39,5 @@ class Presenting:
     threshold: int = 100
     """Tools above which showing each as itself is thought to be too much."""
     always_visible: tuple[Listed, ...] = ()
+    materialised: int = MATERIALISED
+    """How many tools a conversation keeps that it found, where they are deferred."""

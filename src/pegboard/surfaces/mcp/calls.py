@@ -17,6 +17,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.ports import Peer, Progress
 
 from .answer import Ended
+from .conversation import HANDLE_META_KEY
 from .exchange import Exchange, client_text
 from .levels import NO_LOGS, Levels, wanted
 from .parking import Parking
@@ -106,6 +107,9 @@ class Calls:
 def _beside(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes]:
     """Each further member as text; the level that a session of the handshake era set is told as later eras do."""
     said = {name: value for name, value in params.items() if name not in ("name", "arguments")}
+    if isinstance(own := said.get(META), dict) and HANDLE_META_KEY in own:
+        # Meant for this gateway alone.
+        said[META] = {name: value for name, value in own.items() if name != HANDLE_META_KEY}
     if level is not None:
         meta = said.get(META)
         said[META] = {**(meta if isinstance(meta, dict) else {}), LOG_LEVEL_META_KEY: level}

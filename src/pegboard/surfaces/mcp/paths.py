@@ -1,7 +1,7 @@
 """The paths of the HTTP endpoint: one for each presentation of the tools and for each toolset, and a clear word for
 every other."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +32,8 @@ FIXED: Final[Mapping[str, Presented]] = {
 class McpPaths:
     """An ASGI application for `/mcp` and everything below. Serve it inside `running()`."""
 
-    def __init__(self, gateway: Gateway, door: Door | None = None) -> None:
+    def __init__(self, gateway: Gateway, door: Door | None = None, *, key: Callable[[], bytes] | None = None) -> None:
+        """What clients keep for themselves is signed with the `key`."""
         door = Door() if door is None else door
         # One entrance, so that whoever guesses tokens has as many guesses at all paths together as at one.
         entrance = Entrance(gateway.board)
@@ -40,7 +41,9 @@ class McpPaths:
         # Once, at the start: the short road is laid to one of them.
         self._chosen = gateway.board.policy.declared.presenting.presentation
         self._served: Mapping[Presented, McpHttp] = {
-            presented: McpHttp(gateway, door, entrance=entrance, presentation=presentation_of(presented, gateway))
+            presented: McpHttp(
+                gateway, door, entrance=entrance, presentation=presentation_of(presented, gateway, key=key)
+            )
             for presented in {**dict.fromkeys(FIXED.values()), self._chosen: None}
         }
 

@@ -1,8 +1,9 @@
 """How tools are shown to a client, and what a call of one stands for. The endpoint is the same for all of them."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from mcp_types import CallToolRequestParams
 
@@ -10,8 +11,10 @@ from pegboard.core.ids import ToolId
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answer, Answered
+from pegboard.gateway.bell import Listener
 
 from .answer import Ended
+from .conversation import Conversation
 from .pages import BadCursor, Page
 
 
@@ -56,3 +59,16 @@ class Presentation(Protocol):
     def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
         """The call of a tool of the board that this call stands for, or one of its own."""
         ...
+
+
+@runtime_checkable
+class Conversing(Presentation, Protocol):
+    """A presentation that shows each conversation what came of it. By itself, it is that of one which begins."""
+
+    def within(self, conversation: Conversation) -> Presentation: ...
+
+    def telling(self, conversation: Conversation, listener: Listener) -> AbstractContextManager[None]:
+        """While it lasts, the listener hears of every change that no change of the board made."""
+        ...
+
+    def forget(self, session: str) -> None: ...

@@ -41,16 +41,17 @@ from pegboard.gateway.gateway import Gateway
 from .answer import enveloped
 from .answered import ANSWER, Answer
 from .calls import Calls
+from .conversation import Conversation, InSession, Stateless, stateless
 from .direct import Direct
 from .exchange import CURRENT, Exchange
 from .faults import of_parameters, of_request
 from .levels import Levels
-from .library import Library, connection_of, followed
+from .library import Library, connection_of, followed, is_modern
 from .news import TOOLS, events_of, granted, notifications_of, send_bare
 from .offering import Kind
 from .pages import BadCursor
 from .parking import Parking
-from .presentation import Passed, Presentation
+from .presentation import Conversing, Passed, Presentation
 from .watch import Marks, Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
@@ -93,6 +94,7 @@ class McpServer:
         """
         self.direct: Final = Direct(gateway.board)
         self._presentation: Presentation = self.direct if presentation is None else presentation
+        self._conversing = presentation if isinstance(presentation, Conversing) else None
         self.levels: Final = Levels()
         self.parking: Parking | None = None
         """Where calls of the 2026-07-28 era wait for answers, while the server runs."""
@@ -129,15 +131,37 @@ class McpServer:
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._tell_changes)
         self.server.middleware.append(self._answered)
 
-    def watching(self, exchange: Exchange) -> AbstractContextManager[Watch]:
-        """Begins with what this session last listed, so that no change between its list and its stream is lost."""
+    def watching(self, exchange: Exchange, conversation: Conversation | None = None) -> AbstractContextManager[Watch]:
+        """Begins with what this session last listed, so that no change between its list and its stream is lost.
+
+        The conversation is that of the session, if none is given.
+        """
         view, marks = self._last_shown.get(exchange.session or "", (None, None))
         told = marks if marks is not None and view == exchange.view else {}
-        return watching(self._gateway.board, partial(self._marks, exchange.view), told)
+        if conversation is None:
+            conversation = InSession(exchange.session or "")
+        marks_now = partial(self._marks, exchange.view, self._shown(conversation))
+        if self._conversing is None:
+            return watching(self._gateway.board, marks_now, told)
+        return watching(self._gateway.board, marks_now, told, partial(self._conversing.telling, conversation))
 
-    def _marks(self, view: View) -> Marks:
+    def _marks(self, view: View, shown: Presentation) -> Marks:
         sheets = self.library.offering.sheets(view)
-        return {TOOLS: self._presentation.mark(view)} | {kind.value: sheet.mark for kind, sheet in sheets.items()}
+        return {TOOLS: shown.mark(view)} | {kind.value: sheet.mark for kind, sheet in sheets.items()}
+
+    def _shown(self, conversation: Conversation) -> Presentation:
+        return self._presentation if self._conversing is None else self._conversing.within(conversation)
+
+    def _conversation(self, ctx: Context, exchange: Exchange) -> Conversation:
+        """What the client keeps by itself, or what is kept here for as long as its connection lasts."""
+        if is_modern(ctx):
+            return stateless(ctx.params)
+        key, connection = connection_of(ctx, exchange), ctx.session._connection
+        if self._conversing is not None and "pegboard.conversing" not in connection.state:
+            # The SDK ends what it keeps for a connection, over every transport; nothing of ours outlives it.
+            connection.state["pegboard.conversing"] = key
+            connection.exit_stack.callback(self._conversing.forget, key)
+        return InSession(key)
 
     @property
     def stamp(self) -> JsonObject:
@@ -161,6 +185,8 @@ class McpServer:
         self._last_shown.pop(session, None)
         self.levels.forget(session)
         self.library.followers.forget(session)
+        if self._conversing is not None:
+            self._conversing.forget(session)
 
     async def _answered(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Puts the real answer in the place of the empty one that went through the SDK for its checks and envelope."""
@@ -185,23 +211,24 @@ class McpServer:
         return CURRENT.get(self._exchange)
 
     def _input_schema(self, name: str) -> JsonSchema | None:
-        return self._presentation.input_schema(self._current().view, name)
+        return self._shown(Stateless()).input_schema(self._current().view, name)
 
     async def _list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         if self._ready is not None:
             await self._ready.wait()
         exchange = self._current()
-        page = self._presentation.page(exchange.view, None if params is None else params.cursor)
+        shown = self._shown(self._conversation(ctx, exchange))
+        page = shown.page(exchange.view, None if params is None else params.cursor)
         if isinstance(page, BadCursor):
             raise MCPError(INVALID_PARAMS, f"The cursor cannot be used: {page.why}. List again without a cursor.")
         if exchange.session is not None:
-            self.listed(exchange.session, exchange.view, self._presentation.mark(exchange.view))
+            self.listed(exchange.session, exchange.view, shown.mark(exchange.view))
         ANSWER.get().result = {"tools": list(page.tools)}
         return ListToolsResult(tools=[], next_cursor=page.next)
 
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         exchange = self._current()
-        meant = self._presentation.meant(params, exchange.view)
+        meant = self._shown(self._conversation(ctx, exchange)).meant(params, exchange.view)
         if isinstance(meant, Passed):
             result = meant.result(await self._calls.carried(ctx, meant.call, exchange, meant.by))
         else:
@@ -238,7 +265,8 @@ class McpServer:
 
         self._listeners += 1
         try:
-            with self.watching(exchange) as watch, self._gateway.following.follower() as follower:
+            watching = self.watching(exchange, self._conversation(ctx, exchange))
+            with watching as watch, self._gateway.following.follower() as follower:
                 uris = await followed(follower, params.notifications.resource_subscriptions, exchange.view)
                 wanted = granted(params.notifications, uris)
                 told = SubscriptionsAcknowledgedNotificationParams(notifications=wanted, _meta=stamp)
@@ -273,7 +301,7 @@ class McpServer:
                 await ctx.session.send_resource_updated(await follower.updated())
 
         try:
-            with self.watching(exchange) as watch:
+            with self.watching(exchange, self._conversation(ctx, exchange)) as watch:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(tell_updates, name="updates")
                     while True:

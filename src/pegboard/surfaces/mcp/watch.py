@@ -1,7 +1,7 @@
-"""Waiting until what one caller is shown has changed: after every stroke of the board's bell it looks again."""
+"""Waiting until what one caller is shown has changed: after every stroke of a bell it looks again."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, TypeAlias
 
 import anyio
@@ -43,10 +43,18 @@ class Watch:
         return differ
 
 
+Telling: TypeAlias = Callable[[Listener], AbstractContextManager[None]]
+"""While it lasts, the listener hears of what else may change a list beside the board."""
+
+
+def nothing_else(_: Listener) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 @contextmanager
-def watching(board: Board, marks: Callable[[], Marks], told: Marks) -> Iterator[Watch]:
+def watching(board: Board, marks: Callable[[], Marks], told: Marks, telling: Telling = nothing_else) -> Iterator[Watch]:
     """`told` are the marks of the lists the caller last saw; for the others, what it would see now."""
-    with board.changed.listen() as bell:
+    with board.changed.listen() as bell, telling(bell):
         yield Watch(bell, marks, told)
 
 

@@ -127,9 +127,10 @@ class Wrapping(ABC):
             await self._gateway.settled(SETTLE)
 
 
-def returned(body: JsonObject) -> Returned:
+def returned(body: JsonObject, meta: JsonObject | None = None) -> Returned:
     text = json.dumps(sound_object(body), ensure_ascii=False, separators=(",", ":"))
-    return Returned(json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False).encode())
+    result: JsonObject = {"content": [{"type": "text", "text": text}]}
+    return Returned(json.dumps(result if meta is None else {**result, "_meta": meta}, ensure_ascii=False).encode())
 
 
 def answer_of(found: JsonObject | UnknownTool | ToolIsLocked) -> Answered:
