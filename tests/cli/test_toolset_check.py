@@ -147,3 +147,14 @@ def test_a_manifest_alone_is_a_toolset(pegboard: Pegboard, home: Path) -> None:
 def test_the_former_name_of_the_group_still_works(pegboard: Pegboard, home: Path) -> None:
     folder_at(home / "mine")
     assert pegboard("toolsets", "check", "mine").code == 0
+
+
+@pytest.mark.behaviour("cli.toolset_check")
+def test_a_manifest_that_was_named_without_its_folder_is_told_so(pegboard: Pegboard, home: Path) -> None:
+    folder_at(home / "mine")
+    checked = pegboard("toolset", "check", "mine/toolset.yaml")
+    assert checked.code == 3
+    assert checked.err.splitlines()[-1] == (
+        "mine/toolset.yaml: a manifest alone brings no files, and there are some beside it. "
+        "Name the folder instead: mine"
+    )

@@ -44,7 +44,7 @@ async def test_a_broken_edit_of_a_linked_folder_is_told_until_it_is_mended(tmp_p
         await brought(house, folder, link=True)
         await until_open(house, "mine:shout", "mine:count")
         assert await called(house, "shout", text="a") == "A"
-        before = "gives a list that is from before the last edit, which cannot be used:"
+        before = "gives a list that is from before the last edit, because the files as they are now cannot be used:"
         (folder / "toolset.yaml").write_text(f"versoin: 2\n{good}")
         (told,) = await flaws(house)
         assert isinstance(house.gateway.board.catalogue.listings[KEY].health, Up)

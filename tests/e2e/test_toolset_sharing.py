@@ -150,7 +150,7 @@ async def test_an_export_tells_what_it_replaced_left_out_and_cannot_judge(tmp_pa
 @pytest.mark.behaviour("toolsets.export_round_trip")
 async def test_an_export_without_secrets_is_the_bundle_it_came_from(tmp_path: Path) -> None:
     folder = laid_out(tmp_path / "mine", manifest(mcp_servers=[echo()]))
-    remarked = f"# ours, with love\n{(folder / 'toolset.yaml').read_text()}"
+    remarked = f"# ours, with love\nlicense: MIT\nauthor: Ada\n{(folder / 'toolset.yaml').read_text()}"
     (folder / "toolset.yaml").write_text(remarked)
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         await brought(house, zipped(folder, top="mine-1/"))

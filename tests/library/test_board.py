@@ -1,10 +1,12 @@
 """Functions of one's own program on a board, in three lines."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
@@ -72,7 +74,7 @@ async def test_functions_are_listed_and_called_as_a_model_would() -> None:
 
 
 @pytest.mark.behaviour("python.library")
-async def test_what_goes_wrong_is_told_and_not_raised() -> None:
+async def test_what_goes_wrong_is_told_and_not_raised(caplog: pytest.LogCaptureFixture) -> None:
     async with open_board(weather=[forecast, broken, erase]) as board:
         assert (await board.call("forecast", {"days": "many"})).text == (
             "The arguments do not fit weather:forecast:\n"
@@ -81,7 +83,13 @@ async def test_what_goes_wrong_is_told_and_not_raised() -> None:
         assert await board.call("broken") == Result("TimeoutError: the station does not answer", is_error=True)
         assert (await board.call("forcast")).text == "There is no tool 'forcast' here. Did you mean 'forecast'?"
         refused = await board.call("erase")
-        assert (refused.is_error, refused.text.partition(":")[0]) == (True, "confirmation_unavailable")
+        assert refused == Result(
+            "confirmation_unavailable: A person must confirm this call first, and there is nobody to ask here: neither "
+            "does the caller's client ask its user, nor is there a place where a call could wait for a decision. "
+            "It has not run. Tell the user.",
+            is_error=True,
+        )
+        assert caplog.records == []
         log = board.gateway.roster.log(next(iter(board.gateway.roster.sources)))
         assert log[-1] == "TimeoutError: the station does not answer"
 
@@ -174,3 +182,18 @@ async def test_a_program_of_ones_own_is_an_mcp_server() -> None:
             assert [found.name for found in (await session.list_tools()).tools] == ["double"]
             result = await session.call_tool("double", {"number": 21})
             assert getattr(result, "structured_content", None) == {"result": 42}
+
+
+@pytest.mark.behaviour("python.library")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (forecast, "weather must be a list of functions, and it is one function: weather=[forecast]"),
+        (3, "weather must be a list of functions, and it is of the type int: weather=[…]"),
+        ("forecast", "weather must be a list of functions, and it is of the type str: weather=[…]"),
+    ],
+)
+async def test_a_toolset_that_is_no_list_is_told(given: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(told)):
+        async with open_board(weather=given):
+            raise AssertionError

@@ -4,13 +4,13 @@ import json
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import pytest
 from pydantic import Base64Bytes
-from tests.tools.shapes import Forecast, Options, Place
+from tests.tools.shapes import Forecast, Node, Options, Place
 
 from pegboard.core.tool import ToolSpec
 from pegboard.tools import NotAToolError, ToolContext, described, marks, tool
@@ -61,6 +61,19 @@ def one_place() -> Place:
     return Place("Oslo")
 
 
+@dataclass
+class Branch:
+    twigs: "list[Branch]" = field(default_factory=list)
+
+
+def branch() -> Branch:
+    return Branch([Branch()])
+
+
+def node() -> Node:
+    return Node(name="a", children=[Node(name="b")])
+
+
 def options() -> Options:
     return {"verbose": True}
 
@@ -79,6 +92,12 @@ def flags() -> dict[str, bool]:
         (perhaps, "null", {"result": None}),
         (places, '[{"city":"Oslo","country":"NO"}]', {"result": [{"city": "Oslo", "country": "NO"}]}),
         (one_place, '{"city":"Oslo","country":"NO"}', {"city": "Oslo", "country": "NO"}),
+        (branch, '{"twigs":[{"twigs":[]}]}', {"twigs": [{"twigs": []}]}),
+        (
+            node,
+            '{"name":"a","children":[{"name":"b","children":[]}]}',
+            {"name": "a", "children": [{"name": "b", "children": []}]},
+        ),
         (options, '{"verbose":true}', {"verbose": True}),
         (flags, '{"on":true}', {"on": True}),
     ],
@@ -113,6 +132,19 @@ async def test_a_text_is_told_as_it_is_and_nothing_as_nothing() -> None:
                 "description": "Somewhere on earth.",
                 "properties": {"city": {"type": "string"}, "country": {"type": "string", "default": "NO"}},
                 "required": ["city"],
+            },
+        ),
+        (
+            branch,
+            {
+                "type": "object",
+                "properties": {"twigs": {"type": "array", "items": {"$ref": "#/$defs/Branch"}}},
+                "$defs": {
+                    "Branch": {
+                        "type": "object",
+                        "properties": {"twigs": {"type": "array", "items": {"$ref": "#/$defs/Branch"}}},
+                    }
+                },
             },
         ),
         (

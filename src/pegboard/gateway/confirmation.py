@@ -33,7 +33,7 @@ from pegboard.core.ticket import (
     wanted,
 )
 from pegboard.core.tool import Json
-from pegboard.ports import CannotAsk, Clock, Peer, TicketsAway, TicketStore
+from pegboard.ports import CannotAsk, Clock, NoTicketsError, Peer, TicketsAway, TicketStore
 
 from .bell import Bell
 from .board import Board
@@ -42,6 +42,10 @@ log = logging.getLogger(__name__)
 
 STORE_SECONDS: Final = 15.0
 CONTINUED_WITHIN: Final = timedelta(minutes=10)
+_NOBODY: Final = (
+    "A person must confirm this call first, and there is nobody to ask here: neither does the caller's client ask its "
+    "user, nor is there a place where a call could wait for a decision. It has not run. Tell the user."
+)
 MOST_CONTINUING: Final = 10_000
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"
 """Without those that are mistaken for one another: people type a ticket's id."""
@@ -108,6 +112,8 @@ class Confirmation:
         try:
             with anyio.fail_after(STORE_SECONDS):
                 found = await self.tickets.claim(want, now, deadline)
+        except NoTicketsError:
+            return NotConfirmed(tool.id, Unconfirmed.UNASKED, _NOBODY)
         except (TicketsAway, TimeoutError) as error:
             log.warning("No ticket for call %s: %s", call.id, error)
             return NotConfirmed(

@@ -14,7 +14,7 @@ from pegboard.core.leftover import as_it_stands, gone_text, is_of_board
 from pegboard.core.redact import WHOLE
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
 from pegboard.core.tool import Json, JsonObject
-from pegboard.ports import Clock, Stale, TicketsAway
+from pegboard.ports import Clock, NoTicketsError, Stale, TicketsAway
 
 from .board import Board
 from .confirmation import Confirmation, fresh_id
@@ -116,16 +116,16 @@ class NoTickets:
     """For a gateway without a place to keep tickets: who cannot be asked through its own client is told so."""
 
     async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
-        raise TicketsAway(_NONE)
+        raise NoTicketsError(_NONE)
 
     async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:
-        raise TicketsAway(_NONE)
+        raise NoTicketsError(_NONE)
 
     async def end(self, id: str, ended: str, call: CallId) -> None:
-        raise TicketsAway(_NONE)
+        raise NoTicketsError(_NONE)
 
     async def decide(self, id: str, ruling: Ruling) -> bool:
-        raise TicketsAway(_NONE)
+        raise NoTicketsError(_NONE)
 
     async def find(self, id: str) -> Ticket | None:
         return None

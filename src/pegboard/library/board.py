@@ -117,7 +117,7 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
     """Functions by the toolset that they are to be in. They run in this process: async ones on this event loop, others
     in threads. Nothing is kept when the block ends.
 
-    Raises `NotAToolError`, and `ValueError` for a name that cannot be.
+    Raises `NotAToolError`, `ValueError` for a name that cannot be, and `TypeError` for a toolset that is no list.
     """
     providers: dict[ProviderKey, LocalTools] = {}
     servers: dict[ProviderKey, Server] = {}
@@ -149,6 +149,10 @@ async def open_board(**toolsets: Iterable[Callable[..., Any]]) -> AsyncIterator[
 
 
 def _named(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, Function]:
+    given: object = functions
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        name = getattr(given, "__name__", "…")
+        raise TypeError(f"{toolset} must be a list of functions, and it is {_kind(given)}: {toolset}=[{name}]")
     made: dict[str, Function] = {}
     for function in map(described, functions):
         if function.spec.name in made:
@@ -156,6 +160,10 @@ def _named(toolset: str, functions: Iterable[Callable[..., Any]]) -> dict[str, F
             raise ValueError(f"two functions of {toolset} are called {name!r}. Give one another name: @tool(name=…).")
         made[function.spec.name] = function
     return made
+
+
+def _kind(given: object) -> str:
+    return "one function" if callable(given) else f"of the type {type(given).__name__}"
 
 
 def _now() -> datetime:

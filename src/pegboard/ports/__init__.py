@@ -7,7 +7,7 @@ from .references import Expand, ExpandFor, Unresolved
 from .secrets import Secrets, SecretsAway, Unreadable
 from .signing_in import NoSignIn, SentTo, SignedIn, SignIns, SignInState
 from .sources import CannotAsk, Clock, Leaves, Library, Meets, Peer, Progress, Provider, ProviderFor, Ring, Updated
-from .tickets import TicketsAway, TicketStore
+from .tickets import NoTicketsError, TicketsAway, TicketStore
 
 __all__ = [
     "Audit",
@@ -25,6 +25,7 @@ __all__ = [
     "Library",
     "Meets",
     "NoSignIn",
+    "NoTicketsError",
     "Onward",
     "Peer",
     "PolicyStore",

@@ -13,6 +13,10 @@ class TicketsAway(Exception):  # noqa: N818 - it is told to a caller as a senten
     """Tickets can neither be read nor kept now; the message says why, and what to do."""
 
 
+class NoTicketsError(TicketsAway):
+    """There is no place for tickets here, and never was: somebody's own program holds the board."""
+
+
 class TicketStore(Protocol):
     """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
 

@@ -97,6 +97,17 @@ def _why(value: object, error: str) -> str:
     return f"{given} where its annotation says {told['expected']}."
 
 
+def _unfolded(schema: dict[str, Any]) -> dict[str, Any]:
+    """What holds itself is told by a reference to its definition: at the top stands what is meant."""
+    ref, definitions = schema.get("$ref"), schema.get("$defs")
+    if not isinstance(ref, str) or not isinstance(definitions, dict):
+        return schema
+    meant = definitions.get(ref.removeprefix("#/$defs/"))
+    if not isinstance(meant, dict) or meant.get("type") != "object":
+        return schema
+    return {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
+
+
 def results(function: Callable[..., object]) -> Results:
     """Raises `NotAToolError`."""
     kind = hints(function).get("return", Any)
@@ -114,6 +125,7 @@ def results(function: Callable[..., object]) -> Results:
             "it gives back bytes, which JSON cannot hold. Return text, such as pydantic.Base64Bytes makes of them, or "
             "write a file into the workspace and return its name.",
         )
+    schema = _unfolded(schema)
     kinds = {*said(schema, "type")}
     numbered = "number" in kinds and "null" not in kinds
     if schema.get("type") == "object":

@@ -245,3 +245,36 @@ def test_no_secret_is_written_whatever_it_looks_like(
     text = written(read(plain))
     assert [secret for secret in (env, sent, arg, equal, client, box) if secret in text] == []
     assert manifest(text).secrets != ()
+
+
+@pytest.mark.behaviour("toolsets.manifest_written")
+def test_what_a_manifest_says_of_itself_is_written_again_unless_it_looks_like_a_secret() -> None:
+    meant = manifest("""
+        id: a
+        license: MIT
+        author: {name: Ada, mail: ada@example.org}
+        tags: [kitchen, "1.10"]
+        homepage: https://example.org/kitchen
+        x-mine: {built: 2026-11-15, token: hunter2}
+        x-plain: [1, true, null]
+        repository: https://ada:hunter2@example.org/kitchen
+    """)
+    found = written_without_secrets(meant)
+    assert found.text == snapshot("""\
+manifest_version: 1
+id: a
+license: MIT
+author:
+  name: Ada
+  mail: ada@example.org
+tags:
+  - kitchen
+  - '1.10'
+homepage: https://example.org/kitchen
+x-plain:
+  - 1
+  - true
+  - null
+""")
+    assert [str(place) for place in found.placeholders.dropped] == ["a: x-mine", "a: repository"]
+    assert not meant.passed_over

@@ -75,7 +75,7 @@ async def test_a_broken_edit_is_told_and_the_last_good_one_runs_on_until_it_is_m
         written(folder, {"app.py": BROKEN})
         listing = await watched.until(lambda listing: bool(listing.flaws))
         why = "app.py:2: invalid syntax. Python cannot read this file."
-        told = f"is from before the last edit, which cannot be used: {why}"
+        told = f"is from before the last edit, because the files as they are now cannot be used: {why}"
         assert listing.flaws == (Flaw("the list", told, "Mend the file; it is read again by itself."),)
         assert isinstance(listing.health, Up)
         assert structured(await watched.call("version")) == {"result": 1}
@@ -131,7 +131,8 @@ async def test_a_manifest_that_cannot_be_used_is_told_and_the_last_good_tools_st
         written(folder, {"toolset.yaml": "versoin: app:version"})
         listing = await watched.until(lambda listing: bool(listing.flaws))
         assert [flaw.sentence for flaw in listing.flaws] == [
-            "gives a list that is from before the last edit, which cannot be used: toolset.yaml:1: versoin: unknown "
+            "gives a list that is from before the last edit, because the files as they are now cannot be used: "
+            "toolset.yaml:1: versoin: unknown "
             "key. Did you mean 'version'?"
         ]
         assert [tool.spec.name for tool in listing.tools] == ["version", "linger"]

@@ -9,7 +9,7 @@ from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
 from pegboard.core.own import Bounds, Image
 from pegboard.core.server import DeclaredAt, EveryTool, Server
-from pegboard.core.tool import JsonObject
+from pegboard.core.tool import Json, JsonObject
 
 from .paths import unplaced
 
@@ -112,8 +112,10 @@ class Manifest:
     file: str = FILE
     warnings: tuple[Problem, ...] = ()
     """What is passed over, and what may not be meant."""
+    about: JsonObject = field(default_factory=dict[str, Json])
+    """What it says of itself that nothing here uses: its author, its licence, and keys of its own. It is given on."""
     passed_over: bool = False
-    """Whether its text says more than is read: keys of another system."""
+    """Whether its text says more than is read and given on: keys of another system."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Manifest) and self._said == other._said
@@ -150,7 +152,7 @@ class Manifest:
             tuple(_anywhere(unplaced(server, self.folder)) for server in self.servers),
             self.containers,
             tuple(replace(row, origins={}, declared=False, manifest=False) for row in self.overrides),
-            *(self.requirements, self.secrets, self.workspace, self.bounds),
+            *(self.requirements, self.secrets, self.workspace, self.bounds, self.about),
         )
 
 

@@ -10,7 +10,9 @@ from pegboard.config.clients.placeholders import variable_name
 from pegboard.config.masking import Span, with_whole_references
 from pegboard.config.pinned import clear_secrets
 from pegboard.config.references import Literal, Part, Variable, is_only_references, literal, parts
+from pegboard.config.section import OWN_PREFIX
 from pegboard.core.argument import Argument, held
+from pegboard.core.tool import Json, JsonObject
 
 from .harmless import is_harmless, is_harmless_beside, looks_secret, merged, speaks_of_secrets, suspects
 
@@ -53,7 +55,7 @@ class Placeholders:
     values_of: dict[str, str] = field(default_factory=dict[str, str])
     """What each stands for, with its references. Never told to anybody."""
     dropped: list[Place] = field(default_factory=list[Place])
-    """Where a default was left out that looked like a secret."""
+    """Where something was left out that looked like a secret and that no reference can stand for, such as a default."""
     _named: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     _numbers: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -85,6 +87,17 @@ class Placeholders:
         if pin is None or not (clear_secrets(name, argument) or (isinstance(pin.value, str) and suspects(pin.value))):
             return argument
         return replace(argument, pin=held(self._for(Place(owner, f"arguments.{name}.pin"), name, pin.text)))
+
+    def about(self, owner: str, said: JsonObject) -> JsonObject:
+        """Nothing reads it, so nothing in it can ask for a secret: what looks like one goes with its key."""
+        kept: JsonObject = {}
+        for key, value in said.items():
+            name = key if key.startswith(OWN_PREFIX) else ""
+            if _tells_secrets(name, value):
+                self.dropped.append(Place(owner, key))
+            else:
+                kept[key] = value
+        return kept
 
     def _arg(self, place: Place, arg: str, before: str, *, short: bool) -> str:
         for pattern, options in ((_PAIR, ("-e", "--env")), (_HEADER, ("-H", "--header"))):
@@ -187,6 +200,19 @@ class Placeholders:
                 self._numbers[plain] = number + 1
                 return name
         raise AssertionError("there is no end of numbers")
+
+
+def _tells_secrets(name: str, value: Json) -> bool:
+    match value:
+        case dict():
+            return any(_tells_secrets(key, each) or looks_secret(key) for key, each in value.items())
+        case list():
+            return any(_tells_secrets(name, each) for each in value)
+        case None | bool():
+            return False
+        case _:
+            text = str(value)
+            return looks_secret(text) or (speaks_of_secrets(name) and not is_harmless(name, text))
 
 
 def _named_secret(arg: str, before: str, *, short: bool) -> Span | None:

@@ -11,14 +11,15 @@ from pegboard.config.declaring import Place, server
 from pegboard.config.files import decoded
 from pegboard.config.json_text import parse_json
 from pegboard.config.problem import Problem
-from pegboard.config.section import Key, T, Values
+from pegboard.config.section import OWN_PREFIX, Key, T, Values
 from pegboard.config.settings import Broken
 from pegboard.config.telling import Placed, Telling, Wrong
-from pegboard.config.tree import Parsed, Table
+from pegboard.config.tree import Node, Parsed, Table, plain
 from pegboard.config.yaml_text import parse_yaml
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Bounds
 from pegboard.core.server import Server
+from pegboard.core.tool import JsonObject
 
 from . import keys
 from .containers import container
@@ -41,9 +42,20 @@ def read_manifest(
     values = keys.TOOLSET.read(parsed.root or Table((), 1), "", tell)
     if isinstance(values, Wrong):
         return Broken(file, tell.told())
-    passed_over = bool(tell.warnings)
-    manifest = replace(_manifest(values, Place(file, folder, environ), tell), passed_over=passed_over)
+    about = _about(parsed.root)
+    passed_over = any(warning.key not in about for warning in tell.warnings)
+    read = _manifest(values, Place(file, folder, environ), tell)
+    manifest = replace(read, about=about, passed_over=passed_over)
     return Broken(file, tell.told()) if tell.problems else manifest
+
+
+def _about(root: Node | None) -> JsonObject:
+    entries = root.entries if isinstance(root, Table) else ()
+    return {
+        entry.key: plain(entry.value)
+        for entry in entries
+        if entry.key in keys.TOOLSET.passed_over or entry.key.startswith(OWN_PREFIX)
+    }
 
 
 def _parsed(content: bytes | str, file: str) -> Parsed:

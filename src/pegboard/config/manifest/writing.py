@@ -79,6 +79,7 @@ def _told(manifest: Manifest, instead: Placeholders) -> JsonObject:
         **_said(tools=tools, mcp_servers=servers, containers=containers, tool_overrides=overrides),
         **_said(requirements=[*map(_public, manifest.requirements)], secrets=[_short(each) for each in secrets]),
         **_said(workspace=manifest.workspace, limits=_bounds(manifest.bounds)),
+        **instead.about(manifest.id, manifest.about),
     }
 
 

@@ -136,9 +136,18 @@ def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
     about_id = () if named is None else (Problem(file, 0, "id", named),)
     if problems := (*about_id, *check_files(manifest, staged.files)):
         # What is missing may be what was not taken along.
-        told = [Problem(file, 0, "", each) for each in _unasked(staged.ignored)]
+        told = [Problem(file, 0, "", each) for each in (*_unasked(staged.ignored), *_beside(manifest, source, shown))]
         raise Unfit((*problems, *told))
     return manifest
+
+
+def _beside(manifest: "Manifest", source: Path, shown: str) -> Iterator[str]:
+    """What is missing may be there, where only the manifest was named."""
+    if not _is_yaml(source) or not source.is_file():
+        return
+    if any((source.parent / name).is_file() for entry in manifest.tools for name in entry.module_files):
+        folder = plainly(str(Path(shown).parent))
+        yield f"a manifest alone brings no files, and there are some beside it. Name the folder instead: {folder}"
 
 
 def _unasked(ignored: "Ignored | None") -> Iterator[str]:

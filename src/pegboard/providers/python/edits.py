@@ -11,7 +11,7 @@ _LIST: Final = "the list"
 
 
 def broken(why: str) -> tuple[Flaw, ...]:
-    told = f"is from before the last edit, which cannot be used: {why}"
+    told = f"is from before the last edit, because the files as they are now cannot be used: {why}"
     return (Flaw(_LIST, told, "Mend the file; it is read again by itself."),)
 
 

@@ -56,7 +56,7 @@ def _told(found: dict[str, Any]) -> None:
     for secret in found["secrets"]:
         tell(f"! ${{{secret['name']}}} stands for what may be a secret at {one_line(', '.join(secret['at']))}")
     for place in found["dropped"]:
-        tell(f"! A default that looks like a secret is left out at {one_line(place)}")
+        tell(f"! What looks like a secret and cannot be asked for is left out at {one_line(place)}")
     for name in found["leftOut"]:
         tell(f"! {one_line(name)} is left out: files of this name usually hold secrets")
     doubts = found["doubts"]
