@@ -1,7 +1,7 @@
 """A house in which one tool must be confirmed, and callers of it."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from pegboard.core.call import (
     Unconfirmed,
 )
 from pegboard.core.commands import SetOverride
-from pegboard.core.ids import LOCAL, PrincipalId, ToolId
+from pegboard.core.ids import LOCAL, PrincipalId, ServerKey, ToolId
 from pegboard.core.override import Override
 from pegboard.core.tool import Json, Tool, ToolSpec
 from pegboard.core.view import View
@@ -37,12 +37,14 @@ YES: dict[str, Json] = {"action": "accept", "content": {"answer": "yes"}}
 
 
 @asynccontextmanager
-async def asking(folder: Path, store: MemoryStore | None = None) -> AsyncIterator[House]:
+async def asking(
+    folder: Path, store: MemoryStore | None = None, tools: Mapping[ServerKey, tuple[Tool, ...]] = TOOLS
+) -> AsyncIterator[House]:
     """A house whose `delete` must be confirmed, with its tickets in a database of this folder."""
     url = f"sqlite:///{folder / 'tickets.db'}"
     async with (
         open_store(url, clock=lambda: datetime.now(UTC), key=key_of({}, folder)) as kept,
-        opened(declared(GITHUB), Providers(TOOLS), store=store, tickets=kept.tickets) as house,
+        opened(declared(GITHUB), Providers(tools), store=store, tickets=kept.tickets) as house,
     ):
         if store is None:
             await house.does(ASKS)

@@ -42,7 +42,7 @@ async def test_a_body_that_does_not_fit_is_told_by_place_and_want(path: str, bod
         ({"limit": "x"}, "limit: this must be a whole number."),
         ({"since": "yesterday"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
         ({"since": "2026-07-28T14:30:00"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
-        ({"knd": "call"}, "knd: this is unknown here. Leave it out, or correct its name."),
+        ({"knd": "call"}, "knd: this is unknown here. Leave it out, or did you mean kind?"),
     ],
 )
 async def test_a_query_that_does_not_fit_is_told_so_too(params: dict[str, str], told: str) -> None:
@@ -55,3 +55,23 @@ async def test_a_body_that_is_no_json_is_told_so() -> None:
         headers = {"content-type": "application/json"}
         answer = await desk.ask("POST", "/tools/switch", content=b"{", headers=headers)
         assert problem(answer) == (422, "the body is not JSON. Correct it.")
+
+
+@pytest.mark.behaviour("rest.unknown_parameters")
+@pytest.mark.parametrize(
+    ("method", "path", "told"),
+    [
+        ("POST", "/toolsets/import?dryrun=true", "dryrun: this is unknown here. Leave it out, or did you mean dryRun?"),
+        (
+            "DELETE",
+            "/toolsets/kit?keepworkspace=true&x=1",
+            "keepworkspace: this is unknown here. Leave it out, or did you mean keepWorkspace?; "
+            "x: this is unknown here. Leave it out.",
+        ),
+        ("GET", "/tools?zzzzzz=1", "zzzzzz: this is unknown here. Leave it out."),
+        ("GET", "/status?verbose=1", "verbose: this is unknown here. Leave it out."),
+    ],
+)
+async def test_a_parameter_that_nobody_knows_is_told_and_not_passed_over(method: str, path: str, told: str) -> None:
+    async with at_desk() as desk:
+        assert problem(await desk.ask(method, path)) == (422, told)

@@ -60,6 +60,7 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
     if why is not None:
         return Rejected(why)
     id, decided = command.toolset.id, policy.decided
+    again = id in decided.files
     former, origin = decided.toolsets.get(id), InstalledBy(by, at)
     servers = {
         server.key: _settled(unreviewed(server) if foreign else server, decided.servers.get(server.key), origin)
@@ -76,7 +77,10 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
     toolset = replace(command.toolset, user_mcp=False, origin=origin)
     if former is not None and replace(toolset, origin=former.origin, brought=former.brought) == former:
         toolset = replace(toolset, origin=former.origin)
-    sound = command.sound if mine in servers and _is_first_sight(servers[mine], kept) else None
+    # Who imports a toolset for the first time looks at all of it. What it brings later, under whatever name, waits.
+    later = [key for key in servers if again and key not in decided.servers]
+    is_first = not again and mine in servers and _is_first_sight(servers[mine], kept)
+    sound = command.sound if is_first else None
     seen = {tool: Approval(specs[tool], by, at, first_sight=True) for tool in sorted(sound or ())}
     rows = tuple(replace(row, manifest=True, declared=False) for row in command.overrides if row.says)
     return replace(
@@ -84,7 +88,7 @@ def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: date
         servers={**kept.servers, **servers},
         toolsets={**kept.toolsets, id: toolset},
         approvals={**seen, **kept.approvals, **_read(kept, specs, command.approve, by, at)},
-        baselined=kept.baselined if sound is None else {**kept.baselined, mine: at},
+        baselined={**kept.baselined, **dict.fromkeys(later if sound is None else (mine,), at)},
         files={**kept.files, id: tuple(sorted(command.files, key=lambda file: file.path))},
         manifest_overrides=(*(row for row in kept.manifest_overrides if row.toolset != id), *rows),
     )

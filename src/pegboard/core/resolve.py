@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
 from .ids import LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
-from .naming import is_hashed, wire_names
+from .naming import RESERVED, is_hashed, wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
 from .rules import RULES, SOURCE_RULES, Rule, shape_of
@@ -131,7 +131,9 @@ class Resolution:
         return self._known.by_longer_name(name) if "__" in name or is_hashed(name) else ()
 
     def owner(self, name: str) -> ToolId | None:
-        """Whose a name is even while nobody is shown it."""
+        """Whose a name is even while nobody is shown it. The gateway's own names are no tool's, whatever is listed."""
+        if name in RESERVED:
+            return None
         return self.held.get(WireName(name)) or self.vouched.names.get(WireName(name))
 
     @cached_property

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp
 
 from pegboard import __version__
@@ -21,6 +21,7 @@ from .approvals import approval_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .overrides import override_routes
+from .parameters import refuse_unknown_parameters
 from .presentations import presentation_routes
 from .problems import LastResort, answer_problems
 from .quarantine import quarantine_routes
@@ -69,6 +70,7 @@ def routed(
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
         redirect_slashes=False,
+        dependencies=[Depends(refuse_unknown_parameters)],
     )
     answer_problems(app)
     app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)

@@ -1,0 +1,42 @@
+"""What stands behind the question mark: a misspelt name is told and not passed over, because it may have been the one
+that mattered."""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from pegboard.core.reference import closest
+
+from .problems import Problem
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Raises `Problem`. A route that takes all its parameters as one model knows them by that model."""
+    if not request.query_params:
+        return
+    route = request.scope.get("route")
+    assert isinstance(route, APIRoute), "every route of the API is one"
+    known = set(_known(route))
+    unknown = [name for name in request.query_params if name not in known]
+    if not unknown:
+        return
+    wrong = [f"{name}: this is unknown here. {_instead(name, known)}" for name in unknown]
+    raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(wrong), {"errors": wrong})
+
+
+def _known(route: APIRoute) -> Iterable[str]:
+    for field in route.dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            for name, member in kind.model_fields.items():
+                yield from (name, member.alias or name)
+        else:
+            yield field.alias
+
+
+def _instead(name: str, known: Iterable[str]) -> str:
+    near = closest(name, known)
+    return f"Leave it out, or did you mean {near[0]}?" if near else "Leave it out."
