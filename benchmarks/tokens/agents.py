@@ -88,7 +88,7 @@ async def direct(context: Context, task: Task) -> None:
 
 async def searching_full(context: Context, task: Task) -> None:
     await context.lists()
-    context.sees(_names(await context.calls_for("retrieve_tools", {"query": task.query})))
+    context.sees(_names(await context.calls_for("retrieve_tools", {"query": task.query, "detail": "full"})))
 
 
 async def searching(context: Context, task: Task) -> None:

@@ -9,7 +9,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
 from mcp_types import CallToolResult, TextContent
+from tests.gateway.test_meanings import BARN, SHED, Reading
+from tests.gateway.test_meanings import TOOLS as FARM
+from tests.support.doubles import Providers
+from tests.support.house import declared, opened
 from tests.surfaces.mcp.bench import tool
 from tests.surfaces.mcp.deferring import OWN, carrying, client_at, deferring, in_memory, listed, names_in, search
 from tests.surfaces.mcp.places import DEADLINE, LEGACY, MODERN, MODES, http_client
@@ -31,6 +37,7 @@ from pegboard.surfaces.mcp.conversation import HANDLE_META_KEY
 from pegboard.surfaces.mcp.deferred import Deferred
 from pegboard.surfaces.mcp.direct import Direct
 from pegboard.surfaces.mcp.pages import Page
+from pegboard.surfaces.mcp.server import McpServer
 
 pytestmark = pytest.mark.anyio
 
@@ -102,6 +109,33 @@ async def test_no_tool_of_a_server_is_listed_before_it_was_found() -> None:
         [echo] = [tool for tool in direct.tools if tool["name"] == "echo"]
         latest = await client.list_tools(cache_mode="bypass")
         assert latest.tools[2].model_dump(by_alias=True, exclude_none=True) == echo
+
+
+@pytest.mark.behaviour("deferred.tool_search")
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_answer_tells_what_is_needed_to_call_what_it_found(mode: str) -> None:
+    async with open_workshop() as workshop, in_memory(workshop, mode) as client:
+        [found] = (await search(client, "say it again", limit=1))["tools"]
+    known: dict[str, Any] = {"name": "echo", "server": "bench~bench"}
+    if mode == LEGACY:
+        said: dict[str, Any] = {"signature": "(text: string)", "description": "Says it again."}
+    else:
+        schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+        said = {"title": "Echo", "description": "Says it again. Grüße, 你好.", "inputSchema": schema}
+    assert {**found, "annotations": None} == {**known, **said, "annotations": None}
+
+
+@pytest.mark.behaviour("builtins.tool_search_by_meaning")
+async def test_a_model_finds_a_tool_by_what_it_means_though_no_word_of_it_is_said() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(FARM), meanings=reading.meanings) as house:
+        shown = McpServer(house.gateway, presentation=Deferred(house.gateway))
+        async with Client(InMemoryTransport(shown.server), mode=LEGACY) as client:
+            await search(client, "foliage")
+            await reading.all_read(3)
+            found = await search(client, "foliage")
+            assert (names_in(found), found["ranker"]) == (["tidy_lawn"], "hybrid")
+            assert await names_of(client) == [*OWN, "tidy_lawn"]
 
 
 @pytest.mark.behaviour("deferred.tool_search", "builtins.tool_search_always_callable")

@@ -24,7 +24,7 @@ from pegboard.core.presentations.deferred import FEW, INSTRUCTIONS, SEARCH, TOOL
 from pegboard.core.presentations.kept import free_name
 from pegboard.core.presentations.own import CALL
 from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import BLANK, Retrieval
+from pegboard.core.retrieval import BLANK, Detail, Retrieval
 from pegboard.core.ticket import TICKET, TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
@@ -120,7 +120,10 @@ class Deferred(Wrapping):
             return self.passed(str(arguments["name"]), given, view)
         if not str(arguments["query"]).strip():
             return self.refused(BadArguments(tool.id, (f"query: {BLANK}",)), tool.id)
-        return self.answering(tool, partial(self._search, _retrieval(arguments), view, self._found(view), brought))
+        # Who lists again reads the schemas there; to whom nothing is listed, the answer must tell all.
+        detail = Detail.COMPACT if isinstance(self._conversation, InSession) else Detail.FULL
+        asked = _retrieval(arguments, detail)
+        return self.answering(tool, partial(self._search, asked, view, self._found(view), brought))
 
     async def _search(self, asked: Retrieval, view: View, known: Materialised, brought: Materialised) -> Answered:
         await self.settled()
@@ -176,12 +179,12 @@ class Deferred(Wrapping):
             yield _TICKET
 
 
-def _retrieval(arguments: Arguments) -> Retrieval:
+def _retrieval(arguments: Arguments, detail: Detail) -> Retrieval:
     """An integer may have been written as 5.0."""
     query, limit = arguments["query"], arguments.get("limit", FEW)
     assert isinstance(query, str)
     assert isinstance(limit, int | float)
-    return Retrieval(query, int(limit), include_disabled=_says(arguments, "include_disabled"))
+    return Retrieval(query, int(limit), include_disabled=_says(arguments, "include_disabled"), detail=detail)
 
 
 def _says(arguments: Arguments, name: str) -> bool:
