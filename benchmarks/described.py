@@ -41,10 +41,11 @@ _PARAMETERS: Final = _each(
 )
 
 
-def tools_of(count: int, seed: int = 0) -> tuple[Tool, ...]:
-    """Of servers with twenty tools each. Another seed gives other tools, of the same length on average."""
+def tools_of(count: int, seed: int = 0, first: int = 0) -> tuple[Tool, ...]:
+    """Of servers with twenty tools each. Another seed gives other tools, of the same length on average; their names
+    count on from the first number."""
     random = Random(seed)
-    return tuple(_tool(number, random) for number in range(count))
+    return tuple(_tool(number, random) for number in range(first, first + count))
 
 
 def _tool(number: int, random: Random) -> Tool:

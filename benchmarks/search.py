@@ -16,7 +16,7 @@ from itertools import islice
 from random import Random
 from typing import Final, Protocol
 
-from benchmarks import large, timing
+from benchmarks import large, through, timing
 from benchmarks.described import tools_of
 from benchmarks.fulltext import BEST, Fts5, has_fts5, text_of, words_of
 from benchmarks.timing import Act, Row, row
@@ -127,12 +127,15 @@ def rows_of(size: int, rounds: int) -> list[Row]:
     ]
 
 
-def as_json(rows: Sequence[Row], rounds: int, boards: Sequence[large.Large]) -> dict[str, object]:
+def as_json(
+    rows: Sequence[Row], rounds: int, boards: Sequence[large.Large], whole: Sequence[through.Through]
+) -> dict[str, object]:
     return {
         "benchmark": "search",
         "rounds": rounds,
         "rows": [each.as_json() for each in rows],
         "large": [each.as_json() for each in boards],
+        "through": [each.as_json() for each in whole],
     }
 
 
@@ -140,6 +143,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = timing.flags("search", "What finding tools by words costs.", (100, 1_000, 5_000), 5)
     parser.add_argument(
         "--large", nargs="*", type=timing.positive, default=[*large.GOALS], metavar="N", help="sizes of large boards"
+    )
+    parser.add_argument(
+        "--through",
+        nargs="*",
+        type=timing.positive,
+        default=[],
+        metavar="N",
+        help="sizes of boards, end to end over MCP",
     )
     chosen = parser.parse_args(arguments)
     sizes, rounds = timing.chosen_sizes(chosen)
@@ -151,12 +162,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for size in [] if chosen.quick else chosen.large:
         print(f"measuring a board of {size} tools …", file=sys.stderr, flush=True)
         boards.append(large.measured(size))
+    whole: list[through.Through] = []
+    for size in chosen.through:
+        print(f"measuring {size} tools end to end …", file=sys.stderr, flush=True)
+        whole.append(through.measured(size))
     if not has_fts5():
         print("SQLite has no FTS5 here, so the peer is missing.", file=sys.stderr)
     if chosen.json:
-        print(json.dumps(as_json(rows, rounds, boards), indent=2))
+        print(json.dumps(as_json(rows, rounds, boards, whole), indent=2))
     else:
-        tables = [timing.as_text("searching", rows), *([large.as_text(boards)] if boards else [])]
+        tables = [timing.as_text("searching", rows)]
+        tables += [large.as_text(boards)] if boards else []
+        tables += [through.as_text(whole)] if whole else []
         print("\n\n".join(tables))
     return 0
 

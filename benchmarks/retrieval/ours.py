@@ -22,7 +22,7 @@ from pegboard.gateway.finder import Finder
 
 _UNNAMED: Final = "unnamed"
 _NO_ID: Final = re.compile(r"[^a-z0-9]+")
-_WARMING: Final = 3
+_WARMING: Final = ("list the files", "send mail", "find what is near")
 
 
 class Hung:
@@ -51,16 +51,18 @@ class Hung:
         return self._ids[self.board.resolution(View()).by_name[WireName(name)]]
 
 
-async def answers(hung: Hung, finder: Finder, queries: Sequence[str]) -> list[Answer]:
+async def answers(hung: Hung, finder: Finder, queries: Sequence[str], ranker: str = "lexical") -> list[Answer]:
     """To each query in turn. The CPU time is that of the whole process, so it holds what other threads did for it."""
 
     async def found(query: str) -> list[str]:
         answer = await finder.retrieve(Retrieval(query[:LONGEST_QUERY], BEST), View())
+        if answer["ranker"] != ranker:
+            raise RuntimeError(f"{query!r} was answered by the {answer['ranker']} ranker, not by the {ranker} one.")
         tools = answer["tools"]
         assert isinstance(tools, list)
         return [str(entry["name"]) for entry in tools if isinstance(entry, dict)]
 
-    for query in queries[:_WARMING]:
+    for query in _WARMING:
         await found(query)
     told = []
     for query in queries:

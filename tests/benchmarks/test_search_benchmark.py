@@ -1,9 +1,10 @@
 """The benchmark of search compares like with like: all who are timed find the same tool first."""
 
+import pytest
 from benchmarks.timing import Row
 from inline_snapshot import snapshot
 
-from benchmarks import search, timing
+from benchmarks import large, search, through, timing
 
 TOOLS = 300
 
@@ -43,3 +44,17 @@ searching         tools  floor ms  FTS5 ms  Pegboard ms  of floor  of FTS5  µs 
 making the index  5,000    400.00   100.00       800.00     2.00x    8.00x    160.0
 50 queries        5,000  1,000.00    20.00       100.00     0.10x    5.00x  2,000.0\
 """)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("search.end_to_end")
+def test_a_board_is_searched_from_end_to_end_over_the_protocol() -> None:
+    told = through.measured(400, servers=4)
+    assert told.tools == 400
+    assert "400 tools" in through.as_text([told])
+
+
+def test_a_large_board_is_measured_in_a_process_of_its_own() -> None:
+    told = large.measured(60)
+    assert (told.tools, told.p50 > 0, told.p99 >= told.p50) == (60, True, True)
+    assert "60 tools" in large.as_text([told])

@@ -18,6 +18,7 @@ from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open, Resolution, judge, resolve
 from pegboard.core.tool import Tool, canonical
 from pegboard.core.view import View
+from pegboard.memory import undisturbed
 
 from .bell import Bell
 from .fitting import unchanged
@@ -167,8 +168,8 @@ class Board:
             if known is not None and known.resolution is not None:
                 break
             held: Mapping[WireName, ToolId] = {} if known is None else known.held
-            work = partial(resolve, judge=self._judge, held=held)
-            fresh = await to_thread.run_sync(work, self.catalogue, self.policy, view, abandon_on_cancel=True)
+            work = partial(self._resolved, self.catalogue, self.policy, view, held)
+            fresh = await to_thread.run_sync(work, abandon_on_cancel=True)
             # Names must be given out by the board as it is, once: whoever was quicker has done it.
             if self._stamp is stamp and self._told.get(view) is known:
                 self._remember(view, _Told(fresh, held_names(held, fresh.open_names(), fresh.names)))
@@ -177,6 +178,12 @@ class Board:
     def offered(self, view: View) -> Offered:
         """What this view is given beside tools. The same value for as long as nothing of it changes."""
         return self._shelf.offered(self.catalogue, self.policy, view)
+
+    def _resolved(
+        self, catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
+    ) -> Resolution:
+        with undisturbed():
+            return resolve(catalogue, policy, view, judge=self._judge, held=held)
 
     def _remember(self, view: View, told: _Told) -> None:
         former = self._told.pop(view, None)

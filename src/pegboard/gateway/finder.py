@@ -14,6 +14,7 @@ from pegboard.core.resolve import Open, Resolution, judge
 from pegboard.core.retrieval import Retrieval, retrieved
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
+from pegboard.memory import undisturbed
 
 from .board import Board
 from .meanings import Meanings, Readable
@@ -52,9 +53,7 @@ class Finder:
 
     def _readable(self, catalogue: Catalogue, policy: Policy) -> Readable:
         with self._one:
-            upkeep = self._kept()
-            upkeep.index(catalogue, policy)
-            listed = upkeep.listed
+            listed = self._up_to_date(catalogue, policy).listed
         judged = (judge(listing, policy) for listing in catalogue.listings.values())
         found = (id for verdicts in judged for id, verdict in verdicts.items() if isinstance(verdict, Open))
         return Readable(listed, frozenset(found))
@@ -72,16 +71,18 @@ class Finder:
 
         def rank(query: str, among: Collection[ToolId]) -> "Ranked":
             with self._one:
-                upkeep = self._kept()
-                upkeep.index(catalogue, policy)
-                chosen = upkeep.chosen(among)
+                chosen = self._up_to_date(catalogue, policy).chosen(among)
             return ranked(query, chosen, dense)
 
         return retrieved(asked, resolution, policy, rank)
 
-    def _kept(self) -> "Upkeep":
+    def _up_to_date(self, catalogue: Catalogue, policy: Policy) -> "Upkeep":
+        """For one at a time."""
         from pegboard.search.upkeep import Upkeep
 
         if self._upkeep is None:
             self._upkeep = Upkeep()
+        if not self._upkeep.is_of(catalogue, policy):
+            with undisturbed():
+                self._upkeep.index(catalogue, policy)
         return self._upkeep

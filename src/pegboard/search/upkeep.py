@@ -42,9 +42,13 @@ class Upkeep:
     def listed(self) -> Mapping[Source, Listed]:
         return self._listed
 
+    def is_of(self, catalogue: Catalogue, policy: Policy) -> bool:
+        """Whether the index is of just these."""
+        return self._of is not None and self._of[0] is catalogue and self._of[1] is policy
+
     def index(self, catalogue: Catalogue, policy: Policy) -> Index:
         """Of everything that is there now."""
-        if self._of is not None and self._of[0] is catalogue and self._of[1] is policy:
+        if self.is_of(catalogue, policy):
             return self._index
         listed = {
             source: self._listed_anew(source, listing.tools, policy) for source, listing in catalogue.listings.items()

@@ -4,6 +4,7 @@ anything."""
 from functools import partial
 
 import anyio
+from anyio import to_thread
 
 from pegboard.core.call import Arguments, BadArguments, Returned
 from pegboard.core.presentations import Presented
@@ -55,7 +56,10 @@ class Search(Wrapping):
 
     async def _servers(self, view: View) -> Returned:
         board = self._gateway.board
-        return returned(upstream_servers(board.catalogue, board.policy, board.resolution(view)))
+        resolution = await board.worked_out(view)
+        # Beside the loop, because on a large board counting takes longer than calls may wait.
+        counted = partial(upstream_servers, board.catalogue, board.policy, resolution)
+        return returned(await to_thread.run_sync(counted, abandon_on_cancel=True))
 
 
 def _retrieval(arguments: Arguments) -> Retrieval:
