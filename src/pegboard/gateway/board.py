@@ -156,7 +156,7 @@ class Board:
             self._latest = view, known.resolution
             return known.resolution
         held: Mapping[WireName, ToolId] = {} if known is None else known.held
-        fresh = resolve(self.catalogue, self.policy, view, judge=self._judge, held=held)
+        fresh = resolve(self.catalogue, self.policy, view, judge=self.judged, held=held)
         self._remember(view, _Told(fresh, held_names(held, fresh.open_names(), fresh.names)))
         return fresh
 
@@ -183,7 +183,7 @@ class Board:
         self, catalogue: Catalogue, policy: Policy, view: View, held: Mapping[WireName, ToolId]
     ) -> Resolution:
         with undisturbed():
-            return resolve(catalogue, policy, view, judge=self._judge, held=held)
+            return resolve(catalogue, policy, view, judge=self.judged, held=held)
 
     def _remember(self, view: View, told: _Told) -> None:
         former = self._told.pop(view, None)
@@ -193,7 +193,7 @@ class Board:
             _, forgotten = self._told.popitem(last=False)
             self._weight -= forgotten.weight
 
-    def _judge(self, listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
+    def judged(self, listing: Listing, policy: Policy) -> Mapping[ToolId, Open | Locked]:
         """One provider's new word costs only its own tools: the others' verdicts are still at hand."""
         known = self._judged.get(listing.source)
         if known is None or known.listing is not listing or known.policy is not policy:

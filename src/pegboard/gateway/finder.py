@@ -10,7 +10,7 @@ from anyio import to_thread
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
-from pegboard.core.resolve import Open, Resolution, judge
+from pegboard.core.resolve import Open, Resolution
 from pegboard.core.retrieval import Retrieval, retrieved
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
@@ -54,7 +54,9 @@ class Finder:
     def _readable(self, catalogue: Catalogue, policy: Policy) -> Readable:
         with self._one:
             listed = self._up_to_date(catalogue, policy).listed
-        judged = (judge(listing, policy) for listing in catalogue.listings.values())
+        if self._meanings is None or not self._meanings.encoder.traits.is_remote:
+            return Readable(listed, frozenset())
+        judged = (self._board.judged(listing, policy) for listing in catalogue.listings.values())
         found = (id for verdicts in judged for id, verdict in verdicts.items() if isinstance(verdict, Open))
         return Readable(listed, frozenset(found))
 

@@ -41,7 +41,7 @@ _ROUND: Final = 8
 _SETTLING: Final = 0.5
 _FIRST_PAUSE: Final = 5.0
 _LONGEST_PAUSE: Final = 300.0
-_REST: Final = 15.0
+_REST: Final = 10.0
 """Seconds for which an encoder that failed is not asked about queries."""
 
 
@@ -68,6 +68,15 @@ class Readable:
 
     listed: "Mapping[Source, Listed]"
     open: frozenset[ToolId]
+    """Asked for only where texts leave this machine."""
+
+    def is_same(self, other: "Readable") -> bool:
+        """Whether nothing was listed or judged anew."""
+        return (
+            self.open == other.open
+            and self.listed.keys() == other.listed.keys()
+            and all(listed is other.listed[source] for source, listed in self.listed.items())
+        )
 
 
 class Meanings:
@@ -79,12 +88,18 @@ class Meanings:
         self._settling = settling
         self._shelf: Shelf | None = None
         self._tools = 0
+        self._lacking = 0
+        """Of these, how many have no vector yet."""
         self._digests: dict[int, tuple[Listed, tuple[Digest, ...]]] = {}
         self._looked_up: set[Digest] = set()
+        self._looked_through: tuple[Readable, Mapping[Digest, Telling]] | None = None
         self._queries: OrderedDict[str, Vector] = OrderedDict()
         self._woken = Listener()
         self._loaded = anyio.Event()
         self._trouble: str | None = None
+        """Why tools are not read."""
+        self._unheard: str | None = None
+        """Why the last query was not."""
         self._resting = 0.0
         self._swept: datetime | None = None
 
@@ -94,9 +109,10 @@ class Meanings:
             self._woken.ring()
 
     def state(self) -> State:
-        shelf, traits = self._shelf, self.encoder.traits
-        there = 0 if shelf is None else sum(digest in shelf.vectors for digest in shelf.wanted())
-        return State(traits.name, traits.is_remote, self._tools, there, self.encoder.trouble() or self._trouble)
+        traits, there = self.encoder.traits, max(0, self._tools - self._lacking)
+        return State(
+            traits.name, traits.is_remote, self._tools, there, self.encoder.trouble() or self._trouble or self._unheard
+        )
 
     async def asked(self, query: str) -> "Meaning | None":
         """The meaning of a query, beside those of the board; nothing while there is none to be had in good time."""
@@ -106,14 +122,19 @@ class Meanings:
         with anyio.move_on_after(traits.patience):
             # The first who searches waits for what is kept, and for no more.
             await self._loaded.wait()
-            shelf = self._shelf
-            if shelf is None or not len(shelf.vectors) or (vector := await self._vector(query)) is None:
-                return None
-            from pegboard.search.semantic import Meaning
+        shelf = self._shelf
+        if not self._loaded.is_set() or shelf is None or not len(shelf.vectors):
+            return None
+        vector: Vector | None = None
+        with anyio.move_on_after(traits.patience) as patience:
+            vector = await self._vector(query)
+        if patience.cancelled_caught:
+            self._rest(f"A query was not read within {traits.patience:g} s, and was answered by its words alone.")
+        if vector is None:
+            return None
+        from pegboard.search.semantic import Meaning
 
-            return Meaning(vector, shelf, traits.floor, MOST_MISSING)
-        self._rest(f"The query was not read within {traits.patience:g} s, and was answered by words alone.")
-        return None
+        return Meaning(vector, shelf, traits.floor, MOST_MISSING)
 
     async def _vector(self, query: str) -> "Vector | None":
         known = self._queries.get(query)
@@ -125,6 +146,7 @@ class Meanings:
             except CannotEncode as error:
                 self._rest(str(error))
                 return None
+            self._unheard = None
             self._queries[query] = known
             if len(self._queries) > _REMEMBERED:
                 self._queries.popitem(last=False)
@@ -134,7 +156,9 @@ class Meanings:
     def _rest(self, why: str) -> None:
         """Or everybody would wait for one that does not answer."""
         self._resting = anyio.current_time() + _REST
-        self._tell(why)
+        if self._unheard != why:
+            log.warning("%s", why)
+        self._unheard = why
 
     async def run(self, changed: Bell, board: Callable[[], Awaitable[Readable]]) -> None:
         """From the first search on: after every change of the board, what it says anew is read."""
@@ -187,24 +211,32 @@ class Meanings:
         batches = 1 if self.encoder.traits.is_remote else _ROUND
         for start in range(0, min(len(rest), batches * _MADE), _MADE):
             await self._make({digest: missing[digest] for digest in rest[start : start + _MADE]})
-        return len(rest) <= batches * _MADE
+        return not missing
 
     def _missing(self, board: Readable) -> "Mapping[Digest, Telling]":
         """What the board says that has no vector here. Digests are worked out once for each part."""
         from pegboard.search.semantic import Shelf
 
         shelf = self._shelf or Shelf()
+        if self._looked_through is not None and self._looked_through[0].is_same(board):
+            rest = {digest: said for digest, said in self._looked_through[1].items() if digest not in shelf.vectors}
+            if rest:
+                self._looked_through = board, rest
+                return rest
         self._digests = {id(listed.part): self._digested(listed) for listed in board.listed.values()}
         shelf.take([self._reading(listed, board) for listed in board.listed.values()])
         shelf.tidy()
-        self._tools = sum(digest is not None for read in shelf.reads.values() for digest in read.digests)
-        self._shelf = shelf
-        return {
-            digest: telling
+        said = [
+            (digest, telling)
             for listed in board.listed.values()
             for digest, telling in zip(shelf.reads[id(listed.part)].digests, listed.tellings, strict=True)
-            if digest is not None and digest not in shelf.vectors
-        }
+            if digest is not None
+        ]
+        lacking = [(digest, telling) for digest, telling in said if digest not in shelf.vectors]
+        self._shelf, self._tools, self._lacking = shelf, len(said), len(lacking)
+        missing = dict(lacking)
+        self._looked_through = board, missing
+        return missing
 
     def _digested(self, listed: "Listed") -> "tuple[Listed, tuple[Digest, ...]]":
         from pegboard.search.semantic import digest_of, text_of
@@ -251,6 +283,7 @@ class Meanings:
         contents = {digest: packed(vector) for digest, vector in zip(tellings, made, strict=True)}
         await self.kept.keep(contents, self._clock())
         self._shelf.vectors.add({digest: unpacked(content) for digest, content in contents.items()})
+        self._lacking -= len(wanted)
         self.progressed.ring()
 
     async def _sweep(self) -> None:
@@ -260,7 +293,8 @@ class Meanings:
             await self.kept.sweep(now - KEPT)
 
     def _tell(self, why: str) -> None:
-        """Once for as long as it is the same: a search asks often."""
+        """Once for as long as it is the same: a search asks often. That nobody has set it up is no reason to warn."""
         if self._trouble != why:
-            log.warning("Search goes by words alone: %s", why)
+            level = logging.INFO if why == self.encoder.trouble() else logging.WARNING
+            log.log(level, "Search goes by words alone: %s", why)
         self._trouble = why

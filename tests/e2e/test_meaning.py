@@ -1,0 +1,39 @@
+"""Search by meaning as people have it: a real gateway, the real model, two real servers."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.e2e.served import DEMO, Served, served
+
+from pegboard.providers.embedding.setting_up import Step, set_up
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+ASKED = ("tools", "search", "borrow a novel")
+
+
+def quiet(step: Step) -> None: ...
+
+
+async def ready(gateway: Served) -> None:
+    """All tools of the demo are on the board."""
+    await gateway.until("tools", "list", holds=lambda body: len(body["tools"]) == 10)
+
+
+@pytest.mark.behaviour("semantic.until_read", "semantic.vectors_kept", "semantic.status")
+@pytest.mark.timeout(300)
+async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_path: Path) -> None:
+    with anyio.fail_after(280):
+        async with served(tmp_path, DEMO) as gateway:
+            await ready(gateway)
+            _, before = await gateway.pegboard(*ASKED)
+            assert before["ranker"] == "lexical"
+            await set_up(gateway.data_dir, quiet)
+            found = await gateway.until(*ASKED, holds=lambda body: body["ranker"] == "hybrid")
+            status = await gateway.until("search", "status", holds=lambda body: body["semantic"]["vectors"] == 10)
+            assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 10)
+            gateway.process.kill()
+        async with served(tmp_path, DEMO) as gateway:
+            await ready(gateway)
+            _, again = await gateway.pegboard(*ASKED)
+            assert again == found
