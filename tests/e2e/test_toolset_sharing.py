@@ -121,9 +121,14 @@ async def test_an_export_tells_what_it_replaced_left_out_and_cannot_judge(tmp_pa
     said = manifest(
         mcp_servers=[
             echo(env={"PLAIN": PLANTED["set"], "WORDS": "${WORDS:-fine}", "AUTH": f"${{AUTH:-{PLANTED['set']}}}"}),
-            {"id": "far", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Custom": f"k-${{MINE}} {PLANTED['header']}"}},
+            {
+                "id": "far",
+                "name": PLANTED["url"],
+                "url": "http://127.0.0.1:1/mcp",
+                "headers": {"X-Custom": f"k-${{MINE}} {PLANTED['header']}"},
+            },
         ],
-        category=PLANTED["url"],
+        category=PLANTED["env"],
     )
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         found = await brought(house, laid_out(tmp_path / "mine", said, files))
@@ -138,7 +143,7 @@ async def test_an_export_tells_what_it_replaced_left_out_and_cannot_judge(tmp_pa
         "X_CUSTOM": ("far: headers.X-Custom",),
         "FAR_X_CUSTOM": ("far: headers.X-Custom",),
     }
-    assert (bundle.dropped, bundle.doubts) == (("echo: env.AUTH",), ("tools/words.py:10",))
+    assert (bundle.dropped, bundle.doubts) == (("echo: env.AUTH", "mine: category"), ("tools/words.py:10",))
     packed = unpacked(bundle)
     assert sorted(packed) == ["tools/words.py", "toolset.yaml"]
     text = packed["toolset.yaml"].decode()
