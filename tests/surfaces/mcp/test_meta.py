@@ -62,7 +62,7 @@ async def client_at(where: str, mode: str, folder: Any) -> AsyncIterator[Client]
 @pytest.mark.behaviour("meta.discovers_dynamically", "meta.wraps_regular_tools", "meta.call_tool", "request.dynamic")
 @pytest.mark.behaviour("meta.list_toolsets", "meta.list_tools", "meta.get_tool_input_schema")
 @pytest.mark.behaviour("meta.get_tool_output_schema", "present.chosen_by_the_operator")
-@pytest.mark.parametrize("where", ["memory", "path", "header", "query", "stdio"])
+@pytest.mark.parametrize("where", ["memory", "path", "header", "query", pytest.param("stdio", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_client_looks_through_the_toolsets_and_calls_a_tool(where: str, mode: str, tmp_path: Any) -> None:
     with anyio.fail_after(DEADLINE):

@@ -11,7 +11,6 @@ from pegboard.core.policy import Policy
 from pegboard.core.reference import Kind, Unknown, closest
 from pegboard.core.resolve import Locked, Open, Resolution
 from pegboard.core.rules import server_is_reviewed
-from pegboard.core.scan import is_poisoned, scan
 from pegboard.core.signature import first_sentence
 from pegboard.core.status import Status
 from pegboard.core.tool import JsonObject, ToolSpec
@@ -171,9 +170,16 @@ def _description(id: ToolsetId, tally: Mapping[str, int], resolution: Resolution
     toolset = policy.toolsets.get(id)
     if toolset is None or not tally[_CALLABLE] or _is_reviewed(id, resolution, policy):
         return ""
-    told = toolset.description or toolset.name
     # A toolset that was imported wrote this itself, and no approval of a tool covers it.
-    return "" if is_poisoned(scan(ToolSpec(id, description=told))) else told
+    told = toolset.description or toolset.name
+    return "" if _looks_poisoned(id, told) else told
+
+
+def _looks_poisoned(id: ToolsetId, told: str) -> bool:
+    # Loaded when it is needed: most gateways show no meta tools, and all its patterns take room.
+    from pegboard.core.scan import is_poisoned, scan
+
+    return is_poisoned(scan(ToolSpec(id, description=told)))
 
 
 def _is_reviewed(id: ToolsetId, resolution: Resolution, policy: Policy) -> bool:
