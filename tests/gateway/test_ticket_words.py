@@ -14,15 +14,22 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.behaviour("confirmation.wait")
-async def test_where_tools_are_not_listed_the_text_says_how_the_ticket_tool_is_called(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("presentation", "name", "arguments"), [("search", "name", "arguments"), ("meta", "tool", "input")]
+)
+async def test_where_tools_are_not_listed_the_text_says_how_the_ticket_tool_is_called(
+    tmp_path: Path, presentation: str, name: str, arguments: str
+) -> None:
     async with asking(tmp_path) as house:
-        call = replace(call_of("delete", ARGUMENTS, client="cli 1"), presentation="search")
+        call = replace(call_of("delete", ARGUMENTS, client="cli 1"), presentation=presentation)
         ended = await house.gateway.caller.call(call, View())
         ticket = ticket_of(ended)
-        way = f'call call_tool with {{"name": "pegboard_ticket", "arguments": {{"ticket": "{ticket}"}}}}, which waits'
+        way = (
+            f'call call_tool with {{"{name}": "pegboard_ticket", "{arguments}": {{"ticket": "{ticket}"}}}}, which waits'
+        )
         assert way in refusal_text(ended)  # type: ignore[arg-type]  # it is one: see above
         waiting = replace(
-            call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}, client="cli 1"), presentation="search"
+            call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}, client="cli 1"), presentation=presentation
         )
         told = text_of(await house.gateway.caller.call(waiting, View()))
         assert (told.startswith("confirmation_required: A person must confirm"), way in told) == (True, True)

@@ -199,15 +199,15 @@ def standing(tickets: Iterable[Ticket], now: datetime) -> Ticket | None:
     return min(found, key=lambda ticket: _ORDER.index(ticket.state), default=None)
 
 
-def refused(ticket: Ticket, now: datetime, through: str = "") -> NotConfirmed:
+def refused(ticket: Ticket, now: datetime, presentation: str = "") -> NotConfirmed:
     how = Unconfirmed.DENIED if ticket.at(now) is State.DENIED else Unconfirmed.WAITING
-    return NotConfirmed(ticket.tool, how, told(ticket, now, through), ticket.id)
+    return NotConfirmed(ticket.tool, how, told(ticket, now, presentation), ticket.id)
 
 
 USED: Final = "confirmation_used"
 
 
-def answer(ticket: Ticket, now: datetime, through: str = "") -> str:
+def answer(ticket: Ticket, now: datetime, presentation: str = "") -> str:
     """Of the ticket tool, while it has no result: the word that every answer about a confirmation begins with."""
     match ticket.at(now):
         case State.WAITING | State.GRANTED:
@@ -218,12 +218,12 @@ def answer(ticket: Ticket, now: datetime, through: str = "") -> str:
             word = Unconfirmed.UNANSWERED.value
         case State.BEGUN | State.ENDED:
             word = USED
-    return f"{word}: {told(ticket, now, through)}"
+    return f"{word}: {told(ticket, now, presentation)}"
 
 
-def told(ticket: Ticket, now: datetime, through: str = "") -> str:
-    """To whoever made the call: what became of it, what to tell the user, and how to go on. `through` is the tool by
-    which others are called, where they are not listed themselves."""
+def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
+    """To whoever made the call: what became of it, what to tell the user, and how to go on. `presentation` is how they
+    are shown tools, where those are not listed themselves."""
     what = f"this call of {_short(ticket.name)}"
     state = ticket.at(now)
     match state:
@@ -233,7 +233,7 @@ def told(ticket: Ticket, now: datetime, through: str = "") -> str:
                 f"until {_time(ticket.deadline)}.\n"
                 f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
                 f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-                f"Then repeat the call exactly as it was; or {_waiting_call(ticket.id, through)}, "
+                f"Then repeat the call exactly as it was; or {_waiting_call(ticket.id, presentation)}, "
                 "which waits for the decision and answers with the result. "
                 "Do not look for another way to do the same."
             )
@@ -266,10 +266,15 @@ def told(ticket: Ticket, now: datetime, through: str = "") -> str:
             assert_never(state)
 
 
-def _waiting_call(id: str, through: str) -> str:
-    if not through:
+def _waiting_call(id: str, presentation: str) -> str:
+    if not presentation:
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
-    return f'call {through} with {{"name": "{TICKET_TOOL}", "arguments": {{"ticket": "{id}"}}}}'
+    name, arguments = _PASSED_ON.get(presentation, ("name", "arguments"))
+    return f'call call_tool with {{"{name}": "{TICKET_TOOL}", "{arguments}": {{"ticket": "{id}"}}}}'
+
+
+_PASSED_ON: Final = {"meta": ("tool", "input")}
+"""What `call_tool` takes, where that is not the same as everywhere."""
 
 
 def undecidable(ticket: Ticket, now: datetime) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.call import Admitted, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.consent import covering
 from pegboard.core.ids import CallId
 from pegboard.core.question import ELICITATION, unaskable
@@ -135,7 +135,7 @@ class Confirmation:
                         call.principal,
                         found.id,
                     )
-                return refused(found, now, through(call))
+                return refused(found, now, call.presentation)
 
     async def _let_continue(self, asked: Admitted, ended: NeedsInput) -> None:
         """The tool asks back. The call that brings the answers goes on with what was confirmed, once."""
@@ -152,11 +152,6 @@ class Confirmation:
         key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")))
         until = self._continuing.pop(key, None)
         return until is not None and self._clock() <= until
-
-
-def through(call: Call) -> str:
-    """The tool by which the caller reaches others: in the search presentation they are not listed themselves."""
-    return "call_tool" if call.presentation else ""
 
 
 def _state_of(body: bytes) -> str:

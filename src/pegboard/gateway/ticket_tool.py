@@ -26,7 +26,7 @@ from pegboard.core.view import View
 from pegboard.ports import Audit, Clock, Peer, Progress, TicketsAway
 
 from .board import Board
-from .confirmation import CONTINUING, STORE_SECONDS, Confirmation, fresh_id, through
+from .confirmation import CONTINUING, STORE_SECONDS, Confirmation, fresh_id
 
 POLL: Final = 1.0
 """Seconds after which the store is asked again: another process may have decided."""
@@ -76,7 +76,7 @@ class TicketTool:
             # Its tool asked back, and this brings the answers: the same call goes on.
             return await self._run(begun, fresh_call(), call, view, carry, progress, peer)
         if ticket.at(now) is not State.GRANTED:
-            return _failed(answer(ticket, now, through(call)))
+            return _failed(answer(ticket, now, call.presentation))
         if self.board.resolution(view).names.get(ticket.tool) is None:
             return _failed(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
         # A call of its own, so that each has one record.
@@ -85,7 +85,7 @@ class TicketTool:
             begun = await self.confirmation.tickets.begin(ticket, id, now)
             if begun is None:
                 found = await self.confirmation.tickets.find(ticket.id) or ticket
-                return _failed(answer(found, now, through(call)))
+                return _failed(answer(found, now, call.presentation))
         return await self._run(begun, id, call, view, carry, progress, peer)
 
     async def _run(

@@ -24,11 +24,12 @@ from tests.surfaces.mcp.workshop import BENCH, DECLARED, SHELVES, Workshop, open
 from pegboard.core.call import NotConfirmed
 from pegboard.core.ids import LOCAL, ToolId
 from pegboard.core.override import Override
+from pegboard.core.presentations import Presented
 from pegboard.core.ticket import Scope
 from pegboard.core.tool import ToolSpec
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.mcp.http import McpHttp
-from pegboard.surfaces.mcp.search import Search
+from pegboard.surfaces.mcp.presentations import presentation_of
 from pegboard.surfaces.mcp.server import McpServer
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +40,7 @@ CONFIRMED = replace(
     overrides=(*DECLARED.overrides, Override(BENCH.toolset, ECHO, requires_confirmation=True, declared=True)),
 )
 SAID = {"text": "hello"}
-PLACES = ("short", "long", "memory", "search")
+PLACES = ("short", "long", "memory", "meta", "search")
 
 
 @dataclass
@@ -60,14 +61,17 @@ class Place:
         options: dict[str, Any] = {"mode": mode}
         if answer is not None:
             options["elicitation_callback"] = elicit
-        if self.name in ("memory", "search"):
+        if self.name in ("memory", "meta", "search"):
             gateway = self.workshop.gateway
-            server = McpServer(gateway, presentation=Search(gateway) if self.name == "search" else None).server
+            presented = Presented.DIRECT if self.name == "memory" else Presented(self.name)
+            server = McpServer(gateway, presentation=presentation_of(presented, gateway)).server
             return await self.stack.enter_async_context(Client(InMemoryTransport(server), **options))
         return await self.stack.enter_async_context(http_client(self.url, **options))
 
     async def call(self, client: Client, name: str, arguments: dict[str, Any]) -> CallToolResult:
         """As the place presents its tools: as themselves, or through `call_tool`."""
+        if self.name == "meta":
+            return await client.call_tool("call_tool", {"tool": name, "input": arguments})
         if self.name == "search":
             return await client.call_tool("call_tool", {"name": name, "arguments": arguments})
         return await client.call_tool(name, arguments)
