@@ -17,7 +17,8 @@ from pegboard.core.override import Override
 from pegboard.core.retrieval import Retrieval
 from pegboard.core.server import Trust
 from pegboard.core.view import View
-from pegboard.gateway.meanings import Meanings, State
+from pegboard.gateway.bell import Bell
+from pegboard.gateway.meanings import Meanings, Readable, State
 
 pytestmark = pytest.mark.anyio
 SHED, BARN = key("farm~shed"), key("farm~barn")
@@ -212,3 +213,24 @@ async def test_a_few_tools_that_are_not_read_yet_are_ranked_by_their_words_besid
         reading.meanings._queries["cattle or umbrella"] = (await SmallEncoder().documents(["cattle"]))[0]
         names, ranker = await found(h, "cattle or umbrella", limit=2)
         assert (sorted(names), ranker) == (["fetch_bucket", "lend_umbrella"], "hybrid")
+
+
+@pytest.mark.behaviour("search.beside_the_loop")
+async def test_without_a_model_the_board_is_not_looked_at_for_its_meaning() -> None:
+    looks: list[str] = []
+    encoder = SmallEncoder()
+    encoder.is_missing = "it is not there"
+    meanings = Reading(encoder).meanings
+
+    async def look() -> Readable:
+        looks.append("a look")
+        return Readable({}, frozenset())
+
+    with anyio.fail_after(PATIENCE):
+        async with anyio.create_task_group() as tasks:
+            with meanings.progressed.listen() as bell:
+                tasks.start_soon(meanings.run, Bell(), look)
+                meanings.wake()
+                await bell.wait()
+            tasks.cancel_scope.cancel()
+    assert (looks, meanings.state().trouble) == ([], "it is not there")

@@ -180,6 +180,9 @@ class Meanings:
     async def _read(self, board: Callable[[], Awaitable[Readable]]) -> bool:
         try:
             with contained():
+                # Before the board is looked at: on a large one that takes its time, and whoever searches by words alone
+                # would pay for it each time.
+                self._is_able()
                 while not await self._read_some(await board()):
                     pass
                 await self._sweep()
@@ -196,10 +199,13 @@ class Meanings:
         self._trouble = None
         return True
 
-    async def _read_some(self, board: Readable) -> bool:
-        """Whether all is read."""
+    def _is_able(self) -> None:
         if (trouble := self.encoder.trouble()) is not None:
             raise CannotEncode(trouble, lasting=True)
+
+    async def _read_some(self, board: Readable) -> bool:
+        """Whether all is read."""
+        self._is_able()
         missing = await anyio.to_thread.run_sync(self._missing, board)
         assert self._shelf is not None
         vectors = self._shelf.vectors
