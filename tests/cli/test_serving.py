@@ -103,7 +103,7 @@ def test_by_default_it_listens_on_port_8460_of_this_machine_alone() -> None:
 def test_a_client_that_starts_the_gateway_itself_chooses_by_the_words_of_the_file() -> None:
     asked = next(option for option in stdio.params if option.name == "presentation")
     words = [asked.type.convert(presented.value, None, None) for presented in Presented]
-    assert words == ["direct", "meta", "search", "auto"]
+    assert words == [presented.value for presented in Presented]
     assert all(type(word) is str for word in words)
 
 
