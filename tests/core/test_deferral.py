@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.boards import BUILTINS, EVERY_ID, GITHUB, ME, Board, board, boards, tool, views
 
-from pegboard.core.deferral import Materialised, Shown, shown
+from pegboard.core.deferral import Materialised, Shown, shown, standing
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.presentations.presenting import MATERIALISED, MOST_MATERIALISED
 from pegboard.core.resolve import Open, Resolution, resolve
@@ -95,10 +95,10 @@ def test_a_conversation_is_shown_exactly_the_open_ones_of_what_stands_and_what_i
 ) -> None:
     resolution = resolved(hung, view)
     opened = [each.id for each in resolution.open()]
-    standing = [each for each in opened if isinstance(each.source, BuiltinKey) or each in always]
-    later = [each for each in dict.fromkeys(memory) if each in opened and each not in standing]
-    told = shown(resolution, always, Materialised().with_found(memory))
-    assert told == Shown((*standing, *later), len(standing) < len(opened))
+    stands = [each for each in opened if isinstance(each.source, BuiltinKey) or each in always]
+    later = [each for each in dict.fromkeys(memory) if each in opened and each not in stands]
+    told = shown(resolution, standing(resolution, always), Materialised().with_found(memory))
+    assert told == Shown((*stands, *later), len(stands) < len(opened))
     assert all(isinstance(resolution.verdicts[each], Open) for each in told.tools)
 
 
@@ -108,12 +108,16 @@ def test_a_search_adds_to_the_end_of_the_list(
     hung: Board, view: View, before: list[ToolId], more: list[ToolId]
 ) -> None:
     resolution, memory = resolved(hung, view), Materialised().with_found(before, MOST_MATERIALISED)
-    former = shown(resolution, (), memory).tools
-    latter = shown(resolution, (), memory.with_found(more, MOST_MATERIALISED)).tools
+    stands = standing(resolution, ())
+    former = shown(resolution, stands, memory).tools
+    latter = shown(resolution, stands, memory.with_found(more, MOST_MATERIALISED)).tools
     assert latter[: len(former)] == former
 
 
 @pytest.mark.behaviour("deferred.visible")
 def test_built_ins_are_shown_without_being_found_and_are_not_deferred() -> None:
     hung = board([tool(BUILTINS, "python_execution")])
-    assert shown(resolved(hung), (), Materialised()) == Shown((ToolId(BUILTINS, "python_execution"),), False)
+    resolution = resolved(hung)
+    assert shown(resolution, standing(resolution, ()), Materialised()) == Shown(
+        (ToolId(BUILTINS, "python_execution"),), False
+    )

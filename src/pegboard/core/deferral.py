@@ -3,7 +3,7 @@
 What was found is a memory and no permission: it is held against a resolution each time, and shows only what that opens.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -41,15 +41,13 @@ class Shown:
     """Whether there are tools that only a search tells of, found or not: without any, there is nothing to search."""
 
 
-def shown(resolution: Resolution, always: Collection[ToolId], found: Materialised) -> Shown:
-    """Nothing that the resolution does not open, whatever was found before or need not be found."""
+def standing(resolution: Resolution, always: Collection[ToolId]) -> tuple[ToolId, ...]:
+    """What need not be found: built-ins, and what is to be shown always. The same for every conversation."""
+    return tuple([id for id in resolution.open_ids if isinstance(id.source, BuiltinKey) or id in always])
+
+
+def shown(resolution: Resolution, stands: Sequence[ToolId], found: Materialised) -> Shown:
+    """Beside what stands nothing that the resolution does not open, whatever was found before."""
     verdicts = resolution.verdicts
-    standing = [id for id in resolution.names if _stands(id, always) and isinstance(verdicts[id], Open)]
-    later = (id for id in found.ids if id in resolution.names and not _stands(id, always))
-    tools = (*standing, *(id for id in later if isinstance(verdicts[id], Open)))
-    rest = (id for id in resolution.names if not _stands(id, always))
-    return Shown(tools, any(isinstance(verdicts[id], Open) for id in rest))
-
-
-def _stands(id: ToolId, always: Collection[ToolId]) -> bool:
-    return isinstance(id.source, BuiltinKey) or id in always
+    later = (id for id in found.ids if id not in stands and isinstance(verdicts.get(id), Open))
+    return Shown((*stands, *later), len(stands) < len(resolution.open_ids))

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pegboard.core.deferral import Materialised, shown
+from pegboard.core.deferral import Materialised, shown, standing
 from pegboard.core.presentations.kept import kept
 from pegboard.core.retrieval import LONGEST_QUERY, MOST, Retrieval
 from pegboard.core.view import View
@@ -35,8 +35,8 @@ async def automatic_search(
     if not query:
         return not_searched(found, "the user has said nothing to search by")
     resolution = gateway.board.resolution(view)
-    standing = kept(resolution, gateway.board.policy.declared.presenting, ())
-    told = shown(resolution, {*standing.values()}, Materialised())
+    always = kept(resolution, gateway.board.policy.declared.presenting, ()).values()
+    told = shown(resolution, standing(resolution, {*always}), Materialised())
     if not told.deferred:
         return not_searched(found, "no tool is deferred: whatever there is, is shown")
     limit = min(MOST, model.most_found + len(told.tools) + BESIDE)

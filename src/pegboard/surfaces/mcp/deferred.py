@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
 from pegboard.core.call import Arguments, BadArguments
-from pegboard.core.deferral import Materialised, shown
+from pegboard.core.deferral import Materialised, shown, standing
 from pegboard.core.handle import BadHandle
 from pegboard.core.ids import ToolId
 from pegboard.core.presentations import Presented
@@ -61,6 +61,7 @@ class Deferred(Wrapping):
         self.sessions: Final = Sessions()
         self.handles: Final = Handles(gateway, key)
         self._lists: Final[OrderedDict[tuple[View, Materialised], _List]] = OrderedDict()
+        self._standing: Final[OrderedDict[View, tuple[Resolution, tuple[ToolId, ...]]]] = OrderedDict()
         self._conversation: Conversation = Stateless()
 
     @property
@@ -164,7 +165,7 @@ class Deferred(Wrapping):
         return known
 
     def _documents(self, resolution: Resolution, found: Materialised) -> Iterator[JsonObject]:
-        told = shown(resolution, {*self._beside.of(resolution.view).names.values()}, found)
+        told = shown(resolution, self._stands(resolution), found)
         if told.deferred:
             yield from self._list
         asks = False
@@ -177,6 +178,16 @@ class Deferred(Wrapping):
         if asks:
             # Only who may be given a ticket is shown how to wait for one.
             yield _TICKET
+
+    def _stands(self, resolution: Resolution) -> tuple[ToolId, ...]:
+        """Worked out once for each resolution: every search of every conversation asks, and there may be many tools."""
+        known = self._standing.get(resolution.view)
+        if known is None or known[0] is not resolution:
+            always = {*self._beside.of(resolution.view).names.values()}
+            known = self._standing[resolution.view] = resolution, standing(resolution, always)
+            while len(self._standing) > REMEMBERED_LISTS:
+                self._standing.popitem(last=False)
+        return known[1]
 
 
 def _retrieval(arguments: Arguments, detail: Detail) -> Retrieval:
