@@ -43,11 +43,15 @@ def test_nothing_is_imported_where_nobody_can_be_asked(pegboard: Pegboard, home:
     assert (
         done.out == "toolset mine is new (1.0.0)\ntool mine:shout added\n2 files added: tools/words.py, toolset.yaml\n"
     )
-    assert done.err.endswith("pegboard: Nothing was changed. To import it, say so: --yes\n")
+    assert done.err.endswith("pegboard: Nothing was changed, and nothing of it was run. To import it, say so: --yes\n")
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--json")
     assert (dry.code, dry.json["imported"], dry.json["changes"]["course"]) == (0, False, "first")
     assert pegboard("toolset", "list", "--json").json["toolsets"] == []
     assert pegboard("toolset", "import", "mine", "--dry-run", "--yes").code == 2
+    assert pegboard("toolset", "import", "mine", "--describe").code == 2
+    told = pegboard("toolset", "import", "mine", "--dry-run")
+    assert told.err == ("  … tools/words.py was not run, so what its tools say is not known. To run it: --describe\n")
+    assert "Say it loudly." in pegboard("toolset", "import", "mine", "--dry-run", "--describe").out
 
 
 @pytest.mark.behaviour("cli.toolset_import", "toolsets.no_silent_downgrade")

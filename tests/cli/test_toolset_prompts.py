@@ -9,19 +9,31 @@ from tests.support.toolsets import WORDS, laid_out, manifest
 
 pytestmark = pytest.mark.slow
 
+RUN = "Run tools/words.py in a process of its own, to see what its tools are? [y/N]: "
 IMPORT, APPROVE = "Import mine? [y/N]: ", "Approve mine:shout as shown? [y/N]: "
 
 
-@pytest.mark.behaviour("cli.toolset_import", "toolsets.import_tells_first", "cli.prompts")
+@pytest.mark.behaviour(
+    "cli.toolset_import", "toolsets.import_tells_first", "toolsets.nothing_runs_before_a_yes", "cli.prompts"
+)
 def test_an_import_is_asked_about_after_what_it_changes_was_shown(tmp_path: Path) -> None:
     laid_out(tmp_path / "mine", manifest())
     for answer in ("n\n", "\n", END_OF_INPUT):
         with at_terminal(tmp_path, "toolset", "import", "mine") as terminal:
-            shown = terminal.until(IMPORT)
+            shown = terminal.until(RUN)
             assert "tool mine:shout added" in shown
+            terminal.type("y\n")
+            assert "Say it loudly." in terminal.until(IMPORT)
             terminal.type(answer)
             assert terminal.code() == 5
     with at_terminal(tmp_path, "toolset", "import", "mine") as terminal:
+        terminal.until(RUN)
+        terminal.type("n\n")
+        assert terminal.code() == 5
+        assert "Nothing was changed, and nothing of it was run." in terminal.seen
+    with at_terminal(tmp_path, "toolset", "import", "mine") as terminal:
+        terminal.until(RUN)
+        terminal.type("y\n")
         terminal.until(IMPORT)
         terminal.type("y\n")
         assert terminal.code() == 0
@@ -37,6 +49,8 @@ def test_changed_tools_are_approved_by_a_second_yes(tmp_path: Path, answer: str,
     assert program(tmp_path, "tools", "list").code == 0, "seen for the first time"
     laid_out(tmp_path / "mine", manifest(), {"tools/words.py": WORDS.replace("loudly", "very loudly")})
     with at_terminal(tmp_path, "toolset", "import", "mine") as terminal:
+        terminal.until(RUN)
+        terminal.type("y\n")
         terminal.until(IMPORT)
         terminal.type("y\n")
         terminal.until(APPROVE)

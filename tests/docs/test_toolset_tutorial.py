@@ -10,7 +10,7 @@ from tests.docs.pages import is_as_shown, page
 TUTORIAL = page("docs/tutorials/first-toolset.md")
 REFUSED = {"pegboard toolset check plants": 3, '\'{"plant": "oak", "last": "2030-01-30"}\'': 5}
 FIRST = "pegboard toolset import plants --yes"
-AGAIN = "pegboard toolset import plants --dry-run"
+AGAIN = "pegboard toolset import plants --dry-run --describe"
 
 
 def edited(file: Path, before: str, after: str) -> None:

@@ -105,6 +105,17 @@ def reworded(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
     return frozenset(tool for tool in known if _says_more(before.for_tool(tool), after.for_tool(tool)))
 
 
+def unasked(decided: Decided, command: InstallToolset) -> frozenset[ToolId]:
+    """Those of them whose calls a person was asked about before each, and would not be asked about any more."""
+    before, after = OverrideIndex(decided.manifest_overrides), OverrideIndex(command.overrides)
+    return frozenset(
+        tool
+        for tool in reworded(decided, command)
+        if before.for_tool(tool).requires_confirmation is True
+        and after.for_tool(tool).requires_confirmation is not True
+    )
+
+
 def _says_more(before: Appearance, after: Appearance) -> bool:
     return (
         any(

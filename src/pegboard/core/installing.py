@@ -1,23 +1,22 @@
-"""What importing a toolset would change, before it does: as values, and in words for whoever decides.
+"""What importing a toolset would change, before it does, as values.
 
 Values of settings are in none of it: they may be secrets, and it is told which of them differ.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Final, TypeVar
 
-from .diff import diff, sentence
 from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
-from .imported import InstallToolset, reworded
+from .imported import InstallToolset, reworded, unasked
 from .override import Override
 from .own import Own
 from .policy import Policy
 from .reached import reach_words
 from .redact import safe_text
 from .said import LONGEST, plainly
-from .server import Container, Server
+from .server import Connection, Container, Server
 from .tool import ToolSpec
 from .toolset import Toolset, ToolsetFile
 from .versions import is_downgrade as is_downgrade
@@ -25,9 +24,6 @@ from .versions import is_same
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-MOST_CHANGES: Final = 20
-"""Of one tool that are told in words."""
 
 
 class Course(Enum):
@@ -86,15 +82,19 @@ class Differences:
     """Tools that wait for approval because the manifest's overrides have them shown, or run, in another way."""
     containers: tuple[PartDifference, ...] = ()
     """Those that commands of its own run in."""
+    unasked: tuple[ToolId, ...] = ()
+    """Those of them of which calls were asked about, and would be no longer."""
     running: tuple[str, ...] = ()
-    """What differs in how its own tools are run: requirements, bounds, containers and the like."""
+    """What differs in how its own tools are run: bounds, a workspace and the like."""
+    requirements: tuple[PartDifference, ...] = ()
+    """Packages that are installed for its functions."""
     secrets: tuple[str, ...] = ()
     """Those that it asks for and did not ask for before."""
 
     @property
     def is_nothing(self) -> bool:
         """Whether all would be as it is, but for who imported it and when."""
-        parts = (*self.servers, *self.containers, *self.overrides, *self.files)
+        parts = (*self.servers, *self.containers, *self.overrides, *self.files, *self.requirements)
         told = (self.about, self.tools, parts, self.running, self.secrets)
         return self.course is Course.SAME and self.before == self.after and not any(told)
 
@@ -106,7 +106,15 @@ class Differences:
         return (*changed, *own)
 
 
-def differences(policy: Policy, install: InstallToolset) -> Differences:
+Reached = Callable[[Connection], tuple[str, ...]]
+"""What a connection runs and gets, in lines for whoever decides."""
+
+
+def plainly_reached(connection: Connection) -> tuple[str, ...]:
+    return (reach_words(connection),)
+
+
+def differences(policy: Policy, install: InstallToolset, reached: Reached = plainly_reached) -> Differences:
     decided, id = policy.decided, install.toolset.id
     former = decided.toolsets.get(id)
     servers = {key: server for key, server in decided.servers.items() if key.toolset == id}
@@ -121,29 +129,15 @@ def differences(policy: Policy, install: InstallToolset) -> Differences:
         install.toolset.version,
         about=() if former is None else _unlike(former, install.toolset, ("name", "description")),
         tools=tuple(_tools(id, was, install.specs)),
-        servers=tuple(_servers(servers.values(), install.servers)),
+        servers=tuple(_servers(servers.values(), install.servers, reached)),
         overrides=tuple(_overrides(rows, install.overrides)),
         reworded=tuple(sorted(reworded(decided, install))),
-        containers=tuple(_containers(was, now)),
+        unasked=tuple(sorted(unasked(decided, install))),
+        containers=tuple(_containers(was, now, reached)),
         files=tuple(_files(decided.files.get(id, ()), install.files)),
         running=tuple(_running(own, next((s for s in install.servers if s.key == ToolsetKey(id)), None))),
+        requirements=tuple(_requirements(was, now)),
         secrets=tuple(name for name in _secrets(now) if name not in _secrets(was)),
-    )
-
-
-def words(found: Differences) -> tuple[str, ...]:
-    """A line for each thing, the most important first. Texts of others stand in it cut short and harmless."""
-    return (
-        _headline(found),
-        *(f"asks for the secret {plainly(name)}" for name in found.secrets),
-        *(line for each in found.tools for line in _tool_words(each)),
-        *(line for each in found.servers for line in _part_words("server", each)),
-        *(line for each in found.containers for line in _part_words("container", each)),
-        *(line for each in found.overrides for line in _part_words("override of", each)),
-        *(f"{plainly(tool)} waits for approval, because it is shown in another way" for tool in found.reworded),
-        *(f"its own tools run with other {name}" for name in found.running),
-        *(f"another {name}" for name in found.about),
-        *_file_words(found.files),
     )
 
 
@@ -155,17 +149,6 @@ def _course(former: Toolset | None, toolset: Toolset) -> Course:
     return Course.DOWNGRADE if is_downgrade(former.version, toolset.version) else Course.UPGRADE
 
 
-def _headline(found: Differences) -> str:
-    before, after = (plainly(version) if version else "no version" for version in (found.before, found.after))
-    match found.course:
-        case Course.FIRST:
-            return f"toolset {found.toolset} is new ({after})"
-        case Course.SAME:
-            return f"toolset {found.toolset} stays at {after}{': nothing changes' if found.is_nothing else ''}"
-        case course:
-            return f"toolset {found.toolset}: {course.value} from {before} to {after}"
-
-
 def _tools(id: ToolsetId, was: Own | None, now: Mapping[ToolId, ToolSpec]) -> Iterator[ToolDifference]:
     former = {} if was is None else {ToolId(ToolsetKey(id), spec.name): spec for spec in was.specs}
     for tool in sorted({*former, *now}):
@@ -174,21 +157,27 @@ def _tools(id: ToolsetId, was: Own | None, now: Mapping[ToolId, ToolSpec]) -> It
             yield ToolDifference(tool, before, after)
 
 
-def _servers(former: Iterable[Server], now: Iterable[Server]) -> Iterator[PartDifference]:
+def _servers(former: Iterable[Server], now: Iterable[Server], reached: Reached) -> Iterator[PartDifference]:
     old = {str(server.key): server for server in former if isinstance(server.key, ServerKey)}
     new = {str(server.key): server for server in now if isinstance(server.key, ServerKey)}
     for name, before, after in _paired(old, new):
-        reached = () if after is None else (reach_words(after.connection),)
+        told = () if after is None else reached(after.connection)
         if before is None or after is None:
-            yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=reached)
+            yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=told)
         elif settings := (*_connected(before.connection, after.connection), *_unlike(before, after, _TERMS)):
-            yield PartDifference(name, How.CHANGED, settings, reached)
+            yield PartDifference(name, How.CHANGED, settings, told)
 
 
-def _containers(was: Own | None, now: Own | None) -> Iterator[PartDifference]:
+def _requirements(was: Own | None, now: Own | None) -> Iterator[PartDifference]:
+    old, new = (() if own is None else own.requirements for own in (was, now))
+    yield from (PartDifference(each, How.ADDED) for each in new if each not in old)
+    yield from (PartDifference(each, How.REMOVED) for each in old if each not in new)
+
+
+def _containers(was: Own | None, now: Own | None, reached: Reached) -> Iterator[PartDifference]:
     old, new = ({} if own is None else own.containers for own in (was, now))
     for name, before, after in _paired(old, new):
-        told = () if after is None else (reach_words(Container(after)),)
+        told = () if after is None else reached(Container(after))
         if before is None or after is None:
             yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=told)
         elif before != after:
@@ -225,18 +214,28 @@ def _overrides(former: Iterable[Override], now: Iterable[Override]) -> Iterator[
             row = before or after
             assert row is not None
             how = How.ADDED if before is None else How.REMOVED
-            yield PartDifference(name, how, row.says, _words_of(after, row.says))
+            yield PartDifference(name, how, row.says, tuple(_said(before, after, row.says)))
         elif settings := _unlike(before, after, tuple(dict.fromkeys((*before.says, *after.says)))):
-            yield PartDifference(name, How.CHANGED, settings, _words_of(after, settings))
+            yield PartDifference(name, How.CHANGED, settings, tuple(_said(before, after, settings)))
 
 
-def _words_of(row: Override | None, settings: Iterable[str]) -> tuple[str, ...]:
-    """What these of its settings have models read. What it puts into arguments may be a secret, and is not told."""
-    said = {name: None if row is None else getattr(row, name) for name in settings if name in _WORDS}
-    return tuple(f"{name}: {plainly(safe_text(text, LONGEST))}" for name, text in said.items() if text is not None)
+def _said(before: Override | None, after: Override | None, settings: Iterable[str]) -> Iterator[str]:
+    """What these of its settings say now, and said. What it puts into arguments may be a secret, and is not told."""
+    for name in settings:
+        was, now = (None if row is None else getattr(row, name) for row in (before, after))
+        if name in _WORDS and now is not None:
+            yield f"{name}: {plainly(safe_text(now, LONGEST))}"
+        elif name in _SWITCHES:
+            said = [f"{name}: {_word(now)}"] if after is not None else [f"{name} is not said any more"]
+            yield ", ".join((*said, *([f"was {_word(was)}"] if before is not None else [])))
+
+
+def _word(value: object) -> str:
+    return {True: "true", False: "false", None: "not said"}[value] if value in (True, False, None) else plainly(value)
 
 
 _WORDS: Final = frozenset({"name_override", "description_override"})
+_SWITCHES: Final = frozenset({"requires_confirmation", "enabled", "renderer"})
 
 
 def _files(former: Iterable[ToolsetFile], now: Iterable[ToolsetFile]) -> Iterator[PartDifference]:
@@ -252,7 +251,7 @@ def _running(before: Server | None, after: Server | None) -> Iterator[str]:
     """Of what was there and is there. That its files are others is told by their names."""
     if before is None or after is None:
         return
-    ours = {"digest", "python", "commands", "secrets"}
+    ours = {"digest", "python", "commands", "secrets", "requirements"}
     found = _connected(before.connection, after.connection)
     yield from (name for name in found if name not in ours and not name.startswith("containers."))
     yield from _unlike(before, after, _TERMS)
@@ -269,27 +268,3 @@ def _paired(old: Mapping[str, V], new: Mapping[str, V]) -> Iterator[tuple[str, V
 
 def _unlike(before: object, after: object, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if getattr(before, name) != getattr(after, name))
-
-
-def _tool_words(each: ToolDifference) -> Iterator[str]:
-    yield f"tool {plainly(each.tool)} {each.how.value}"
-    if each.before is not None and each.after is not None:
-        changes = diff(each.before, each.after)
-        yield from (f"  {sentence(change)}" for change in changes[:MOST_CHANGES])
-        if len(changes) > MOST_CHANGES:
-            yield f"  and {len(changes) - MOST_CHANGES:,} more"
-
-
-def _part_words(what: str, each: PartDifference) -> Iterator[str]:
-    settings = f": {', '.join(map(plainly, each.settings))}" if each.settings else ""
-    yield f"{what} {plainly(each.name)} {each.how.value}{settings}"
-    yield from (f"  {line}" for line in each.told)
-
-
-def _file_words(files: tuple[PartDifference, ...]) -> Iterator[str]:
-    """By their number: there may be thousands."""
-    for how in How:
-        such = [plainly(each.name) for each in files if each.how is how]
-        if such:
-            more = f" and {len(such) - 3:,} more" if len(such) > 3 else ""
-            yield f"{len(such):,} file{'' if len(such) == 1 else 's'} {how.value}: {', '.join(such[:3])}{more}"

@@ -43,7 +43,7 @@ def _shown(args: tuple[str, ...]) -> list[str]:
     """What follows a flag that is named like a secret is one."""
     flags = ("", *args)
     return [
-        _HIDDEN if flag.startswith("-") and is_secret(flag.lstrip("-")) else arg
+        _HIDDEN if flag.startswith("-") and "=" not in flag and is_secret(flag.lstrip("-")) else arg
         for flag, arg in zip(flags, args, strict=False)
     ]
 

@@ -14,11 +14,13 @@ from pegboard.core.closed import Closed, closed
 from pegboard.core.commands import Rejected, apply
 from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset, RemoveToolset
-from pegboard.core.installing import differences, is_downgrade
+from pegboard.core.installing import Differences, differences, is_downgrade
 from pegboard.core.own import Own
+from pegboard.core.plan import told_in_part
 from pegboard.core.policy import Policy
 from pegboard.core.running import sound
 from pegboard.core.server import InstalledBy, Server, Stdio
+from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
@@ -30,13 +32,16 @@ from .building import built
 from .files import Files, digests
 from .functions import check_functions
 from .progress import InProgress, Step
+from .reaching import reached_with
 from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
 from .sweeping import sweep_staged
+from .unread import as_before, modules_of
 from .wanted import Looked, Refused, Wanted, approved, pending
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
+    from pegboard.core.review import Waiting
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +64,11 @@ class Installer:
         self._sign_ins = sign_ins
         self.progress = InProgress()
 
-    async def look(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
-        """All that importing does, but for the swap. Raises `Unfit`, `FilesAway` and `Refused`."""
+    async def look(self, wanted: Wanted, by: PrincipalId, step: Step, *, describe: bool = False) -> Looked:
+        """What importing would change. Only to `describe` its functions something of it is run, packages are installed
+        for it and images are fetched. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._staged(wanted, step) as staged:
-            looked = await self._looked(wanted, by, staged, step)
+            looked = await self._looked(wanted, by, staged, step, describe=describe)
         install = await self._agreed_to(wanted, looked)
         policy = apply(self._gateway.board.policy, install, by, self._gateway.clock())
         if isinstance(policy, Rejected):
@@ -73,7 +79,7 @@ class Installer:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._staged(wanted, step) as staged:
             self._check_version(wanted, staged.manifest)
-            looked = await self._looked(wanted, by, staged, step)
+            looked = await self._looked(wanted, by, staged, step, describe=True)
             step.tell("installing")
             # Whoever asked may leave; from here on it takes a moment, and half of it is worth nothing.
             with anyio.CancelScope(shield=True):
@@ -123,7 +129,7 @@ class Installer:
                 "To go back to it, say so: --allow-downgrade"
             )
 
-    async def _looked(self, wanted: Wanted, by: PrincipalId, staged: Read, step: Step) -> Looked:
+    async def _looked(self, wanted: Wanted, by: PrincipalId, staged: Read, step: Step, *, describe: bool) -> Looked:
         manifest = staged.manifest
         if wanted.digest not in (None, staged.digest):
             raise Refused(f"{manifest.id} changed since you looked at it. Look at the differences again.")
@@ -134,16 +140,33 @@ class Installer:
                 "Rename one of them: an id stands either in the file or in the store."
             )
         placed = await anyio.to_thread.run_sync(self._where_it_will_lie, wanted, staged)
-        described = await self._described(staged, step)
-        labelled, missing = await self._labelled(manifest, step)
+        if describe:
+            described = await self._described(staged, step)
+            labelled, missing = await self._labelled(manifest, step)
+        else:
+            await anyio.to_thread.run_sync(_check_functions, staged)
+            described, labelled, missing = *as_before(manifest, policy), ()
         origin = InstalledBy(by, self._gateway.clock())
         linked = str(wanted.source) if wanted.link else None
         brought = await anyio.to_thread.run_sync(brought_from, wanted, origin.at)
         install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked, brought=brought)
-        changes = differences(self._moved(policy, placed), install)
+        reached = reached_with([secret.name for secret in manifest.secrets])
+        changes = differences(self._moved(policy, placed), install, reached)
+        looked = Looked(install, changes, (), (*staged.warnings, *missing), pending(policy, install, changes))
+        if not describe and manifest.tools:
+            return replace(looked, modules=modules_of(manifest, staged.folder))
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        return Looked(install, changes, waits, (*staged.warnings, *missing), pending(policy, install, changes))
+        noted = await anyio.to_thread.run_sync(self._noted, install, changes)
+        poisoned = {each.tool.id for each in noted if each.needs_reading}
+        notes = {each.tool.id: each.findings for each in noted if each.findings}
+        return replace(looked, waits=waits, notes=notes, alone=told_in_part(changes) | poisoned)
+
+    def _noted(self, install: InstallToolset, changes: Differences) -> "tuple[Waiting, ...]":
+        from pegboard.core.review import noted
+
+        tools = [Tool(tool, install.specs[tool]) for tool in changes.unread]
+        return noted(tools, self._gateway.board.catalogue.tools.values())
 
     def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
@@ -172,9 +195,8 @@ class Installer:
         manifest = staged.manifest
         if not manifest.tools:
             return ()
-        step.tell("describing its tools")
-        if problems := await anyio.to_thread.run_sync(check_functions, manifest, staged.folder):
-            raise Unfit(problems)
+        await anyio.to_thread.run_sync(_check_functions, staged)
+        step.tell("running its modules, to see what its tools are")
         try:
             return await self._describe(staged.folder, entries_of(manifest), manifest.requirements, step.tell)
         except CannotDescribe as error:
@@ -310,6 +332,11 @@ class Installer:
             with suppress(SecretsAway):
                 await self._sign_ins().forget(key)
         return tuple(left)
+
+
+def _check_functions(staged: Read) -> None:
+    if problems := check_functions(staged.manifest, staged.folder):
+        raise Unfit(problems)
 
 
 def _elsewhere(server: Server, former: str, folder: str) -> Server:

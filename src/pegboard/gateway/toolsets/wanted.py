@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pegboard.core.closed import Closed
 from pegboard.core.ids import ToolId, ToolsetKey
@@ -12,6 +13,9 @@ from pegboard.core.own import Own
 from pegboard.core.policy import Policy
 from pegboard.core.server import Trust
 from pegboard.core.tool import Fingerprint
+
+if TYPE_CHECKING:
+    from pegboard.core.scan import Finding
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,12 @@ class Looked:
     """Tools that were approved with this import because somebody said so."""
     closed: tuple[Closed, ...] = ()
     """What of it is not open, or would not be."""
+    notes: Mapping[ToolId, tuple["Finding", ...]] = field(default_factory=dict[ToolId, tuple["Finding", ...]])
+    """What the scanner says of its own tools that are new or changed."""
+    alone: frozenset[ToolId] = frozenset()
+    """Those that have to be read by themselves: something speaks against them, or not all of their words are told."""
+    modules: tuple[str, ...] = ()
+    """What was not run, so that it is not known what its functions are; empty once they were described."""
 
     @property
     def own(self) -> Own:
@@ -67,7 +77,7 @@ def approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
     ids = {ToolId(ToolsetKey(looked.install.toolset.id), spec.name): spec for spec in looked.own.specs}
     if wanted.approve_all:
         # What has waited since before is in none of the differences that were read.
-        return frozenset(looked.differences.unread)
+        return frozenset(looked.differences.unread) - looked.alone
     named = {str(id): id for id in ids}
     for text, fingerprint in wanted.read.items():
         if text not in named:

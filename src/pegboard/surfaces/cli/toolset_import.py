@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from .link import Api
 from .options import asked, asks
 from .output import Exit, document, fail, say, tell
 
+_LOOK: Final = (("dryRun", "true"),)
+_DESCRIBE: Final = (("describe", "true"),)
 _ASK_AGAIN: Final = 0.5
 _MOST: Final = 10
 """Reasons why something is not open that are told one by one."""
@@ -24,7 +27,8 @@ _STEP: Final = 500
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Import it without asking.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change. Nothing of it is run.")
+@click.option("--describe", is_flag=True, help="With --dry-run: run its modules, to show what its tools are.")
 @click.option("--approve", is_flag=True, help="You have read what changes: approve its new and changed tools.")
 @click.option("--allow-downgrade", is_flag=True, help="Go back to an older version.")
 @click.option("--link", is_flag=True, help="Run it from this very folder, and follow what you change there.")
@@ -34,6 +38,7 @@ async def import_toolset(
     source: Path,
     yes: bool,
     dry_run: bool,
+    describe: bool,
     approve: bool,
     allow_downgrade: bool,
     link: bool,
@@ -49,10 +54,12 @@ async def import_toolset(
     what: dict[str, Any] = {"path": _absolute(source), "shown": str(source), "link": link}
     said = [("allowDowngrade", "true")] if allow_downgrade else []
     what |= {"approve": "all"} if approve else {}
+    if describe and not dry_run:
+        raise click.UsageError("--describe belongs to --dry-run: an import runs its modules anyway.")
     if not yes:
-        looked = await _asked(api, [*said, ("dryRun", "true")], what)
+        looked = await _asked(api, [*said, *_LOOK, *(_DESCRIBE if describe else ())], what)
         if dry_run:
-            document(looked) if as_json else _shown(looked)
+            document(looked) if as_json else _looked_at(looked)
             return
         if not as_json:
             _shown(looked)
@@ -60,18 +67,21 @@ async def import_toolset(
             document(looked) if as_json else say("Nothing would change.")
             return
         if as_json or not sys.stdin.isatty():
-            fail(Exit.REFUSED, "Nothing was changed. To import it, say so: --yes")
+            fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run. To import it, say so: --yes")
         if looked["downgrade"] and not allow_downgrade:
             fail(Exit.REFUSED, f"{looked['downgrade']} To go back to it, say so: --allow-downgrade")
+        said.append(("digest", looked["digest"]))
+        if looked["unrun"]:
+            if not await agreed(f"\n{_to_run(looked)}"):
+                fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run.")
+            before = {*looked["changes"]["lines"]}
+            looked = await _asked(api, [*said, *_LOOK, *_DESCRIBE], what)
+            _shown(looked, before)
         if not await agreed(f"\nImport {looked['id']}?"):
             fail(Exit.REFUSED, "Nothing was changed.")
-        if (
-            looked["waits"]
-            and not approve
-            and await agreed(f"Approve {_listed([tool['id'] for tool in looked['waits']])} as shown?")
-        ):
-            what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in looked["waits"]]
-        said.append(("digest", looked["digest"]))
+        read = [tool for tool in looked["waits"] if not tool["alone"]]
+        if read and not approve and await agreed(f"Approve {_listed([tool['id'] for tool in read])} as shown?"):
+            what["approve"] = [{"tool": tool["id"], "fingerprint": tool["fingerprint"]} for tool in read]
     elif dry_run:
         raise click.UsageError("--dry-run changes nothing, and --yes asks for the change. Choose one.")
     body = await _asked(api, said, what)
@@ -81,6 +91,18 @@ async def import_toolset(
     if yes:
         _shown(body)
     _done(api, body)
+
+
+def _looked_at(body: dict[str, Any]) -> None:
+    _shown(body)
+    if body["unrun"]:
+        tell(f"  … {_listed(body['unrun'])} was not run, so what its tools say is not known. To run it: --describe")
+
+
+def _to_run(body: dict[str, Any]) -> str:
+    packages = body["requirements"]
+    first = f"Install {_listed(packages)} for it, and run" if packages else "Run"
+    return f"{first} {_listed(body['unrun'])} in a process of its own, to see what its tools are?"
 
 
 def _absolute(source: Path) -> str:
@@ -97,6 +119,9 @@ def _done(api: Api, body: dict[str, Any]) -> None:
             tell(f"! It asks for the secret {name}: pegboard toolset secrets set {body['id']} {name}")
     if body["approved"]:
         say(f"Approved {_listed(body['approved'])}.")
+    alone = [tool["id"] for tool in body["waits"] if tool["alone"]]
+    if alone:
+        tell(f"! {_listed(alone)} must be read by itself before it is approved: pegboard approvals show {alone[0]}")
     if body["waits"]:
         tell(f"! {_waiting([tool['id'] for tool in body['waits']])}: pegboard approvals list")
     if body["pending"]:
@@ -114,9 +139,11 @@ def _listed(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 
-def _shown(body: dict[str, Any]) -> None:
+def _shown(body: dict[str, Any], before: Collection[str] = ()) -> None:
+    """But for lines that were shown before."""
     for line in body["changes"]["lines"]:
-        say(line)
+        if line not in before:
+            say(line)
     for warning in body["warnings"]:
         tell(f"! {warning}")
     if not body["imported"]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
 from pegboard.core.closed import Closed
 from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
-from pegboard.core.installing import Course, Differences, PartDifference, words
+from pegboard.core.installing import Course, Differences, PartDifference
 from pegboard.core.own import Own
+from pegboard.core.plan import words
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
 from pegboard.core.rules import owner_off
@@ -74,13 +75,18 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "changes": {
             "any": not found.is_nothing,
             "course": found.course.value,
-            "lines": list(words(found)),
+            "lines": list(words(found, looked.notes)),
             "tools": [{"id": str(each.tool), "how": each.how.value} for each in found.tools],
             "servers": [_part(each) for each in found.servers],
             "overrides": [_part(each) for each in found.overrides],
             "files": dict(Counter(each.how.value for each in found.files)),
         },
-        "waits": [{"id": str(tool), "fingerprint": specs[tool].fingerprint} for tool in looked.waits],
+        "unrun": list(looked.modules),
+        "waits": [
+            {"id": str(tool), "fingerprint": specs[tool].fingerprint, "alone": tool in looked.alone}
+            for tool in looked.waits
+        ],
+        "requirements": list(own.requirements),
         "pending": [str(tool) for tool in looked.pending],
         "approved": [str(tool) for tool in looked.approved],
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],

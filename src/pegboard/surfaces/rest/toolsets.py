@@ -49,7 +49,12 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
     @routes.post("/toolsets/import", openapi_extra=IMPORT_BODIES)
     async def bring(
         request: Request,
-        dry_run: Annotated[bool, Query(alias="dryRun", description="Only tell what would change.")] = False,
+        dry_run: Annotated[
+            bool, Query(alias="dryRun", description="Only tell what would change. Nothing of it is run.")
+        ] = False,
+        describe: Annotated[
+            bool, Query(description="With dryRun: run its modules all the same, to tell what its tools are.")
+        ] = False,
         allow_downgrade: Annotated[bool, Query(alias="allowDowngrade")] = False,
         digest: Annotated[str | None, Query(description="The content that was looked at: no other.")] = None,
         approve: Annotated[
@@ -61,8 +66,10 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         nothing."""
         with answering(), installer().progress.named(progress) as step:
             async with wanted_of(request, installer(), digest, approve or [], allow_downgrade) as wanted:
-                act = installer().look if dry_run else installer().bring
-                looked = await act(wanted, LOCAL, step)
+                if dry_run:
+                    looked = await installer().look(wanted, LOCAL, step, describe=describe)
+                else:
+                    looked = await installer().bring(wanted, LOCAL, step)
         id, secrets = looked.install.toolset.id, installer().secrets
         return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
 

@@ -1,0 +1,68 @@
+"""A toolset of which nothing was run: what its functions and images say is not known, and taken to be as before."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pegboard.core.ids import ToolId, ToolsetKey
+from pegboard.core.override import OverrideIndex
+from pegboard.core.own import Own
+from pegboard.core.policy import Policy
+from pegboard.core.tool import ToolSpec
+from pegboard.ports.describing import Described
+
+if TYPE_CHECKING:
+    from pegboard.config.manifest import CommandEntry, Manifest
+
+
+def as_before(
+    manifest: "Manifest", policy: Policy
+) -> tuple[Sequence[Described], Mapping[str, tuple["CommandEntry", ...]]]:
+    """In the place of what describing gives: its functions, and the commands that labels of its images tell of. Of a
+    function that is new only what the manifest says is known."""
+    from pegboard.config.manifest import CommandEntry, Labelled
+
+    key = ToolsetKey(manifest.id)
+    server = policy.decided.servers.get(key)
+    own = server.connection if server is not None and isinstance(server.connection, Own) else Own("")
+    said = OverrideIndex(policy.decided.manifest_overrides)
+    specs = {tool.spec.name: tool.spec for tool in own.python}
+
+    def confirms(name: str) -> bool | None:
+        return said.for_tool(ToolId(key, name)).requires_confirmation
+
+    described = [
+        Described(
+            specs.get(each.id) or ToolSpec(each.id, each.name, each.description or "", {"type": "object"}),
+            confirms(each.id),
+        )
+        for each in manifest.tools
+    ]
+    labelled = {
+        each.id: tuple(
+            CommandEntry(
+                tool.spec.name,
+                tool.command,
+                tool.spec.description,
+                tool.spec.title,
+                {**tool.spec.input_schema},
+                None if tool.spec.output_schema is None else {**tool.spec.output_schema},
+                tool.seconds,
+                confirms(tool.spec.name),
+            )
+            for tool in own.commands
+            if tool.container == each.id
+        )
+        for each in manifest.containers
+        if isinstance(each.offers, Labelled)
+    }
+    return described, labelled
+
+
+def modules_of(manifest: "Manifest", folder: Path) -> tuple[str, ...]:
+    """The files that would be run to see what its functions are."""
+    found = (
+        next((name for name in each.module_files if (folder / name).is_file()), each.module_files[0])
+        for each in manifest.tools
+    )
+    return tuple(dict.fromkeys(found))
