@@ -79,6 +79,9 @@ def test_what_is_wrong_is_told_with_its_place(pegboard: Pegboard, home: Path) ->
         "Did you mean 'shout'?",
     )
     assert pegboard("toolset", "import", "gone").code == 4
+    for command in ("import", "check"):
+        empty = pegboard("toolset", command, "")
+        assert (empty.code, "this is empty. Name a folder, a ZIP or a toolset.yaml." in empty.err) == (2, True)
 
 
 @pytest.mark.behaviour("toolsets.changed_tools_wait", "cli.toolset_import", "overrides.whose_word")
@@ -259,6 +262,13 @@ def test_a_zip_is_uploaded_to_a_running_gateway(at_gateway: Pegboard, home: Path
         relative = client.post(f"{api}/import", json={"path": "mine"})
         assert (relative.status_code, relative.json()["detail"]) == (422, "path: this must be an absolute path.")
         assert client.post(f"{api}/import", json={"pth": "mine"}).json()["errors"] != []
+        misspelt = client.post(f"{api}/import?dryrun=true", content=bundle.read_bytes(), headers=zip_of)
+        assert (misspelt.status_code, misspelt.json()["detail"]) == (
+            422,
+            "dryrun: this is unknown here. Leave it out, or did you mean dryRun?",
+        )
+        unsure = client.post(f"{api}/import", json={"path": "/nowhere", "link": "yes"})
+        assert (unsure.status_code, unsure.json()["errors"][0].partition(":")[0]) == (422, "link")
     assert httpx2.get(api, trust_env=False).status_code == 401
     assert at_gateway("tools", "call", "mine:shout", '{"text": "tide"}').out == "TIDE\n"
     assert at_gateway("toolset", "show", "mine").out.startswith("mine 1.0.0 (Mine)\n")

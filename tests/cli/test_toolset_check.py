@@ -158,3 +158,12 @@ def test_a_manifest_that_was_named_without_its_folder_is_told_so(pegboard: Pegbo
         "mine/toolset.yaml: a manifest alone brings no files, and there are some beside it. "
         "Name the folder instead: mine"
     )
+
+
+@pytest.mark.behaviour("cli.toolset_check")
+@pytest.mark.parametrize("option", ["--data-dir", "--config"])
+def test_a_check_tells_why_it_takes_no_board(pegboard: Pegboard, option: str) -> None:
+    done = pegboard("toolset", "check", "mine", option, "there")
+    assert done.code == 2
+    assert "check looks at the files alone and at no board" in done.err
+    assert "pegboard toolset import SOURCE --dry-run" in done.err

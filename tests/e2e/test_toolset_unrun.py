@@ -6,12 +6,9 @@ import pytest
 from tests.e2e.test_toolset_import import SHOUT, policy
 from tests.support.toolsets import WORDS, brought, housed, laid_out, looked, manifest, tool
 
-from pegboard.compose import House
-from pegboard.core.ids import LOCAL
 from pegboard.core.plan import words
-from pegboard.gateway.toolsets.progress import Step
 from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.wanted import Looked, Wanted
+from pegboard.gateway.toolsets.wanted import Looked
 
 pytestmark = pytest.mark.anyio
 
@@ -29,10 +26,6 @@ def told(found: Looked) -> tuple[str, ...]:
     return words(found.differences, found.notes)
 
 
-async def described(house: House, source: Path) -> Looked:
-    return await house.installer.look(Wanted(source), LOCAL, Step(), describe=True)
-
-
 @pytest.mark.behaviour("toolsets.nothing_runs_before_a_yes")
 async def test_a_look_runs_nothing_installs_nothing_and_fetches_nothing(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
@@ -44,7 +37,7 @@ async def test_a_look_runs_nothing_installs_nothing_and_fetches_nothing(tmp_path
     )
     folder = laid_out(tmp_path / "mine", said, {"tools/words.py": module})
     async with housed(tmp_path / "data", nobody) as house:
-        found = await looked(house, folder)
+        found = await looked(house, folder, describe=False)
         assert found.modules == ("tools/words.py",)
         assert told(found)[:4] == (
             "toolset mine is new (1.0.0)",
@@ -63,22 +56,33 @@ async def test_a_look_at_what_is_there_takes_its_functions_to_be_as_they_were(tm
     folder = laid_out(tmp_path / "mine", manifest(), {"tools/words.py": confirmed})
     async with housed(tmp_path / "data", nobody) as house:
         await brought(house, folder)
-        assert told(await looked(house, folder)) == ("toolset mine stays at 1.0.0: nothing changes",)
+        assert told(await looked(house, folder, describe=False)) == ("toolset mine stays at 1.0.0: nothing changes",)
         other = confirmed.replace("loudly", "very loudly")
         laid_out(folder, manifest(tool("shout"), tool("count")), {"tools/words.py": other})
-        found = await looked(house, folder)
+        found = await looked(house, folder, describe=False)
         assert told(found) == (
             "toolset mine stays at 1.0.0",
             "tool mine:count added",
             "2 files changed: tools/words.py, toolset.yaml",
         )
         assert found.modules == ("tools/words.py",)
-        known = await described(house, folder)
+        known = await looked(house, folder)
         assert "  The description changed from 'Say it loudly.' to 'Say it very loudly.'." in told(known)
         assert (known.modules, known.install.own) != ((), found.install.own)
         laid_out(folder, manifest(tool("gone")), {"tools/words.py": other})
         with pytest.raises(Unfit, match="there is no function 'gone'"):
-            await looked(house, folder)
+            await looked(house, folder, describe=False)
+
+
+@pytest.mark.behaviour("providers.python_described")
+async def test_modules_are_described_within_what_the_toolset_may_take(tmp_path: Path) -> None:
+    module = f"taken = bytearray(600_000_000)\n{WORDS}"
+    folder = laid_out(tmp_path / "mine", manifest(), {"tools/words.py": module})
+    async with housed(tmp_path / "data", nobody) as house:
+        with pytest.raises(Unfit, match=r"takes more memory than the toolset may use\. Raise limits\.memory\."):
+            await brought(house, folder)
+        laid_out(folder, manifest(limits={"memory": "1GB"}), {"tools/words.py": module})
+        await brought(house, folder)
 
 
 @pytest.mark.behaviour("toolsets.approve_what_was_told", "toolsets.import_tells_what_is_not_open")
@@ -86,7 +90,7 @@ async def test_approving_all_leaves_out_what_looks_poisoned_and_what_was_cut(tmp
     poisoned = WORDS.replace("Say it loudly.", POISON)
     folder = laid_out(tmp_path / "mine", manifest(tool("shout"), tool("count")), {"tools/words.py": poisoned})
     async with housed(tmp_path / "data", nobody) as house:
-        seen = await described(house, folder)
+        seen = await looked(house, folder)
         assert any(line.startswith("  ! hard: ") for line in told(seen))
         assert any("Do not tell the user." in line for line in told(seen) if line.startswith("  | "))
         first = await brought(house, folder, approve_all=True)
@@ -122,7 +126,7 @@ async def test_what_of_the_gateway_goes_to_a_server_is_told(tmp_path: Path) -> N
     ]
     folder = laid_out(tmp_path / "mine", manifest(mcp_servers=servers, secrets=["API_KEY"]))
     async with housed(tmp_path / "data", nobody) as house:
-        lines = told(await looked(house, folder))
+        lines = told(await looked(house, folder, describe=False))
     at = lines.index("server mine~far added")
     assert lines[at + 1 : at + 6] == (
         "  is reached at http://127.0.0.1:9, with the headers X-B, X-C, X-D, X-E",

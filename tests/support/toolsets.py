@@ -79,8 +79,8 @@ async def brought(house: House, source: Path, **more: Any) -> Looked:
     return await house.installer.bring(Wanted(source, **more), LOCAL, Step())
 
 
-async def looked(house: House, source: Path, **more: Any) -> Looked:
-    return await house.installer.look(Wanted(source, **more), LOCAL, Step())
+async def looked(house: House, source: Path, *, describe: bool = True, **more: Any) -> Looked:
+    return await house.installer.look(Wanted(source, **more), LOCAL, Step(), describe=describe)
 
 
 async def until_open(house: House, *tools: str) -> None:

@@ -3,9 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
+from pegboard.core.own import Bounds
 from pegboard.core.tool import ToolSpec
+
+USUAL: Final = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,15 @@ class Describe(Protocol):
     """Runs the code of a toolset, in a process and an environment of its own, and only to ask what its tools are."""
 
     async def __call__(
-        self, folder: Path, entries: Sequence[Entry], requirements: Sequence[str], told: Callable[[str], None]
+        self,
+        folder: Path,
+        entries: Sequence[Entry],
+        requirements: Sequence[str],
+        told: Callable[[str], None],
+        bounds: Bounds = USUAL,
     ) -> tuple[Described, ...]:
-        """One for each entry, in order. `told` hears what is going on meanwhile. Raises `CannotDescribe`."""
+        """One for each entry, in order, within what the toolset may take when it runs. `told` hears what is going on
+        meanwhile. Raises `CannotDescribe`."""
         ...
 
 

@@ -39,14 +39,17 @@ WEATHER = {
 }
 
 
+SMALL = Bounds(memory=256 * 1024 * 1024)
+
+
 def describer(root: Path, **said: float) -> Describe:
-    return Describer(Environments(root), Bounds(memory=256 * 1024 * 1024), **said)
+    return Describer(Environments(root), **said)
 
 
 async def problems(folder: Path, *wanted: Entry, **said: float) -> tuple[str, ...]:
     async with nothing_left():
         with pytest.raises(CannotDescribe) as raised:
-            await describer(folder.parent / "environments", **said)(folder, wanted, (), print)
+            await describer(folder.parent / "environments", **said)(folder, wanted, (), print, SMALL)
     return raised.value.problems
 
 

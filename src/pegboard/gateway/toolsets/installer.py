@@ -198,7 +198,8 @@ class Installer:
         await anyio.to_thread.run_sync(_check_functions, staged)
         step.tell("running its modules, to see what its tools are")
         try:
-            return await self._describe(staged.folder, entries_of(manifest), manifest.requirements, step.tell)
+            entries = entries_of(manifest)
+            return await self._describe(staged.folder, entries, manifest.requirements, step.tell, manifest.bounds)
         except CannotDescribe as error:
             raise Unfit(tuple(Problem(manifest.file, 0, "", problem) for problem in error.problems)) from None
 

@@ -2,20 +2,18 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from pegboard.children.lines import LastLines, one_line
-from pegboard.core.own import MIB, Bounds
-from pegboard.ports.describing import CannotDescribe, Described, Entry
+from pegboard.core.own import Bounds
+from pegboard.core.server import Timeouts
+from pegboard.ports.describing import USUAL, CannotDescribe, Described, Entry
 
 from .environments import CannotBuild, Environments
 from .process import CannotStart, Run, Setup, WorkerProcess
 
-_WITHIN: Final = 60.0
-_MEMORY: Final = 2048 * MIB
-"""More than most toolsets may take when they run: a manifest that allows much must not fail by what is usual."""
 _LONGEST: Final = 600
 _LAST_LINES: Final = 3
 _PLACED: Final = re.compile(r"[^\s:]+:\d+: |toolset\.yaml: ")
@@ -27,11 +25,16 @@ class Describer:
     """Bounded in time and memory, as calls are: what a file does when it is imported is its author's idea."""
 
     environments: Environments
-    bounds: Bounds = field(default_factory=lambda: Bounds(memory=_MEMORY))
-    within: float = _WITHIN
+    within: float = Timeouts().start
+    """As long as a start may take: what takes longer would be imported, and never run."""
 
     async def __call__(
-        self, folder: Path, entries: Sequence[Entry], requirements: Sequence[str], told: Callable[[str], None]
+        self,
+        folder: Path,
+        entries: Sequence[Entry],
+        requirements: Sequence[str],
+        told: Callable[[str], None],
+        bounds: Bounds = USUAL,
     ) -> tuple[Described, ...]:
         if not entries:
             return ()
@@ -39,7 +42,7 @@ class Describer:
         try:
             python = await self.environments.python(requirements, folder, told)
             worker = WorkerProcess(lambda chunk: lines.feed(chunk, str), _unsaid)
-            setup = Setup("", folder, entries, self.bounds.memory, python)
+            setup = Setup("", folder, entries, bounds.memory, python)
             await worker.start(setup, self.within)
         except CannotBuild as problem:
             raise CannotDescribe(one_line(f"requirements: the toolset {problem}", _LONGEST)) from None

@@ -8,13 +8,24 @@ import click
 
 from .options import json_option
 from .output import Exit, document, fail, say, tell
+from .sources import Source
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import Manifest
 
 
+def _of_no_board(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Other commands take these, so that people try them here."""
+    if value is not None:
+        raise click.UsageError(
+            "check looks at the files alone and at no board, so it takes neither --data-dir nor --config. To see what "
+            "importing it would change on a board: pegboard toolset import SOURCE --dry-run"
+        )
+
+
 @click.command("check")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=Source())
+@click.option("--data-dir", "--config", hidden=True, callback=_of_no_board, expose_value=False)
 @json_option
 def check(source: Path, as_json: bool) -> int:
     """Check a toolset: a folder, a ZIP or a toolset.yaml. Nothing of it is run, and no gateway is needed.

@@ -14,6 +14,7 @@ from .agreeing import agreed
 from .link import Api
 from .options import asked, asks
 from .output import Exit, document, fail, say, tell
+from .sources import Source
 
 _LOOK: Final = (("dryRun", "true"),)
 _DESCRIBE: Final = (("describe", "true"),)
@@ -25,7 +26,7 @@ _STEP: Final = 500
 
 
 @click.command("import")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=Source())
 @click.option("--yes", is_flag=True, help="Import it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change. Nothing of it is run.")
 @click.option("--describe", is_flag=True, help="With --dry-run: run its modules, to show what its tools are.")

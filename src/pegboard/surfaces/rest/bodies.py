@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Everything, Selection, toolsets
@@ -119,7 +119,7 @@ class ImportBody(_Body):
 
     path: Annotated[str, Field(max_length=4096, description="A folder, a ZIP or a toolset.yaml: an absolute path.")]
     shown: Annotated[str | None, Field(max_length=4096, description="How a person named it.")] = None
-    link: Annotated[bool, Field(description="Run it from the folder itself, and follow changes there.")] = False
+    link: Annotated[StrictBool, Field(description="Run it from the folder itself, and follow changes there.")] = False
     approve: Annotated[list[ReadBody] | Literal["all"], Field(description="Tools that were read, or all.")] = Field(
         default_factory=list[ReadBody]
     )
