@@ -74,7 +74,7 @@ def options(command: click.Command) -> set[str]:
     return {
         max(option.opts, key=len)
         for option in command.get_params(click.Context(command))
-        if isinstance(option, click.Option)
+        if isinstance(option, click.Option) and not option.hidden
     }
 
 

@@ -40,8 +40,9 @@ def test_nothing_is_imported_where_nobody_can_be_asked(pegboard: Pegboard, home:
     laid_out(home / "mine", manifest())
     done = pegboard("toolset", "import", "mine")
     assert done.code == 5
-    assert (
-        done.out == "toolset mine is new (1.0.0)\ntool mine:shout added\n2 files added: tools/words.py, toolset.yaml\n"
+    assert done.out == (
+        "toolset mine is new (1.0.0)\ntool mine:shout added\n  takes text\n  | Say it loudly.\n"
+        "2 files added: tools/words.py, toolset.yaml\n"
     )
     assert done.err.endswith("pegboard: Nothing was changed, and nothing of it was run. To import it, say so: --yes\n")
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--json")
@@ -50,7 +51,9 @@ def test_nothing_is_imported_where_nobody_can_be_asked(pegboard: Pegboard, home:
     assert pegboard("toolset", "import", "mine", "--dry-run", "--yes").code == 2
     assert pegboard("toolset", "import", "mine", "--describe").code == 2
     told = pegboard("toolset", "import", "mine", "--dry-run")
-    assert told.err == ("  … tools/words.py was not run, so what its tools say is not known. To run it: --describe\n")
+    assert told.err == (
+        "  … tools/words.py was not run, so its tools are told as its text has them. To run it: --describe\n"
+    )
     assert "Say it loudly." in pegboard("toolset", "import", "mine", "--dry-run", "--describe").out
 
 

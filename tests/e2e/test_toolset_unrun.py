@@ -2,9 +2,21 @@
 
 from pathlib import Path
 
+import anyio
 import pytest
-from tests.e2e.test_toolset_import import SHOUT, policy
-from tests.support.toolsets import WORDS, brought, housed, laid_out, looked, manifest, tool
+from tests.e2e.test_toolset_import import SHOUT, echo, policy
+from tests.support.toolsets import (
+    PATIENCE,
+    WORDS,
+    brought,
+    housed,
+    laid_out,
+    looked,
+    manifest,
+    statuses,
+    tool,
+    until_open,
+)
 
 from pegboard.core.plan import words
 from pegboard.gateway.toolsets.reading import Unfit
@@ -43,8 +55,9 @@ async def test_a_look_runs_nothing_installs_nothing_and_fetches_nothing(tmp_path
             "toolset mine is new (1.0.0)",
             "requires the package 'no-such-package-anywhere==1', installed for it alone",
             "tool mine:shout added",
-            "  | As the manifest says.",
+            "  takes text",
         )
+        assert told(found)[4] == "  | As the manifest says."
         assert (found.waits, found.warnings) == ((), ())
     assert not mark.exists()
     assert not (tmp_path / "data" / "environments").exists()
@@ -63,6 +76,10 @@ async def test_a_look_at_what_is_there_takes_its_functions_to_be_as_they_were(tm
         assert told(found) == (
             "toolset mine stays at 1.0.0",
             "tool mine:count added",
+            "  takes text",
+            "  | How many letters.",
+            "tool mine:shout changed",
+            "  The description changed from 'Say it loudly.' to 'Say it very loudly.'.",
             "2 files changed: tools/words.py, toolset.yaml",
         )
         assert found.modules == ("tools/words.py",)
@@ -108,6 +125,26 @@ async def test_approving_all_leaves_out_what_looks_poisoned_and_what_was_cut(tmp
         alone = await brought(house, folder, read=read)
         assert [*map(str, alone.approved)] == ["mine:count"]
         assert policy(house).decided.approvals.keys() == again.install.specs.keys()
+
+
+@pytest.mark.behaviour("toolsets.overrides_are_scanned")
+async def test_poisoned_words_of_a_manifest_are_told_and_lock_what_they_are_about(tmp_path: Path) -> None:
+    rows = [
+        {"tool_id": "mine:shout", "description_override": POISON},
+        {"tool_id": "echo:*", "arguments": {"text": {"description": POISON}}},
+    ]
+    said = manifest(tool("shout"), tool("count"), mcp_servers=[echo()], tool_overrides=rows)
+    async with housed(tmp_path / "data") as house:
+        found = await brought(house, laid_out(tmp_path / "mine", said), approve_all=True)
+        assert [each.partition(" says what no ordinary tool says: ")[0] for each in found.warnings] == [
+            "The override of mine:shout",
+            "The override of 'mine~echo:*'",
+        ]
+        await until_open(house, "mine:count")
+        assert statuses(house)["mine:shout"] == "pending_approval"
+        with anyio.fail_after(PATIENCE), house.gateway.board.changed.listen() as bell:
+            while statuses(house).get("mcp:mine~echo:echo") != "pending_approval":
+                await bell.wait()
 
 
 @pytest.mark.behaviour("toolsets.import_tells_what_is_read")

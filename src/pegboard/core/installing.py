@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Final, TypeVar
 
+from .argument import Argument
 from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from .imported import InstallToolset, reworded, unasked
 from .override import Override
@@ -228,6 +229,21 @@ def _said(before: Override | None, after: Override | None, settings: Iterable[st
         elif name in _SWITCHES:
             said = [f"{name}: {_word(now)}"] if after is not None else [f"{name} is not said any more"]
             yield ", ".join((*said, *([f"was {_word(was)}"] if before is not None else [])))
+        elif name == "arguments":
+            former: Mapping[str, Argument] = was or {}
+            latest: Mapping[str, Argument] = now or {}
+            yield from (
+                line for key, one in latest.items() if one != former.get(key) for line in _of_argument(key, one)
+            )
+
+
+def _of_argument(name: str, said: Argument) -> Iterator[str]:
+    """Values that callers do not send may be secrets."""
+    place = f"arguments.{plainly(name)}"
+    if said.is_fixed:
+        yield f"{place}: {'pinned' if said.pin is not None else 'hidden'}"
+    if said.description is not None:
+        yield f"{place}: {plainly(safe_text(said.description, LONGEST))}"
 
 
 def _word(value: object) -> str:

@@ -10,12 +10,14 @@ from enum import Enum
 
 from .cautions import cautions
 from .ids import BuiltinKey, ProviderKey, Source, ToolId
+from .override import OverrideIndex
 from .policy import Approval, Policy, Switch
 from .resolve import Locked, Resolution
 from .scan import Finding, Severity, Strangers, is_poisoned, scan, strangers, strangers_of_each
 from .sections import Section, sections
 from .status import ChangedSinceApproval, NeverApproved, Status, SwitchedOff
 from .tool import Fingerprint, Tool, canonical
+from .worded import UNSAID, worded
 
 
 class Standing(Enum):
@@ -95,18 +97,21 @@ def blocked(resolution: Resolution) -> Iterator[tuple[ToolId, Switch]]:
                     pass
 
 
-def waiting(locked: Iterable[Locked], everything: Iterable[Tool]) -> tuple[Waiting, ...]:
-    """With what the scanner says of each. `everything` are the tools of the board, whose names one may be taking. It
-    takes about a third of a millisecond a tool that was not read before: not for an event loop, when there are many."""
+def waiting(locked: Iterable[Locked], everything: Iterable[Tool], said: OverrideIndex = UNSAID) -> tuple[Waiting, ...]:
+    """With what the scanner says of each. `everything` are the tools of the board, whose names one may be taking, and
+    `said` what manifests have models read. It takes about a third of a millisecond a tool that was not read before: not
+    for an event loop, when there are many."""
     others = strangers_of_each(everything)
-    return tuple(Waiting(verdict.tool, _standing_of(verdict), _scanned(verdict.tool, others)) for verdict in locked)
+    return tuple(
+        Waiting(verdict.tool, _standing_of(verdict), _scanned(verdict.tool, others, said)) for verdict in locked
+    )
 
 
-def noted(tools: Iterable[Tool], everything: Iterable[Tool]) -> tuple[Waiting, ...]:
+def noted(tools: Iterable[Tool], everything: Iterable[Tool], said: OverrideIndex = UNSAID) -> tuple[Waiting, ...]:
     """The same of tools that hang on no board: what a server would bring."""
     brought = tuple(tools)
     others = strangers_of_each((*everything, *brought))
-    return tuple(Waiting(tool, Standing.NEW, _scanned(tool, others)) for tool in brought)
+    return tuple(Waiting(tool, Standing.NEW, _scanned(tool, others, said)) for tool in brought)
 
 
 def review(tool: Tool, policy: Policy, everything: Iterable[Tool]) -> Review:
@@ -118,7 +123,7 @@ def review(tool: Tool, policy: Policy, everything: Iterable[Tool]) -> Review:
         Standing.NEW if approval is None else Standing.CHANGED if changed else Standing.APPROVED,
         approval,
         switch if switch is not None and switch.blocks else None,
-        scan(tool.spec, strangers(tool.id.source, everything)),
+        _read(tool, strangers(tool.id.source, everything), OverrideIndex(policy.decided.manifest_overrides)),
         sections(approval.spec, tool.spec) if approval is not None and changed else (),
         cautions(None if approval is None else approval.spec, tool.spec),
     )
@@ -155,5 +160,11 @@ def _standing_of(verdict: Locked) -> Standing:
     return Standing.APPROVED
 
 
-def _scanned(tool: Tool, others: Mapping[Source, Strangers]) -> tuple[Finding, ...]:
-    return scan(tool.spec, others[tool.id.source])
+def _scanned(tool: Tool, others: Mapping[Source, Strangers], said: OverrideIndex) -> tuple[Finding, ...]:
+    return _read(tool, others[tool.id.source], said)
+
+
+def _read(tool: Tool, others: Strangers, said: OverrideIndex) -> tuple[Finding, ...]:
+    """By itself, and in the words of its toolset's manifest."""
+    found, shown = scan(tool.spec, others), worded(tool.id, tool.spec, said)
+    return found if shown is tool.spec else tuple(dict.fromkeys((*found, *scan(shown, others))))

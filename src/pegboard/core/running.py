@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from .catalogue import Listing, has_listed
 from .commands import TakeBaseline
 from .ids import BuiltinKey, ProviderKey, ToolId
+from .override import OverrideIndex
 from .policy import Policy
 from .rules import owner_off
 from .server import Connection, Protocol, Server, Starts, Timeouts, Trust
 from .tool import Tool, ToolSpec
+from .worded import UNSAID, worded
 
 
 def wanted(policy: Policy) -> Mapping[ProviderKey, Server]:
@@ -43,13 +45,21 @@ def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -
     if isinstance(key, BuiltinKey) or not awaits_first_sight(listing, policy):
         return None
     specs = {tool.id: tool.spec for tool in listing.tools}
-    return TakeBaseline(key, {id: specs[id] for id in sound(key, specs, others)})
+    said = OverrideIndex(policy.decided.manifest_overrides)
+    return TakeBaseline(key, {id: specs[id] for id in sound(key, specs, others, said)})
 
 
-def sound(key: ProviderKey, specs: Mapping[ToolId, ToolSpec], others: Iterable[Tool]) -> tuple[ToolId, ...]:
-    """Those that do not look poisoned."""
+def sound(
+    key: ProviderKey, specs: Mapping[ToolId, ToolSpec], others: Iterable[Tool], said: OverrideIndex = UNSAID
+) -> tuple[ToolId, ...]:
+    """Those that do not look poisoned, neither by themselves nor in the words of their toolset's manifest."""
     # Its words and phrases take two megabytes, and who trusts its servers openly, or knows them all, needs none.
     from .scan import is_poisoned, scan, strangers
 
     theirs = strangers(key, others)
-    return tuple(id for id, spec in specs.items() if not is_poisoned(scan(spec, theirs)))
+
+    def is_sound(id: ToolId, spec: ToolSpec) -> bool:
+        shown = worded(id, spec, said)
+        return not is_poisoned(scan(spec, theirs)) and (shown is spec or not is_poisoned(scan(shown, theirs)))
+
+    return tuple(id for id, spec in specs.items() if is_sound(id, spec))

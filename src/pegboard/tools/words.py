@@ -14,7 +14,11 @@ class Words:
 
 
 def words(function: Callable[..., object]) -> Words:
-    text = inspect.getdoc(function) or ""
+    return words_in(inspect.getdoc(function) or "")
+
+
+def words_in(text: str) -> Words:
+    """Of a docstring without the indentation that it has in its file."""
     try:
         told = docstring_parser.parse(text)
     except docstring_parser.ParseError:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,45 @@ def check_functions(manifest: "Manifest", folder: Path) -> tuple[Problem, ...]:
         what = f"there is no function {function!r} in {_file(folder, entry.module_files)}.{hint}"
         problems.append(Problem(manifest.file, entry.line, f"tools[{place}].entrypoint", what))
     return tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A function as its text has it. What its module makes of it when it runs may be something else."""
+
+    description: str
+    parameters: tuple[str, ...]
+
+
+def written(folder: Path, names: tuple[str, str], function: str) -> Written | None:
+    """`None` where the text does not tell: the function is made elsewhere, or by running something."""
+    from pegboard.tools.words import words_in
+
+    try:
+        body = ast.parse((folder / _file(folder, names)).read_bytes()).body
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    found = [each for each in body if isinstance(each, kinds) and each.name == function]
+    if len(found) != 1:
+        return None
+    (each,) = found
+    said = [_said(mark) for mark in each.decorator_list]
+    description = next((text for text in said if text), None) or words_in(ast.get_docstring(each) or "").description
+    taken = (*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs)
+    return Written(description, tuple(one.arg for one in taken if not _is_context(one.annotation)))
+
+
+def _said(decorator: ast.expr) -> str | None:
+    """The words that `@tool(description="…")` gives it."""
+    if not isinstance(decorator, ast.Call):
+        return None
+    given = [word.value for word in decorator.keywords if word.arg == "description"]
+    return next((one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)), None)
+
+
+def _is_context(annotation: ast.expr | None) -> bool:
+    return annotation is not None and "ToolContext" in ast.unparse(annotation)
 
 
 def _file(folder: Path, names: tuple[str, str]) -> str:

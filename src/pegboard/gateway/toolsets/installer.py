@@ -15,6 +15,7 @@ from pegboard.core.commands import Rejected, apply
 from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset, RemoveToolset
 from pegboard.core.installing import Differences, differences, is_downgrade
+from pegboard.core.override import OverrideIndex
 from pegboard.core.own import Own
 from pegboard.core.plan import told_in_part
 from pegboard.core.policy import Policy
@@ -36,8 +37,8 @@ from .reaching import reached_with
 from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
 from .sweeping import sweep_staged
-from .unread import as_before, modules_of
-from .wanted import Looked, Refused, Wanted, approved, pending
+from .unread import as_written, modules_of
+from .wanted import Looked, Refused, Wanted, approved, pending, poisoned_overrides
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
@@ -145,14 +146,17 @@ class Installer:
             labelled, missing = await self._labelled(manifest, step)
         else:
             await anyio.to_thread.run_sync(_check_functions, staged)
-            described, labelled, missing = *as_before(manifest, policy), ()
+            described, labelled = await anyio.to_thread.run_sync(as_written, manifest, staged.folder, policy)
+            missing = ()
         origin = InstalledBy(by, self._gateway.clock())
         linked = str(wanted.source) if wanted.link else None
         brought = await anyio.to_thread.run_sync(brought_from, wanted, origin.at)
         install = built(replace(staged, manifest=placed), described, labelled, origin, linked=linked, brought=brought)
         reached = reached_with([secret.name for secret in manifest.secrets])
         changes = differences(self._moved(policy, placed), install, reached)
-        looked = Looked(install, changes, (), (*staged.warnings, *missing), pending(policy, install, changes))
+        poison = await anyio.to_thread.run_sync(poisoned_overrides, install.overrides)
+        warnings = (*staged.warnings, *missing, *poison)
+        looked = Looked(install, changes, (), warnings, pending(policy, install, changes))
         if not describe and manifest.tools:
             return replace(looked, modules=modules_of(manifest, staged.folder))
         # What nobody has seen yet is seen for the first time when it is imported.
@@ -166,7 +170,7 @@ class Installer:
         from pegboard.core.review import noted
 
         tools = [Tool(tool, install.specs[tool]) for tool in changes.unread]
-        return noted(tools, self._gateway.board.catalogue.tools.values())
+        return noted(tools, self._gateway.board.catalogue.tools.values(), OverrideIndex(install.overrides))
 
     def _moved(self, policy: Policy, manifest: "Manifest") -> Policy:
         """As if what is there lay where the new files will: that the folder has another name is no difference."""
@@ -272,7 +276,8 @@ class Installer:
     async def _agreed_to(self, wanted: Wanted, looked: Looked) -> InstallToolset:
         """With what its own tools are approved by: somebody's word, or that they look sound at first sight."""
         key, others = ToolsetKey(looked.install.toolset.id), tuple(self._gateway.board.catalogue.tools.values())
-        seen = await anyio.to_thread.run_sync(sound, key, looked.install.specs, others)
+        said = OverrideIndex(looked.install.overrides)
+        seen = await anyio.to_thread.run_sync(sound, key, looked.install.specs, others, said)
         return replace(looked.install, approve=approved(wanted, looked), sound=frozenset(seen))
 
     def _closed(self, install: InstallToolset, policy: Policy) -> tuple[Closed, ...]:

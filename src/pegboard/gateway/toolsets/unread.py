@@ -1,6 +1,8 @@
-"""A toolset of which nothing was run: what its functions and images say is not known, and taken to be as before."""
+"""A toolset of which nothing was run: what its functions say is read from their text as far as that tells, and else
+taken to be as before."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,18 +10,20 @@ from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.override import OverrideIndex
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
-from pegboard.core.tool import ToolSpec
+from pegboard.core.tool import Json, ToolSpec
 from pegboard.ports.describing import Described
+
+from .functions import Written, written
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
+    from pegboard.config.manifest.model import ToolEntry
 
 
-def as_before(
-    manifest: "Manifest", policy: Policy
+def as_written(
+    manifest: "Manifest", folder: Path, policy: Policy
 ) -> tuple[Sequence[Described], Mapping[str, tuple["CommandEntry", ...]]]:
-    """In the place of what describing gives: its functions, and the commands that labels of its images tell of. Of a
-    function that is new only what the manifest says is known."""
+    """In the place of what describing gives: its functions, and the commands that labels of its images tell of."""
     from pegboard.config.manifest import CommandEntry, Labelled
 
     key = ToolsetKey(manifest.id)
@@ -32,10 +36,7 @@ def as_before(
         return said.for_tool(ToolId(key, name)).requires_confirmation
 
     described = [
-        Described(
-            specs.get(each.id) or ToolSpec(each.id, each.name, each.description or "", {"type": "object"}),
-            confirms(each.id),
-        )
+        Described(_spec(each, written(folder, each.module_files, _function(each)), specs), confirms(each.id))
         for each in manifest.tools
     ]
     labelled = {
@@ -57,6 +58,19 @@ def as_before(
         if isinstance(each.offers, Labelled)
     }
     return described, labelled
+
+
+def _spec(entry: "ToolEntry", text: Written | None, known: Mapping[str, ToolSpec]) -> ToolSpec:
+    said = entry.description or (None if text is None else text.description)
+    former = known.get(entry.id)
+    if former is not None:
+        return former if said is None or said == former.description else replace(former, description=said)
+    taken: dict[str, Json] = {} if text is None else {name: {} for name in text.parameters}
+    return ToolSpec(entry.id, entry.name, said or "", {"type": "object", "properties": taken})
+
+
+def _function(entry: "ToolEntry") -> str:
+    return entry.entrypoint.partition(":")[2]
 
 
 def modules_of(manifest: "Manifest", folder: Path) -> tuple[str, ...]:

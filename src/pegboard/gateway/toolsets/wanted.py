@@ -1,6 +1,6 @@
 """What a person wants on the board, and what came of looking at it: what it changes, what waits, what is not open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,10 +9,13 @@ from pegboard.core.closed import Closed
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.installing import Differences
+from pegboard.core.override import Override
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
+from pegboard.core.said import plainly
 from pegboard.core.server import Trust
 from pegboard.core.tool import Fingerprint
+from pegboard.core.worded import words_of
 
 if TYPE_CHECKING:
     from pegboard.core.scan import Finding
@@ -97,4 +100,17 @@ def pending(policy: Policy, install: InstallToolset, changes: Differences) -> tu
         tool
         for tool, spec in sorted(install.specs.items(), key=lambda each: each[0])
         if key in decided.baselined and tool not in told and held.get(tool) != spec.fingerprint
+    )
+
+
+def poisoned_overrides(rows: Iterable[Override]) -> tuple[str, ...]:
+    """What an override has models read is the manifest's word for tools whose own words may be sound."""
+    from pegboard.core.scan import is_poisoned, scan
+
+    found = ((row, scan(words_of(row))) for row in rows)
+    return tuple(
+        f"The override of {plainly(row.target)} says what no ordinary tool says: {findings[0].sentence} "
+        f"The tools that it fits wait until somebody has read them."
+        for row, findings in found
+        if is_poisoned(findings)
     )

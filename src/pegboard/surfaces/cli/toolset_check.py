@@ -25,7 +25,8 @@ def _of_no_board(context: click.Context, option: click.Parameter, value: str | N
 
 @click.command("check")
 @click.argument("source", type=Source())
-@click.option("--data-dir", "--config", hidden=True, callback=_of_no_board, expose_value=False)
+@click.option("--data-dir", hidden=True, callback=_of_no_board, expose_value=False, help="Not here: see the error.")
+@click.option("--config", hidden=True, callback=_of_no_board, expose_value=False, help="Not here: see the error.")
 @json_option
 def check(source: Path, as_json: bool) -> int:
     """Check a toolset: a folder, a ZIP or a toolset.yaml. Nothing of it is run, and no gateway is needed.

@@ -2,7 +2,6 @@
 
 import secrets
 import sys
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,9 +74,9 @@ async def import_toolset(
         if looked["unrun"]:
             if not await agreed(f"\n{_to_run(looked)}"):
                 fail(Exit.REFUSED, "Nothing was changed, and nothing of it was run.")
-            before = {*looked["changes"]["lines"]}
+            before = looked["changes"]["lines"]
             looked = await _asked(api, [*said, *_LOOK, *_DESCRIBE], what)
-            _shown(looked, before)
+            say("Its tools are as its text has them.") if looked["changes"]["lines"] == before else _shown(looked)
         if not await agreed(f"\nImport {looked['id']}?"):
             fail(Exit.REFUSED, "Nothing was changed.")
         read = [tool for tool in looked["waits"] if not tool["alone"]]
@@ -97,7 +96,8 @@ async def import_toolset(
 def _looked_at(body: dict[str, Any]) -> None:
     _shown(body)
     if body["unrun"]:
-        tell(f"  … {_listed(body['unrun'])} was not run, so what its tools say is not known. To run it: --describe")
+        told = "was not run, so its tools are told as its text has them. To run it: --describe"
+        tell(f"  … {_listed(body['unrun'])} {told}")
 
 
 def _to_run(body: dict[str, Any]) -> str:
@@ -140,11 +140,9 @@ def _listed(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
 
 
-def _shown(body: dict[str, Any], before: Collection[str] = ()) -> None:
-    """But for lines that were shown before."""
+def _shown(body: dict[str, Any]) -> None:
     for line in body["changes"]["lines"]:
-        if line not in before:
-            say(line)
+        say(line)
     for warning in body["warnings"]:
         tell(f"! {warning}")
     if not body["imported"]:

@@ -10,6 +10,8 @@ from fastapi.responses import JSONResponse, Response
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.commands import Approve, ApproveSeveral, Block
 from pegboard.core.ids import ProviderKey, ToolId, tool_id
+from pegboard.core.override import OverrideIndex
+from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
 from pegboard.core.review import Waiting, batch, blocked, by_server, pending, review, together, waiting
 from pegboard.core.tool import Fingerprint
@@ -30,7 +32,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     async def reviewed(server: ProviderKey | None = None) -> tuple[Waiting, ...]:
-        return await anyio.to_thread.run_sync(_waiting, board.resolution(View()), board.catalogue, server)
+        return await anyio.to_thread.run_sync(_waiting, board.resolution(View()), board.catalogue, board.policy, server)
 
     def named(text: str) -> ToolId:
         # Thousands may be named at once, and to look one up by anything but its id takes as long as the board is.
@@ -49,8 +51,8 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Response:
         """What waits for a person, with what the scanner says of it; and what a person has blocked."""
         key = None if server is None else provider_named(gateway, server)
-        resolution, catalogue, version = board.resolution(View()), board.catalogue, board.policy.version
-        return await anyio.to_thread.run_sync(_written, resolution, catalogue, key, version)
+        resolution, catalogue, policy = board.resolution(View()), board.catalogue, board.policy
+        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key)
 
     @routes.get("/approvals/show")
     async def show(tool: Annotated[Name, Query()]) -> Shape:
@@ -92,21 +94,24 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _waiting(resolution: Resolution, catalogue: Catalogue, server: ProviderKey | None) -> tuple[Waiting, ...]:
+def _waiting(
+    resolution: Resolution, catalogue: Catalogue, policy: Policy, server: ProviderKey | None
+) -> tuple[Waiting, ...]:
     """Not for the event loop: the scanner reads all of it, and a server may list thousands of long texts."""
     locked = [verdict for verdict in pending(resolution) if server is None or verdict.tool.id.source == server]
-    return waiting(locked, catalogue.tools.values())
+    said = OverrideIndex(policy.decided.manifest_overrides)
+    return waiting(locked, catalogue.tools.values(), said)
 
 
-def _written(resolution: Resolution, catalogue: Catalogue, server: ProviderKey | None, version: int) -> Response:
+def _written(resolution: Resolution, catalogue: Catalogue, policy: Policy, server: ProviderKey | None) -> Response:
     """Down to the bytes, since thousands of them take long to write too."""
-    found = _waiting(resolution, catalogue, server)
+    found = _waiting(resolution, catalogue, policy, server)
     blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
     return JSONResponse(
         {
             "waiting": [waiting_shape(each) for each in found],
             "servers": servers_shape(found),
             "blocked": [block_shape(*pair) for pair in blocks],
-            "policyVersion": version,
+            "policyVersion": policy.version,
         }
     )
