@@ -1,6 +1,7 @@
 """What a toolset brings itself, on a running gateway: seen, approved, run, changed and removed like a server."""
 
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import pytest
@@ -10,13 +11,13 @@ from tests.support.doubles import SINCE, Providers, ScriptedProvider
 from tests.support.house import PATIENCE, House, call_of, opened
 
 from pegboard.core.call import Returned, ToolIsLocked
-from pegboard.core.catalogue import Asleep, Down, Listing
+from pegboard.core.catalogue import Asleep, Down, Listing, Starting
 from pegboard.core.commands import Approve, Block, Release, SetTrust, ThrowSwitch
 from pegboard.core.imported import RemoveToolset
 from pegboard.core.outage import Unset
 from pegboard.core.own import Own
 from pegboard.core.policy import Decided, Declared
-from pegboard.core.server import Server, Trust
+from pegboard.core.server import Server, Timeouts, Trust
 from pegboard.core.status import detail, general_remedy, remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
@@ -40,6 +41,10 @@ def made(server: Server) -> ScriptedProvider:
     if isinstance(server.connection, Own):
         provider.word = listed(server)
     return provider
+
+
+def is_starting(house: House, attempt: int) -> bool:
+    return house.board.catalogue.health(KIT) == Starting(attempt, SINCE)
 
 
 async def imported(house: House, *servers: Server, version: str = "1.0") -> None:
@@ -192,3 +197,44 @@ async def test_a_provider_that_cannot_be_made_leaves_its_toolset_down_and_others
         await house.does(installing(own("add"), kit_server(FETCH)))
         await house.until(lambda: isinstance(house.board.catalogue.health(KIT), Down))
         assert FETCH in house.gateway.roster.sources
+
+
+@pytest.mark.behaviour("toolsets.calls_wait_for_a_start")
+async def test_a_call_while_it_is_just_being_started_waits_for_it() -> None:
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        provider = house.provider(KIT)
+        ready = provider.word
+        provider.becomes(Starting(1, SINCE), *ready.tools)
+        await house.until(lambda: house.statuses() == {"kit:add": "server_unavailable"})
+        ended: list[object] = []
+
+        async def call() -> None:
+            ended.append(await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View()))
+
+        with anyio.fail_after(PATIENCE):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call)
+                await anyio.wait_all_tasks_blocked()
+                assert (ended, provider.calls) == ([], [])
+                provider.becomes(ready.health, *ready.tools)
+        assert [type(each) for each in ended] == [Returned]
+
+
+@pytest.mark.behaviour("toolsets.calls_wait_for_a_start")
+async def test_a_call_is_refused_when_the_start_takes_too_long_or_failed_once() -> None:
+    hasty = own("add")
+    hasty = replace(hasty, timeouts=Timeouts(start=30, call=0.01))
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, hasty)
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        provider = house.provider(KIT)
+        for attempt in (1, 2):
+            provider.becomes(Starting(attempt, SINCE), *provider.word.tools)
+            await house.until(partial(is_starting, house, attempt))
+            with anyio.fail_after(PATIENCE):
+                ended = await house.gateway.caller.call(call_of("add", {"path": "withheld-00"}), View())
+            assert isinstance(ended, ToolIsLocked)
+            assert sentence(ended.reason) == f"Toolset kit is starting (attempt {attempt})."
+        assert provider.calls == []

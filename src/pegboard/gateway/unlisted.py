@@ -6,7 +6,7 @@ import anyio
 
 from pegboard.core.call import Refusal, ToolIsLocked, UnknownTool
 from pegboard.core.catalogue import Starting
-from pegboard.core.ids import ProviderKey
+from pegboard.core.ids import ProviderKey, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.reference import closest
 from pegboard.core.resolve import Locked
@@ -25,6 +25,8 @@ async def listed(board: Board, name: str, view: View) -> ToolIsLocked | None:
 
     `None` when it is there, or when no such server could have it.
     """
+    if (begins := beginning(board, name, view)) is not None:
+        return await _begun(board, name, view, begins)
     owners = may_have(name, board.catalogue, board.policy, view)
     if not owners:
         return None
@@ -47,7 +49,30 @@ async def listed(board: Board, name: str, view: View) -> ToolIsLocked | None:
 def is_there(board: Board, name: str, view: View) -> bool:
     """Whether who has a tool of this name has listed it. What is only remembered may not be there any more."""
     id = board.resolution(view).called(name)
-    return id is not None and not board.catalogue.listings[id.source].remembered
+    if id is None or board.catalogue.listings[id.source].remembered:
+        return False
+    return beginning(board, name, view) is None
+
+
+def beginning(board: Board, name: str, view: View) -> ToolIsLocked | None:
+    """Why it is locked, where that is only because what runs the toolset's own tools is just being started: after an
+    import, or when it was restarted. A call is worth the wait, as it is when it wakes them."""
+    resolution = board.resolution(view)
+    id = resolution.called(name)
+    match None if id is None else resolution.verdicts[id]:
+        case Locked(_, Unavailable(ToolsetKey(), Starting(attempt)) as reason) if attempt <= 1 and id is not None:
+            return ToolIsLocked(id, reason)
+        case _:
+            return None
+
+
+async def _begun(board: Board, name: str, view: View, begins: ToolIsLocked) -> ToolIsLocked | None:
+    key = begins.tool.source
+    assert isinstance(key, ToolsetKey)
+    with anyio.move_on_after(_patience(key, board.policy)), board.changed.listen() as bell:
+        while beginning(board, name, view) is not None and not board.is_closed:
+            await bell.wait()
+    return beginning(board, name, view)
 
 
 def may_come(board: Board, refusal: Refusal) -> bool:
@@ -57,7 +82,7 @@ def may_come(board: Board, refusal: Refusal) -> bool:
             return True
         case ToolIsLocked(_, Unavailable(source, Starting(attempt))) if attempt <= 1:
             listing = board.catalogue.listings.get(source)
-            return listing is not None and listing.remembered
+            return isinstance(source, ToolsetKey) or (listing is not None and listing.remembered)
         case _:
             return False
 
