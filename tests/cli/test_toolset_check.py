@@ -74,7 +74,7 @@ def test_a_function_that_is_not_there_is_told_with_near_names(pegboard: Pegboard
 def test_a_module_that_is_no_python_is_told_by_its_line(pegboard: Pegboard, home: Path) -> None:
     folder_at(home / "mine", words="import os\ndef shout(:\n")
     done = pegboard("toolset", "check", "mine")
-    assert (done.code, done.err) == (3, "pegboard: tools/words.py:2: this is no Python: invalid syntax.\n")
+    assert (done.code, done.err) == (3, "pegboard: mine/tools/words.py:2: this is no Python: invalid syntax.\n")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_all_problems_are_told_at_once_each_at_its_line() -> None:
         "pegboard.yaml:3: servers.github.comand: unknown key. Did you mean 'command'?",
         f"pegboard.yaml:4: servers.Jira: 'Jira' cannot be a name here: use {id_rule}.",
         "pegboard.yaml:8: servers.both: command and url exclude each other. Keep one of them.",
-        "pegboard.yaml:9: servers.both.args: this must be a list, and it is text.",
+        "pegboard.yaml:9: servers.both.args: this must be a list, and it is text. Write [one, two].",
         "pegboard.yaml:11: servers.lists.url: write a URL that begins with http:// or https://, or with a reference.",
         "pegboard.yaml:13: servers.lists: enabled_tools and disabled_tools exclude each other. Keep one of them.",
         "pegboard.yaml:14: servers.lists.cwd: this goes only with command. Remove it, or write command.",
@@ -67,7 +67,7 @@ def test_all_problems_are_told_at_once_each_at_its_line() -> None:
         " --from FILE, or rename the key to servers.",
         "pegboard.yaml:20: deny[0]: 'github:' does not fit: write scope:name, for example github:* or *:read_*.",
         "pegboard.yaml:20: deny[1]: this must be a text, and it is 5. Put it in quotes.",
-        "pegboard.yaml:21: grants.a: this must be a list or one text with commas, and it is a map.",
+        "pegboard.yaml:21: grants.a: this must be a list or one text with commas, and it is a map. Write [one, two].",
         "pegboard.yaml:22: store: write a URL: sqlite:///pegboard.db for a file, or postgresql://user@host/database.",
         "pegboard.yaml:23: audit.keep_days: this must be a whole number from 1 to 36500; it is 0.5.",
         "pegboard.yaml:24: gateway.allowed_hosts[0]: 'http://h' does not fit: write a host, with a port or without, as"

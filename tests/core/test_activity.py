@@ -25,7 +25,7 @@ from pegboard.core.commands import (
 )
 from pegboard.core.editing import Edit
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
-from pegboard.core.imported import RemoveToolset
+from pegboard.core.imported import RemoveToolset, TurnSecret
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
@@ -72,6 +72,8 @@ class RevokeEverything:
             RemoveToolset(DEV),
             Told("toolset", "dev", "removed with its tools, servers, switches and approvals"),
         ),
+        (TurnSecret(DEV, "API_KEY", is_set=True), Told("secret", "dev", "set the secret API_KEY")),
+        (TurnSecret(DEV, "API_KEY", is_set=False), Told("secret", "dev", "forgot the secret API_KEY")),
         (RemoveServer(GITHUB), Told("server", "dev~github", "removed with its switches and approvals")),
         (ThrowSwitch(SEARCH, on=True), Told("switch", "mcp:dev~github:search", "switched on")),
         (ThrowSwitch(GITHUB, False, "noisy"), Told("switch", "dev~github", "switched off: noisy")),

@@ -17,6 +17,7 @@ from tests.core.boards import server, toolset
 from tests.e2e.test_toolset_import import SHOUT, does, echo, policy
 from tests.support.toolsets import (
     MINE,
+    PATIENCE,
     WORDS,
     brought,
     called,
@@ -98,7 +99,7 @@ async def test_no_secret_is_in_an_export(tmp_path: Path) -> None:
     said = manifest(mcp_servers=servers, secrets=["API_KEY"])
     async with housed(tmp_path / "data", lambda key, id: False) as house:
         await brought(house, laid_out(tmp_path / "mine", said))
-        await house.installer.keep_secret(MINE, "API_KEY", PLANTED["set"])
+        await house.installer.keep_secret(MINE, "API_KEY", PLANTED["set"], LOCAL)
         bundle = await export(house)
     files = unpacked(bundle)
     assert [name for name, value in PLANTED.items() if any(value.encode() in text for text in files.values())] == []
@@ -261,7 +262,7 @@ async def test_a_secret_reaches_the_functions_and_servers_of_its_toolset(tmp_pat
         with anyio.fail_after(60), board.changed.listen() as bell:
             while [getattr(word.health, "why", "") for word in board.catalogue.listings.values()] != [why, why]:
                 await bell.wait()
-        await house.installer.keep_secret(MINE, "API_KEY", "open sesame")
+        await house.installer.keep_secret(MINE, "API_KEY", "open sesame", LOCAL)
         await until_open(house, "mine:tell", "mcp:mine~echo:env")
         assert await called(house, "tell") == "emases nepo"
         assert "<open sesame>" in await called(house, "env", name="FROM_SECRET")
@@ -279,11 +280,11 @@ async def test_a_secret_may_be_a_reference(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("ELSEWHERE", "abc")
     async with housed(tmp_path / "data") as house:
         await brought(house, laid_out(tmp_path / "mine", said, {"tools/words.py": TELLS}))
-        await house.installer.keep_secret(MINE, "API_KEY", "${ELSEWHERE}")
+        await house.installer.keep_secret(MINE, "API_KEY", "${ELSEWHERE}", LOCAL)
         await until_open(house, "mine:tell")
         assert await called(house, "tell") == "cba"
         with pytest.raises(ValueError, match="looks like a reference and is none"):
-            await house.installer.keep_secret(MINE, "API_KEY", "a${b")
+            await house.installer.keep_secret(MINE, "API_KEY", "a${b", LOCAL)
 
 
 @pytest.mark.behaviour("toolsets.removal_leaves_nothing")
@@ -295,7 +296,7 @@ async def test_a_removed_toolset_leaves_nothing(tmp_path: Path) -> None:
     ])  # fmt: skip
     async with housed(data) as house:
         await brought(house, laid_out(tmp_path / "mine", said))
-        await house.installer.keep_secret(MINE, "API_KEY", "x")
+        await house.installer.keep_secret(MINE, "API_KEY", "x", LOCAL)
         await until_open(house, "mine:shout", "mcp:mine~echo:echo")
         assert await called(house, "shout", text="a") == "A"
         house.installer.files.workspace(MINE).mkdir(parents=True, exist_ok=True)
@@ -313,6 +314,29 @@ async def test_a_removed_toolset_leaves_nothing(tmp_path: Path) -> None:
     with sqlite3.connect(data / "pegboard.db") as database:
         for table in ("toolsets", "toolset_files", "tools", "toolset_mcp_servers", "tool_overrides", "secrets"):
             assert database.execute(f"select count(*) from {table}").fetchone() == (0,), table
+
+
+@pytest.mark.behaviour("toolsets.secrets")
+async def test_a_secret_that_another_process_sets_reaches_what_runs(tmp_path: Path) -> None:
+    module = (
+        "from pegboard.tools import ToolContext\n\n\n"
+        "def shout(context: ToolContext) -> str:\n    return context.secrets['API_KEY']\n"
+    )
+    folder = laid_out(tmp_path / "mine", manifest(secrets=["API_KEY"]), {"tools/words.py": module})
+    async with housed(tmp_path / "data", follow=True) as house:
+        await brought(house, folder)
+        board = house.gateway.board
+        for value in ("first", "second"):
+            async with housed(tmp_path / "data", lambda key, id: False) as other:
+                await other.installer.keep_secret(MINE, "API_KEY", value, LOCAL)
+            with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+                while await called(house, "mine:shout") != value:
+                    await bell.wait()
+        async with housed(tmp_path / "data", lambda key, id: False) as other:
+            await other.installer.forget_secret(MINE, "API_KEY", LOCAL)
+        with anyio.fail_after(PATIENCE), board.changed.listen() as bell:
+            while statuses(house) != {"mine:shout": "server_unavailable"}:
+                await bell.wait()
 
 
 @pytest.mark.behaviour("toolsets.linked")

@@ -52,5 +52,5 @@ async def test_a_broken_file_is_refused_with_every_problem() -> None:
     assert problem(answer)[0] == 422
     assert answer.json()["errors"] == [
         "/srv/o.yaml:1: servrs: unknown key. Did you mean 'servers'?",
-        "/srv/o.yaml:2: deny: this must be a list, and it is 7.",
+        "/srv/o.yaml:2: deny: this must be a list, and it is 7. Write [one, two].",
     ]

@@ -88,8 +88,11 @@ async def test_flaws_and_tools_that_are_not_selected_are_counted() -> None:
         provider = desk.house.provider(GITHUB)
         provider.becomes(provider.word.health, *provider.word.tools, flaws=(Flaw("odd", "has no name"),))
         await desk.house.until(lambda: bool(desk.house.board.catalogue.listings[GITHUB].flaws))
-        told = await desk.get("/servers/github")
+        told, listed = await desk.get("/servers/github"), await desk.get("/tools")
     assert (told["tools"], told["absentTools"]) == ({"callable": 0}, 2)
+    assert listed["flaws"] == [
+        {"id": "dev~github", "sentence": "lists 'odd', which cannot hang on the board: has no name."}
+    ]
     assert told["flaws"] == [
         {"name": "odd", "why": "has no name", "sentence": "lists 'odd', which cannot hang on the board: has no name."}
     ]

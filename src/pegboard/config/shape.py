@@ -274,7 +274,8 @@ class ListOf(Generic[T]):
                 items = [(Scalar(Kind.TEXT, word, line), at) for word in words]
             case _:
                 also = " or one text with commas" if self.or_commas else ""
-                return tell.wrong(node.line, at, f"this must be a list{also}, and it is {shown(node)}.")
+                what = f"this must be a list{also}, and it is {shown(node)}. Write [one, two]."
+                return tell.wrong(node.line, at, what)
         read = [Placed(self.item.read(item, here, tell), here, item.line) for item, here in items]
         return tuple(Placed(one.value, one.at, one.line) for one in read if not isinstance(one.value, Wrong))
 

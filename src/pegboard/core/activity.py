@@ -29,7 +29,7 @@ from .commands import (
 )
 from .editing import ARGUMENT, Edit
 from .ids import PrincipalId, ServerKey
-from .imported import InstallToolset, RemoveToolset
+from .imported import InstallToolset, RemoveToolset, TurnSecret
 from .override import Override
 from .own import Own
 from .rules import awaited_review
@@ -100,6 +100,8 @@ def told(command: object) -> Told:
             return Told("toolset", toolset.id, _installed(command))
         case RemoveToolset(id):
             return Told("toolset", id, "removed with its tools, servers, switches and approvals")
+        case TurnSecret(id, name, is_set):
+            return Told("secret", id, f"{'set' if is_set else 'forgot'} the secret {name}")
         case RemoveServer(key):
             return Told("server", str(key), "removed with its switches and approvals")
         case ThrowSwitch(what, on, note):

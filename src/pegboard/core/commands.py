@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, assert_never
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey, titled
-from .imported import InstallToolset, RemoveToolset, installed, removed
+from .imported import InstallToolset, RemoveToolset, TurnSecret, installed, removed
 from .leaving import forgetting
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
@@ -144,6 +144,7 @@ Command: TypeAlias = (
     | Revoke
     | InstallToolset
     | RemoveToolset
+    | TurnSecret
 )
 
 
@@ -214,6 +215,10 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return installed(policy, command, by, at)
         case RemoveToolset(id):
             return removed(policy, ToolsetId(id))
+        case TurnSecret(toolset):
+            if toolset in policy.toolsets:
+                return decided
+            return Rejected(f"There is no toolset {toolset!r}. See: pegboard toolset list")
         case _:
             assert_never(command)
 

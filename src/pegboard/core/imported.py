@@ -50,6 +50,16 @@ class RemoveToolset:
     id: ToolsetId
 
 
+@dataclass(frozen=True, slots=True)
+class TurnSecret:
+    """A secret of a toolset was set, or forgotten. What it is lies elsewhere: that the policy has another version is
+    how whoever else runs the toolset hears of it."""
+
+    toolset: ToolsetId
+    name: str
+    is_set: bool
+
+
 def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime) -> Decided | Rejected:
     """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
     with whatever was decided about it, but for people's overrides, which are told as misfits."""

@@ -63,7 +63,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "Remove this, or mcp: true.",
         "toolset.yaml:19: containers[2].memory: this must be from 16MB to 1024GB.",
         "toolset.yaml:19: containers[2].cpus: this must be a number above 0 and at most 1024; it is 0.",
-        "toolset.yaml:20: containers[3].tools[0].command: this must be a list, and it is text.",
+        "toolset.yaml:20: containers[3].tools[0].command: this must be a list, and it is text. Write [one, two].",
         "toolset.yaml:20: containers[3].tools[1].input_schema.type: arguments and results are objects: "
         "write type: object, and what you mean as one of its properties.",
         "toolset.yaml:20: containers[3].tools[0].id: there is a tool 'x' already, at containers[1].tools[0].id on line "

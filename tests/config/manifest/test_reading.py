@@ -216,7 +216,10 @@ def test_an_images_label_is_read_as_the_tools_of_a_container() -> None:
                 "or name them in toolset.yaml."
             ],
         ),
-        ("{}", ["label io.pegboard.tools of alpine:1: this must be a list, and it is a map."]),
+        (
+            "{}",
+            ["label io.pegboard.tools of alpine:1: this must be a list, and it is a map. Write [one, two]."],
+        ),
         (
             '[{"id": "a", "comand": ["x"]}, {"id": "b", "command": ["x"]}, {"id": "b", "command": []}]',
             [

@@ -1,13 +1,16 @@
 """The functions that a manifest names, looked for in the text of their modules: nothing is run to find them."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pegboard.config.problem import Problem
 from pegboard.core.reference import closest
+
+_PLACED: Final = re.compile(r"([^\s:]+):(\d+): (.+)", re.DOTALL)
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import Manifest
@@ -17,7 +20,7 @@ def check_functions(manifest: "Manifest", folder: Path) -> tuple[Problem, ...]:
     """What is known to be wrong without running anything: text that is no Python, and functions that are not there."""
     files = {entry.module_files: None for entry in manifest.tools}
     found = {names: _top_names(folder, names) for names in files}
-    problems = [each for each in found.values() if isinstance(each, Problem)]
+    problems = [within(manifest, each) for each in found.values() if isinstance(each, Problem)]
     for place, entry in enumerate(manifest.tools):
         names = found[entry.module_files]
         function = entry.entrypoint.partition(":")[2].partition(".")[0]
@@ -28,6 +31,19 @@ def check_functions(manifest: "Manifest", folder: Path) -> tuple[Problem, ...]:
         what = f"there is no function {function!r} in {_file(folder, entry.module_files)}.{hint}"
         problems.append(Problem(manifest.file, entry.line, f"tools[{place}].entrypoint", what))
     return tuple(problems)
+
+
+def told_at(manifest: "Manifest", problem: str) -> Problem:
+    """What a worker has against the toolset's files, with the place that it tells, if it tells one."""
+    if (placed := _PLACED.fullmatch(problem)) is not None:
+        return within(manifest, Problem(placed[1], int(placed[2]), "", placed[3]))
+    return Problem(manifest.file, 0, "", problem.removeprefix("toolset.yaml: "))
+
+
+def within(manifest: "Manifest", problem: Problem) -> Problem:
+    """A problem of one of the toolset's files, by the name that a person knows: from the folder that they named."""
+    root = manifest.file.rpartition("/")[0]
+    return replace(problem, file=f"{root}/{problem.file}") if root else problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pegboard.config.problem import Problem
 from pegboard.core.closed import Closed, closed
 from pegboard.core.commands import Rejected, apply
 from pegboard.core.ids import PrincipalId, ServerKey, ToolsetId, ToolsetKey
-from pegboard.core.imported import InstallToolset, RemoveToolset
+from pegboard.core.imported import InstallToolset, RemoveToolset, TurnSecret
 from pegboard.core.installing import Differences, differences, is_downgrade
 from pegboard.core.override import OverrideIndex
 from pegboard.core.own import Own
@@ -31,7 +31,7 @@ from pegboard.ports.describing import CannotDescribe, Describe, Described, ReadL
 from .bringing import brought_from
 from .building import built
 from .files import Files, digests
-from .functions import check_functions
+from .functions import check_functions, told_at
 from .progress import InProgress, Step
 from .reaching import reached_with
 from .reading import Read, Unfit, entries_of, read, read_in_place
@@ -205,7 +205,7 @@ class Installer:
             entries = entries_of(manifest)
             return await self._describe(staged.folder, entries, manifest.requirements, step.tell, manifest.bounds)
         except CannotDescribe as error:
-            raise Unfit(tuple(Problem(manifest.file, 0, "", problem) for problem in error.problems)) from None
+            raise Unfit(tuple(told_at(manifest, problem) for problem in error.problems)) from None
 
     async def _labelled(
         self, manifest: "Manifest", step: Step
@@ -307,19 +307,22 @@ class Installer:
             case _:
                 self._gateway.roster.follow(self._gateway.board.policy)
 
-    async def keep_secret(self, toolset: ToolsetId, name: str, value: str) -> None:
+    async def keep_secret(self, toolset: ToolsetId, name: str, value: str, by: PrincipalId) -> None:
         """What uses it starts anew with it. Raises `SecretsAway`, and `ValueError` for a value that cannot be one."""
         if (why := self.secrets.why_not(value)) is not None:
             raise ValueError(why)
         await self.secrets.keep(toolset, name, value)
-        self._restarted(toolset)
+        await self._restarted(toolset, TurnSecret(toolset, name, is_set=True), by)
 
-    async def forget_secret(self, toolset: ToolsetId, name: str) -> None:
+    async def forget_secret(self, toolset: ToolsetId, name: str, by: PrincipalId) -> None:
         """Raises `SecretsAway`."""
         await self.secrets.forget(toolset, name)
-        self._restarted(toolset)
+        await self._restarted(toolset, TurnSecret(toolset, name, is_set=False), by)
 
-    def _restarted(self, toolset: ToolsetId) -> None:
+    async def _restarted(self, toolset: ToolsetId, turned: TurnSecret, by: PrincipalId) -> None:
+        """Here at once, and in other processes when they hear of it. That it is kept is not undone where it is not
+        heard: they read it when they start next."""
+        await self._gateway.operator.do(turned, by)
         for key in self._gateway.board.policy.servers:
             if key.toolset == toolset:
                 self._gateway.roster.restart(key)

@@ -13,6 +13,7 @@ from pegboard.core.said import plainly
 from pegboard.ports.describing import Entry
 
 from .files import FileFacts, FilesAway, digest, looked_at
+from .functions import check_functions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +81,7 @@ def read(source: Path, beside: Path, done: Done = _unheard, shown: str | None = 
         with _staged(source, beside, done) as staged:
             yield Read(
                 staged.folder,
-                _manifest(staged, name, source),
+                _manifest(staged, name, source, functions=True),
                 staged.manifest.name,
                 looked_at(staged.folder, staged.files),
                 staged.left_out,
@@ -117,7 +118,8 @@ def entries_of(manifest: "Manifest") -> tuple[Entry, ...]:
     return tuple(Entry(each.id, each.entrypoint, each.name, each.description) for each in manifest.tools)
 
 
-def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
+def _manifest(staged: "Staged", shown: str, source: Path, *, functions: bool = False) -> "Manifest":
+    """Sound by itself and with its files; with `functions`, those that it names are looked for as well."""
     from pegboard.config.bundle.names import trouble_in
     from pegboard.config.files import read_bytes
     from pegboard.config.manifest import check_files, read_manifest
@@ -134,7 +136,8 @@ def _manifest(staged: "Staged", shown: str, source: Path) -> "Manifest":
     # A folder is called after it.
     named = trouble_in(manifest.id, 1)
     about_id = () if named is None else (Problem(file, 0, "id", named),)
-    if problems := (*about_id, *check_files(manifest, staged.files)):
+    about_functions = check_functions(manifest, staged.folder) if functions else ()
+    if problems := (*about_id, *check_files(manifest, staged.files), *about_functions):
         # What is missing may be what was not taken along.
         told = [Problem(file, 0, "", each) for each in (*_unasked(staged.ignored), *_beside(manifest, source, shown))]
         raise Unfit((*problems, *told))

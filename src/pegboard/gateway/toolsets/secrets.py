@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pegboard.config.references import Malformed, parts
-from pegboard.core.ids import ToolsetId
+from pegboard.core.ids import ProviderKey, ToolsetId
 from pegboard.core.outage import Unset
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
@@ -39,8 +39,9 @@ class ToolsetSecrets:
     asked: Mapping[ToolsetId, tuple[str, ...]] = field(default_factory=dict[ToolsetId, tuple[str, ...]])
     """The names that were loaded last, by toolset."""
 
-    async def load(self, asked: Mapping[ToolsetId, tuple[str, ...]]) -> None:
-        """Of these toolsets, the secrets of these names; others are not known any more. Raises `SecretsAway`."""
+    async def load(self, asked: Mapping[ToolsetId, tuple[str, ...]]) -> frozenset[ToolsetId]:
+        """Of these toolsets, the secrets of these names; others are not known any more. Those of which anything differs
+        from before. Raises `SecretsAway`."""
         known: dict[tuple[ToolsetId, str], str | Unresolved] = {}
         for toolset, names in asked.items():
             for name in names:
@@ -51,7 +52,10 @@ class ToolsetSecrets:
                         known[toolset, name] = Unresolved(f"the secret {name} of {toolset} cannot be read: {why}")
                     case bytes() as value:
                         known[toolset, name] = value.decode()
+        former, before = self._known, self.asked
         self._known, self.asked = known, asked
+        values = {place[0] for place in {**former, **known} if former.get(place) != known.get(place)}
+        return frozenset(values | {each for each in {**before, **asked} if before.get(each) != asked.get(each)})
 
     async def keep(self, toolset: ToolsetId, name: str, value: str) -> None:
         """Raises `SecretsAway`."""
@@ -115,22 +119,29 @@ def secrets_asked(policy: Policy) -> Mapping[ToolsetId, tuple[str, ...]]:
 
 
 async def follow_secrets(gateway: Gateway, secrets: ToolsetSecrets) -> None:
-    """Another process may have installed what asks for others: they are read, and what waits for them starts anew."""
-    followed: Policy | None = None
+    """Another process may have set one, or installed what asks for others: they are read, and what uses them starts
+    anew."""
+    followed = gateway.board.policy.version
     with gateway.board.changed.listen() as bell:
         while True:
             policy = gateway.board.policy
-            if policy is not followed and (asked := secrets_asked(policy)) != secrets.asked:
-                former = secrets.asked
-                try:
-                    await secrets.load(asked)
-                except SecretsAway as error:
-                    log.warning("Secrets of toolsets cannot be read: %s", error)
-                for key in policy.servers:
-                    if asked.get(key.toolset) != former.get(key.toolset):
-                        gateway.roster.restart(key)
-            followed = policy
+            asked = secrets_asked(policy)
+            if (policy.version != followed and asked) or asked != secrets.asked:
+                for key in await _differing(secrets, asked, policy):
+                    gateway.roster.restart(key)
+            followed = policy.version
             await bell.wait()
+
+
+async def _differing(
+    secrets: ToolsetSecrets, asked: Mapping[ToolsetId, tuple[str, ...]], policy: Policy
+) -> list[ProviderKey]:
+    try:
+        changed = await secrets.load(asked)
+    except SecretsAway as error:
+        log.warning("Secrets of toolsets cannot be read: %s", error)
+        return []
+    return [key for key in policy.servers if key.toolset in changed]
 
 
 def _filled(text: str, values: Mapping[str, str | Unresolved], otherwise: Expand) -> str | Unresolved:

@@ -18,6 +18,7 @@ from .tickets import decided_here
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
+_MOST_FLAWS: Final = 10
 CALL_CODES: Final = {
     "returned": Exit.OK,
     "tool_failed": Exit.FAILED,
@@ -65,6 +66,10 @@ async def list_tools(
     say(table(("TOOL", "NAME FOR CLIENTS", "STATUS"), rows))
     count = sum(tool["verdict"] == "open" for tool in body["tools"])
     say(f"\n{count} of {len(rows)} can be called. For a reason: pegboard why TOOL")
+    for flaw in body["flaws"][:_MOST_FLAWS]:
+        tell(f"! {flaw['id']} {one_line(flaw['sentence'])}")
+    if len(body["flaws"]) > _MOST_FLAWS:
+        tell(f"! and {len(body['flaws']) - _MOST_FLAWS:,} more: pegboard doctor")
 
 
 @tools.command("show")

@@ -34,7 +34,6 @@ def check(source: Path, as_json: bool) -> int:
     Every problem is told with its file, line and key. Ends with 3 when there is one.
     """
     from pegboard.gateway.toolsets.files import FilesAway
-    from pegboard.gateway.toolsets.functions import check_functions
     from pegboard.gateway.toolsets.reading import Unfit, read
 
     if not source.exists():
@@ -44,8 +43,6 @@ def check(source: Path, as_json: bool) -> int:
             tempfile.TemporaryDirectory(prefix="pegboard-", ignore_cleanup_errors=True) as beside,
             read(source.resolve(), Path(beside), shown=str(source)) as found,
         ):
-            if problems := check_functions(found.manifest, found.folder):
-                raise Unfit(problems)
             manifest, warnings = found.manifest, list(found.warnings)
     except Unfit as error:
         told = [str(problem) for problem in error.problems]

@@ -52,6 +52,11 @@ def tool_routes(gateway: Gateway) -> APIRouter:
             "tools": [tool_shape(id, resolution) for id in resolution.verdicts],
             "policyVersion": resolution.policy_version,
             "notices": notices_shape(board.notices),
+            "flaws": [
+                {"id": str(source), "sentence": flaw.sentence}
+                for source, word in board.catalogue.listings.items()
+                for flaw in word.flaws
+            ],
         }
 
     @routes.get("/tools/show")

@@ -63,7 +63,7 @@ async def wanted_of(
         )
     elif kind in ("application/zip", "application/x-zip-compressed", "application/octet-stream"):
         async with _uploaded(request, installer) as file:
-            yield replace(wanted, source=file, shown="the upload", is_upload=True)
+            yield replace(wanted, source=file, shown="upload.zip", is_upload=True)
     else:
         what = "Send a ZIP as application/zip, or a path as application/json."
         raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, what)

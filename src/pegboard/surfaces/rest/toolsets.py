@@ -122,16 +122,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
     async def keep(name: str, secret: str, body: SecretBody) -> Shape:
         """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
         id = _asking(gateway, name, secret)
-        await told(installer().keep_secret(id, secret, body.value))
-        gateway.operator.record("secret", id, f"set the secret {secret}", LOCAL)
+        await told(installer().keep_secret(id, secret, body.value, LOCAL))
         return {"toolsetId": id, "name": secret, "set": True}
 
     @routes.delete("/toolsets/{name}/secrets/{secret}")
     async def forget(name: str, secret: str) -> Shape:
         """Forget a secret."""
         id = _asking(gateway, name, secret)
-        await told(installer().forget_secret(id, secret))
-        gateway.operator.record("secret", id, f"forgot the secret {secret}", LOCAL)
+        await told(installer().forget_secret(id, secret, LOCAL))
         return {"toolsetId": id, "name": secret, "set": False}
 
     return routes
