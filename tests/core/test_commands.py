@@ -36,6 +36,7 @@ from pegboard.core.commands import (
     apply,
 )
 from pegboard.core.ids import PrincipalId, ServerKey, ToolId, ToolsetId
+from pegboard.core.imported import TurnSecret
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Clash, Decided, Declared, Policy, Switch, clashes
@@ -151,6 +152,10 @@ def test_a_second_server_of_a_toolset_leaves_the_toolset_as_it_is() -> None:
         ),
         (
             SetOverride(Override(ToolsetId("no"), Pattern("*", "*"), enabled=False)),
+            "There is no toolset 'no'. See: pegboard toolset list",
+        ),
+        (
+            TurnSecret(ToolsetId("no"), "API_KEY", is_set=True),
             "There is no toolset 'no'. See: pegboard toolset list",
         ),
     ],

@@ -86,6 +86,13 @@ async def test_a_look_at_what_is_there_takes_its_functions_to_be_as_they_were(tm
         known = await looked(house, folder)
         assert "  The description changed from 'Say it loudly.' to 'Say it very loudly.'." in told(known)
         assert (known.modules, known.install.own) != ((), found.install.own)
+        poisoned = confirmed.replace("Say it loudly.", POISON).replace("requires_confirmation=True", "")
+        laid_out(folder, manifest(), {"tools/words.py": poisoned})
+        lines = told(await looked(house, folder, describe=False))
+        assert any(line.startswith("  ! hard: ") for line in lines)
+        assert (
+            "mine:shout waits for approval, because its calls would run without asking, and were asked about" in lines
+        )
         laid_out(folder, manifest(tool("gone")), {"tools/words.py": other})
         with pytest.raises(Unfit, match="there is no function 'gone'"):
             await looked(house, folder, describe=False)

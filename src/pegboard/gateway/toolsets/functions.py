@@ -52,6 +52,7 @@ class Written:
 
     description: str
     parameters: tuple[str, ...]
+    requires_confirmation: bool | None = None
 
 
 def written(folder: Path, names: tuple[str, str], function: str) -> Written | None:
@@ -67,18 +68,23 @@ def written(folder: Path, names: tuple[str, str], function: str) -> Written | No
     if len(found) != 1:
         return None
     (each,) = found
-    said = [_said(mark) for mark in each.decorator_list]
-    description = next((text for text in said if text), None) or words_in(ast.get_docstring(each) or "").description
+    said = _said(each.decorator_list)
+    described, confirms = said.get("description"), said.get("requires_confirmation")
+    description = described if isinstance(described, str) else words_in(ast.get_docstring(each) or "").description
     taken = (*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs)
-    return Written(description, tuple(one.arg for one in taken if not _is_context(one.annotation)))
+    return Written(
+        description,
+        tuple(one.arg for one in taken if not _is_context(one.annotation)),
+        confirms if isinstance(confirms, bool) else None,
+    )
 
 
-def _said(decorator: ast.expr) -> str | None:
-    """The words that `@tool(description="…")` gives it."""
-    if not isinstance(decorator, ast.Call):
-        return None
-    given = [word.value for word in decorator.keywords if word.arg == "description"]
-    return next((one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)), None)
+def _said(decorators: Iterable[ast.expr]) -> dict[str | None, object]:
+    """What `@tool(description="…", requires_confirmation=True)` says of it, as far as it is written out."""
+    marks = [mark for mark in decorators if isinstance(mark, ast.Call)]
+    return {
+        word.arg: word.value.value for mark in marks for word in mark.keywords if isinstance(word.value, ast.Constant)
+    }
 
 
 def _is_context(annotation: ast.expr | None) -> bool:

@@ -157,14 +157,14 @@ class Installer:
         poison = await anyio.to_thread.run_sync(poisoned_overrides, install.overrides)
         warnings = (*staged.warnings, *missing, *poison)
         looked = Looked(install, changes, (), warnings, pending(policy, install, changes))
+        noted = await anyio.to_thread.run_sync(self._noted, install, changes)
+        looked = replace(looked, notes={each.tool.id: each.findings for each in noted if each.findings})
         if not describe and manifest.tools:
             return replace(looked, modules=modules_of(manifest, staged.folder))
         # What nobody has seen yet is seen for the first time when it is imported.
         waits = changes.unread if ToolsetKey(manifest.id) in policy.decided.baselined else ()
-        noted = await anyio.to_thread.run_sync(self._noted, install, changes)
         poisoned = {each.tool.id for each in noted if each.needs_reading}
-        notes = {each.tool.id: each.findings for each in noted if each.findings}
-        return replace(looked, waits=waits, notes=notes, alone=told_in_part(changes) | poisoned)
+        return replace(looked, waits=waits, alone=told_in_part(changes) | poisoned)
 
     def _noted(self, install: InstallToolset, changes: Differences) -> "tuple[Waiting, ...]":
         from pegboard.core.review import noted

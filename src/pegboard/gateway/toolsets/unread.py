@@ -35,9 +35,12 @@ def as_written(
     def confirms(name: str) -> bool | None:
         return said.for_tool(ToolId(key, name)).requires_confirmation
 
+    texts = {each.id: written(folder, each.module_files, _function(each)) for each in manifest.tools}
     described = [
-        Described(_spec(each, written(folder, each.module_files, _function(each)), specs), confirms(each.id))
+        # Where its text does not tell, it is taken to ask for no more and no less than before.
+        Described(_spec(each, text, specs), confirms(each.id) if text is None else text.requires_confirmation)
         for each in manifest.tools
+        for text in (texts[each.id],)
     ]
     labelled = {
         each.id: tuple(
