@@ -1,6 +1,7 @@
 """What is written for others holds no secret of whoever writes it, and all references that it held before."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from pegboard.core.own import Image
 from pegboard.core.redact import safe_text
 from pegboard.core.server import Connection, Container, Http, Stdio
 from pegboard.core.tool import Json
+from pegboard.gateway.toolsets.reaching import reached_with
 
 LEAKS = Path(__file__).parent / "leaks.yaml"
 
@@ -134,6 +136,7 @@ WORTH = st.sampled_from(
         *("${REF:-Qz7default}", "k=Qz7value", "", "Qz7-${REF}", "sk-proj-0123456789abcdef"),
     ]
 )
+PLANTED = re.compile(r"Qz7\w*|Zx9\w*|ghp_\w+|sk-proj-\w+")
 WORDS_OF_ARGS = st.one_of(
     st.builds("--{0}\n{1}".format, NAMES, WORTH),
     st.builds("--{0}={1}".format, NAMES, WORTH),
@@ -153,7 +156,7 @@ WORDS_OF_ARGS = st.one_of(
 
 @pytest.mark.behaviour("toolsets.one_rule_for_secrets")
 @given(
-    st.sampled_from(["serve", "npx", "/usr/bin/python3", "docker"]),
+    st.sampled_from(["serve", "npx", "/usr/bin/python3", "./run-Zx9Q2mLp7Rt4Kd8WvB3nYs6H"]),
     st.lists(WORDS_OF_ARGS, max_size=4).map(lambda found: tuple(arg for args in found for arg in args)),
     st.dictionaries(NAMES, WORTH, max_size=4),
     st.builds("https://{1}/{0}?{0}={1}".format, NAMES, WORTH),
@@ -166,6 +169,8 @@ def test_no_value_is_told_by_one_that_another_hides(
     for connection in (Stdio(command, args, env), Http(url, headers=env), Container(Image("x", args=args, env=env))):
         given_away, held = exported(connection)
         assert masked_connection(connection) == without(given_away, held)
+        plan = "\n".join(reached_with(())(connection))
+        assert [word for word in PLANTED.findall(plan) if word not in json.dumps(given_away)] == []
     told = masked_connection(Stdio(command, args, env))["args"]
     assert isinstance(told, list)
     for arg, shown in zip(args, told, strict=True):

@@ -22,14 +22,16 @@ def reached_with(secrets: Collection[str]) -> Reached:
 
 def _shown(connection: Connection) -> Connection:
     """By the rule by which an export tells secrets in arguments from the rest."""
-    from pegboard.config.shown import shown_args
+    from pegboard.config.shown import shown_args, shown_text
 
     match connection:
         case Stdio(command, args, _, _):
-            return replace(connection, args=_hidden(shown_args(command, args)))
+            return replace(connection, command=shown_text(command), args=_hidden(shown_args(command, args)))
         case Container(image):
             return Container(replace(image, args=_hidden(shown_args("", image.args))))
-        case Http() | Own():
+        case Http(url):
+            return replace(connection, url=shown_text(url))
+        case Own():
             return connection
         case _:
             assert_never(connection)
