@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import anyio
 import pytest
 from tests.core.imports import FETCH, ID, KIT, installing, own, own_tool
 from tests.core.imports import server as kit_server
-from tests.support.doubles import SINCE, Providers, ScriptedProvider
+from tests.support.doubles import SINCE, MemorySecrets, Providers, ScriptedProvider
 from tests.support.house import PATIENCE, House, call_of, opened
 
+from pegboard.config.references import expander
 from pegboard.core.call import Returned, ToolIsLocked
 from pegboard.core.catalogue import Asleep, Down, Listing, Starting
 from pegboard.core.commands import Approve, Block, Release, SetTrust, ThrowSwitch
@@ -22,6 +24,8 @@ from pegboard.core.status import detail, general_remedy, remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.doctor import Finding, diagnose
+from pegboard.gateway.toolsets.secrets import ToolsetSecrets
+from pegboard.ports import Unresolved
 
 pytestmark = pytest.mark.anyio
 
@@ -185,6 +189,26 @@ async def test_a_secret_that_is_not_set_is_told_with_the_command_that_sets_it_wh
         assert general_remedy(refused.reason) == (
             "Ask the user to set the secret: pegboard toolset secrets set TOOLSET NAME"
         )
+
+
+@pytest.mark.behaviour("toolsets.secret_not_set_is_told")
+async def test_a_secret_that_refers_to_nothing_is_told_with_what_it_refers_to_and_what_sets_it() -> None:
+    secrets = ToolsetSecrets(MemorySecrets(), expander({"HOME": "ann"}, Path()))
+    await secrets.keep(ID, "TOKEN", "${NOPE}")
+    await secrets.keep(ID, "OTHER", "${HOME}")
+    assert secrets.value(ID, "OTHER") == "ann"
+    why = (
+        "the secret TOKEN of kit stands for nothing: ${NOPE} stands for nothing: the environment variable NOPE is not "
+        "set. Set it before the gateway starts, or write ${NOPE:-a default}."
+    )
+    assert secrets.values(ID, ("OTHER", "TOKEN")) == Unresolved(why)
+    async with opened(Declared(), Providers(make=made)) as house:
+        await imported(house, own("add"))
+        await house.until(lambda: house.statuses() == {"kit:add": "open"})
+        house.provider(KIT).falls(why)
+        await house.until(lambda: house.statuses() == {"kit:add": "server_unavailable"})
+        mend = "Mend what it names, or set the secret to something else: pegboard toolset secrets set kit TOKEN"
+        assert diagnose(house.board) == (Finding("kit", f"Toolset kit is down: {why}", mend),)
 
 
 async def test_a_provider_that_cannot_be_made_leaves_its_toolset_down_and_others_up() -> None:

@@ -10,7 +10,7 @@ _KINDS: Final = re.compile(
     r"(?:it )?(?:"
     r"exited with code -?\d{1,10}|was ended by signal \d{1,3}|was restarted|fell asleep|"
     r"closed (?:its output|its input|the connection|the event stream)|"
-    r"(?P<late>did not (?:answer|list its tools)\b)|"
+    r"(?P<late>did not (?:answer|list its tools)\b)|(?P<slow>did not start within\b)|"
     r"answered HTTP \d{3}|answered with an error|answered tools/list with something that is no list of tools|"
     r"cannot be reached|cannot be asked|broke the connection off|"
     r"(?P<unstarted>command '|cannot start\b)|"
@@ -18,10 +18,20 @@ _KINDS: Final = re.compile(
     r"does not speak (?:MCP|SSE)|sent a message longer than \d{1,6} MiB|"
     r"its provider broke|its former process does not stop|"
     r"has no environment(?:, because its requirements cannot be installed)?|"
-    r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} is not set)"
+    r"(?P<heavy>[^\s:]{1,400}\.py:\d{1,7}: importing it takes more memory than\b)|"
+    r"(?P<unloaded>[^\s:]{1,400}\.py:\d{1,7}: )|"
+    r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} "
+    r"(?:is not set|of [a-z0-9][a-z0-9_-]{0,63} (?:stands for nothing|cannot be read)))"
     r")"
 )
-_KEPT: Final = {"late": "did not answer in time", "unstarted": "cannot be started", "unsigned": "its sign-in failed"}
+_KEPT: Final = {
+    "late": "did not answer in time",
+    "slow": "did not start in time",
+    "unstarted": "cannot be started",
+    "unsigned": "its sign-in failed",
+    "heavy": "importing its Python files takes more memory than it may use",
+    "unloaded": "its Python files cannot be imported",
+}
 
 
 def kind(why: str) -> str:
@@ -30,6 +40,17 @@ def kind(why: str) -> str:
     if found is None:
         return ""
     return found["unset"] or _KEPT.get(found.lastgroup or "", found.group())
+
+
+def as_sentence(why: str) -> str:
+    """Why a server is down reads on from its name, but for what names a secret or a file itself."""
+    text = why.rstrip(".")
+    if _NAMES_ITSELF.match(text) is None:
+        return f"It {text}."
+    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+
+
+_NAMES_ITSELF: Final = re.compile(r"the secret |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +78,20 @@ def unset(why: str) -> Unset | None:
     """Of why a server or toolset is down, the secret it waits for."""
     found = _UNSET.fullmatch(why.rstrip("."))
     return None if found is None else Unset(ToolsetId(found["toolset"]), found["name"])
+
+
+_UNFIT: Final = re.compile(
+    r"(?:cannot run: )?the secret (?P<name>[A-Za-z_][A-Za-z0-9_]{0,127}) "
+    r"of (?P<toolset>[a-z0-9][a-z0-9_-]{0,63}) (?:stands for nothing|cannot be read): "
+)
+
+
+def unfit(why: str) -> Unset | None:
+    """Of why a server or toolset is down, the secret that was set, and has no value all the same."""
+    found = _UNFIT.match(why)
+    return None if found is None else Unset(ToolsetId(found["toolset"]), found["name"])
+
+
+def lacking(why: str) -> Unset | None:
+    """The secret by which it would be up, whatever is the matter with it."""
+    return unset(why) or unfit(why)

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
 from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
-from .outage import kind, unset
+from .outage import as_sentence, kind, lacking, unset
 from .pattern import Pattern
 from .policy import Switch
 from .said import plainly, shell_word
@@ -227,7 +227,7 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
-"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret that is not set, a toolset
+"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a toolset
 that is off, a tool that was blocked, an override that does not fit and a tool of nobody have words of their own."""
 
 
@@ -249,7 +249,7 @@ def detail(reason: Reason) -> str | None:
     match reason:
         case Unavailable(_, Down(_, why, _, lines)) if unset(why) is None and (lines or why.rstrip(".") != kind(why)):
             wrote = f" It last wrote: {plainly(lines[-1])}." if lines else ""
-            return f"It {why.rstrip('.')}.{wrote}"
+            return f"{as_sentence(why)}{wrote}"
         case _:
             return None
 
@@ -258,7 +258,7 @@ def _remedy(reason: Reason) -> str:
     match reason:
         case Unavailable(_, NeedsSignIn()) | Unlisted(_, NeedsSignIn()):
             return "Ask the user to sign in: pegboard servers sign-in {server}"
-        case Unavailable(_, Down(_, why)) | Unlisted(_, Down(_, why)) if unset(why) is not None:
+        case Unavailable(_, Down(_, why)) | Unlisted(_, Down(_, why)) if lacking(why) is not None:
             return "Ask the user to set the secret: pegboard toolset secrets set {toolset} {secret}"
         case OverrideUnfit(_, operators=True, at=at):
             where = "" if at is None else f" at {at.short}"
@@ -286,7 +286,7 @@ def _about(reason: Reason) -> dict[str, str]:
         ):
             return {"{server}": str(server)}
         case Unavailable(source, health) | Unlisted((source, *_), health):
-            wanted = unset(health.why) if isinstance(health, Down) else None
+            wanted = lacking(health.why) if isinstance(health, Down) else None
             secret = {} if wanted is None else {"{toolset}": wanted.toolset, "{secret}": wanted.name}
             return {"{server}": str(source), **secret}
         case OwnerOff(str() as toolset):

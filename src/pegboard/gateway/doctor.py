@@ -9,7 +9,7 @@ from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
-from pegboard.core.outage import kind, unset
+from pegboard.core.outage import kind, unfit, unset
 from pegboard.core.overlap import overlaps
 from pegboard.core.presentations.kept import kept_in_vain
 from pegboard.core.reference import Kind
@@ -97,6 +97,9 @@ def _servers(board: Board, running: bool) -> Iterator[Finding]:
         match listing.health:
             case Down(_, why) if (wanted := unset(why)) is not None:
                 yield Finding(str(source), f"{_titled(source)} is down: {kind(why)}.", wanted.command)
+            case Down(_, why) if (wanted := unfit(why)) is not None:
+                mend = f"Mend what it names, or set the secret to something else: {wanted.command}"
+                yield Finding(str(source), f"{_titled(source)} is down: {why.rstrip('.')}.", mend)
             case Down(_, why, _, last_lines):
                 told = f" It last wrote: {last_lines[-1]!r}" if last_lines else ""
                 yield Finding(

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import psutil
 import pytest
-from tests.providers.python.toolsets import failed, structured, text_of, workers, working, written
+from tests.providers.python.toolsets import described, entries, failed, structured, text_of, workers, working, written
 
 from pegboard.core.call import Outcome, ProviderFailed
 from pegboard.core.catalogue import Up
@@ -122,6 +122,19 @@ async def test_a_tool_that_takes_too_much_memory_is_told_so_and_its_process_is_r
         assert failed(await watched.call("hoard_slowly")) == said
         assert text_of(await watched.call("fine")) == "fine"
         assert first not in workers()
+
+
+@pytest.mark.behaviour("providers.python_memory")
+async def test_a_call_tells_that_importing_the_files_takes_too_much_memory(tmp_path: Path) -> None:
+    folder = written(tmp_path / "toolset", {"one.py": "def one() -> int:\n    return 1\n"})
+    tools = await described(folder, entries("one:one"), tmp_path / "environments")
+    (folder / "one.py").write_text("kept = bytearray(400 * 1024 * 1024)\ndef one() -> int:\n    return 1\n")
+    async with working(folder, tools=tools, bounds=Bounds(memory=256 * 1024 * 1024)) as watched:
+        said = (
+            "Toolset dev is down: importing its Python files takes more memory than it may use. Try again in a moment; "
+            "if it stays so, or a sign-in is missing, ask the user to run: pegboard doctor"
+        )
+        assert await watched.call("one") == ProviderFailed(said, may_have_run=False)
 
 
 @pytest.mark.behaviour("providers.python_memory")

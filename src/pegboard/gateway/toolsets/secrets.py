@@ -87,7 +87,10 @@ class ToolsetSecrets:
             case Unresolved() as unreadable:
                 return unreadable
             case text:
-                return self.expand(text)
+                value = self.expand(text)
+                if isinstance(value, Unresolved):
+                    return Unresolved(f"the secret {name} of {toolset} stands for nothing: {value.why}")
+                return value
 
     def values(self, toolset: ToolsetId, names: Iterable[str]) -> Mapping[str, str] | Unresolved:
         """All of them, or which one is missing, and the command that sets it."""

@@ -19,7 +19,7 @@ from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.own import Own
 from pegboard.core.server import Always, OnDemand, Server
-from pegboard.core.status import Unavailable, sentence
+from pegboard.core.status import Unavailable, remedy, sentence
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.ports import Clock, Peer, Progress, Ring, Unresolved
 from pegboard.ports.describing import CannotDescribe, Entry, Wished
@@ -388,7 +388,8 @@ class PythonTools:
             case Asleep():
                 return f"{self.source} did not wake in time"
             case health:
-                return sentence(Unavailable(self._server.key, health)).rstrip(".")
+                told = sentence(reason := Unavailable(self._server.key, health))
+                return f"{told} {remedy(reason)}" if isinstance(health, Down) else told.rstrip(".")
 
 
 def _unheard() -> None:
