@@ -15,9 +15,17 @@ _END: Final[_Part] = (0, 0, "")
 
 
 def is_downgrade(old: str, new: str) -> bool:
-    """Whether the new one comes before the old one. What cannot be compared, as an empty text, is no downgrade."""
+    """Whether the new one comes before the old one. What is no version comes before all that are: otherwise two steps,
+    with none between them, would go back from any version to any other."""
     before, after = _read(old), _read(new)
-    return before is not None and after is not None and after < before
+    return before is not None and (after is None or after < before)
+
+
+def told_downgrade(toolset: str, old: str, new: str) -> str:
+    if _read(new) is None:
+        said = f"says {new.strip()!r}, which is no number" if new.strip() else "has no version"
+        return f"{toolset} {old} is installed, and this {said}, so that it may be older."
+    return f"{toolset} {old} is installed, and this is {new}, which is older."
 
 
 def is_same(old: str, new: str) -> bool:

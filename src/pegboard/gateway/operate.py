@@ -78,6 +78,11 @@ class Operator:
         async with self._turn:
             await self._reload()
 
+    async def catch_up(self) -> NotSaved | None:
+        """The same, for whoever is about to decide on what the board shows; why not, where the store is away."""
+        async with self._turn:
+            return await self._caught_up()
+
     async def redeclare(self, declared: Declared) -> tuple[str, ...]:
         """The operator's file changed. A clash with what people installed leaves both as they are, and is told.
 

@@ -22,6 +22,7 @@ from pegboard.core.policy import Policy
 from pegboard.core.running import sound
 from pegboard.core.server import InstalledBy, Server, Stdio
 from pegboard.core.tool import Tool
+from pegboard.core.versions import told_downgrade
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
@@ -38,7 +39,7 @@ from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
 from .sweeping import sweep_staged
 from .unread import as_written, modules_of
-from .wanted import Looked, Refused, Wanted, approved, pending, poisoned_overrides
+from .wanted import Looked, Refused, Wanted, approved, installed, pending, poisoned_overrides
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
@@ -79,12 +80,13 @@ class Installer:
     async def bring(self, wanted: Wanted, by: PrincipalId, step: Step) -> Looked:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._staged(wanted, step) as staged:
+            before = self._gateway.board.policy
             self._check_version(wanted, staged.manifest)
             looked = await self._looked(wanted, by, staged, step, describe=True)
             step.tell("installing")
             # Whoever asked may leave; from here on it takes a moment, and half of it is worth nothing.
             with anyio.CancelScope(shield=True):
-                looked = await self._swapped(wanted, by, staged, looked)
+                looked = await self._swapped(wanted, by, staged, looked, before)
         return looked
 
     async def remove(self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool) -> tuple[str, ...]:
@@ -125,10 +127,8 @@ class Installer:
         """Before anything is built or run for it."""
         there = self._gateway.board.policy.toolsets.get(manifest.id)
         if there is not None and not wanted.allow_downgrade and is_downgrade(there.version, manifest.version):
-            raise Refused(
-                f"{manifest.id} {there.version} is installed, and this is {manifest.version}, which is older. "
-                "To go back to it, say so: --allow-downgrade"
-            )
+            told = told_downgrade(manifest.id, there.version, manifest.version)
+            raise Refused(f"{told} To go back to it, say so: --allow-downgrade")
 
     async def _looked(self, wanted: Wanted, by: PrincipalId, staged: Read, step: Step, *, describe: bool) -> Looked:
         manifest = staged.manifest
@@ -239,15 +239,15 @@ class Installer:
             found[each.id] = entries
         return found, tuple(missing)
 
-    async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked) -> Looked:
+    async def _swapped(self, wanted: Wanted, by: PrincipalId, staged: Read, looked: Looked, before: Policy) -> Looked:
         toolset, specs = looked.install.toolset.id, looked.install.specs
-        before = self._gateway.board.policy
         install = await self._agreed_to(wanted, looked)
         asked = {**secrets_asked(before), toolset: looked.own.secrets}
         # Known before anything of it starts: what needs a secret asks for it at once.
         await self.secrets.load({id: names for id, names in asked.items() if names})
         with ExitStack() as stack:
             await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
+            await self._check_unmoved(toolset, before)
             if not wanted.link:
                 await anyio.to_thread.run_sync(self.files.put, staged.folder, toolset, staged.files)
             try:
@@ -272,6 +272,16 @@ class Installer:
         warnings = (*looked.warnings, *left)
         looked = replace(looked, install=install, waits=waits, warnings=warnings, approved=read)
         return replace(looked, closed=self._closed(install, after))
+
+    async def _check_unmoved(self, toolset: ToolsetId, before: Policy) -> None:
+        """Without a gateway, each process has a board of its own, which does not hear what others install."""
+        if (away := await self._gateway.operator.catch_up()) is not None:
+            raise StoreAway(away.why)
+        if installed(self._gateway.board.policy, toolset) != installed(before, toolset):
+            raise Refused(
+                f"Toolset {toolset} was imported or removed by another process meanwhile. Nothing was changed. Look at "
+                "the differences again."
+            )
 
     async def _agreed_to(self, wanted: Wanted, looked: Looked) -> InstallToolset:
         """With what its own tools are approved by: somebody's word, or that they look sound at first sight."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard.core.closed import Closed
-from pegboard.core.ids import ToolId, ToolsetKey
+from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.installing import Differences
 from pegboard.core.override import Override
@@ -88,6 +88,12 @@ def approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:
         if ids[named[text]].fingerprint != fingerprint:
             raise Refused(f"{text} is not what you read. Nothing was changed. Look at the differences again.")
     return frozenset(named[text] for text in wanted.read)
+
+
+def installed(policy: Policy, toolset: ToolsetId) -> object:
+    """What of a toolset an import would replace: equal as long as nobody else has imported or removed it."""
+    own = policy.decided.servers.get(ToolsetKey(toolset))
+    return policy.decided.toolsets.get(toolset), None if own is None else own.connection
 
 
 def pending(policy: Policy, install: InstallToolset, changes: Differences) -> tuple[ToolId, ...]:

@@ -14,6 +14,7 @@ from pegboard.core.resolve import Resolution
 from pegboard.core.rules import owner_off
 from pegboard.core.server import Server
 from pegboard.core.toolset import Brought, Toolset
+from pegboard.core.versions import told_downgrade
 from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.exporting import Bundle
 from pegboard.gateway.toolsets.wanted import Looked
@@ -124,7 +125,7 @@ def _part(each: PartDifference) -> Shape:
 def _downgrade(found: Differences) -> str | None:
     if found.course is not Course.DOWNGRADE:
         return None
-    return f"{found.toolset} {found.before} is installed, and this is {found.after}, which is older."
+    return told_downgrade(found.toolset, found.before, found.after)
 
 
 def own_of(policy: Policy, toolset: ToolsetId) -> Own | None:
