@@ -18,6 +18,7 @@ from pegboard.config import places
 from pegboard.core.presentations import Presented
 from pegboard.surfaces.cli.run import serve, stdio
 from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
+from pegboard.surfaces.mcp.paths import FIXED
 
 BOARD: dict[str, object] = {"servers": {}}
 
@@ -41,6 +42,7 @@ def test_a_person_is_told_the_address_and_how_to_connect_each_client(home: Path)
     endpoint = next(line.split()[-1] for line in told if line.startswith("MCP endpoint"))
     assert endpoint.startswith("http://127.0.0.1:")
     assert endpoint.endswith("/mcp")
+    assert {*FIXED} <= {word.strip(",") for word in told[told.index(f"MCP endpoint  {endpoint}") + 1].split()}
     assert f"Configuration {config}" in told
     assert f"    claude mcp add --transport http pegboard {endpoint}" in told
     heads = ["  Claude Code", "  Claude Desktop   (claude_desktop_config.json)"]

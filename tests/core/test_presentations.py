@@ -122,7 +122,7 @@ def test_nothing_but_the_words_of_open_tools_is_told(hung: Board, view: View, te
         name = str(id)
         answers = meta.input_of(name, resolution, hung.policy), meta.output_of(name, resolution)
         told += [answer if isinstance(answer, dict) else refusal_text(answer) for answer in answers]
-        told += [search.described([name], resolution, hung.policy), schema_words(id, resolution)]
+        told += [search.described([name], resolution, hung.policy), schema_words(id, resolution, "describe_tool")]
     told += [*kept_open(resolution, kept(resolution, hung.policy.declared.presenting, TAKEN))]
     may = {word for tool in resolution.open() for word in words(repr(tool.spec))}
     assert words(repr(told)) <= may
@@ -243,7 +243,12 @@ def test_several_tools_are_described_at_once_and_what_is_none_is_told_beside_the
         "tools": [
             {"name": "read", "server": "dev~files", "description": "Reads a file.", "inputSchema": {"type": "object"}}
         ],
-        "refused": [{"name": "reed", "why": "There is no tool 'reed' here. Did you mean 'read'?"}],
+        "refused": [
+            {
+                "name": "reed",
+                "why": "There is no tool 'reed' here. Did you mean 'read'? Names are found with retrieve_tools.",
+            }
+        ],
     }
 
 
@@ -306,11 +311,11 @@ def test_the_schema_that_mends_a_call_is_that_of_an_open_tool_and_is_not_too_lon
     hung = board(
         [Tool(count, ToolSpec("count", input_schema=schema)), Tool(wide, ToolSpec("wide", input_schema=large))]
     )
-    head, text = schema_words(count, resolved(hung))
+    head, text = schema_words(count, resolved(hung), "describe_tool")
     assert (head, json.loads(text)) == ("The input schema of mcp:dev~github:count is:", schema)
-    assert schema_words(wide, resolved(hung)) == (
-        "The input schema of mcp:dev~github:wide has 20072 characters; ask for it by its name.",
+    assert schema_words(wide, resolved(hung), "describe_tool") == (
+        "The input schema of mcp:dev~github:wide has 20072 characters; get it with describe_tool.",
     )
-    assert schema_words(count, resolved(hung.deciding(approvals={}))) == ()
-    assert schema_words(ToolId(GITHUB, "nothing"), resolved(hung)) == ()
+    assert schema_words(count, resolved(hung.deciding(approvals={})), "describe_tool") == ()
+    assert schema_words(ToolId(GITHUB, "nothing"), resolved(hung), "describe_tool") == ()
     assert isinstance(admit(call("count"), resolved(hung), lambda *_: ("n: x",)), BadArguments)

@@ -151,6 +151,11 @@ def test_what_is_not_there_is_told_with_what_is_near(text: str, unknown: Unknown
     assert (told.text, told.why, told.near[: len(near)]) == (unknown.text, unknown.why, near)
 
 
+def test_a_tool_is_not_near_because_its_server_is() -> None:
+    assert found("mcp:dev~github:zzzzzzzz") == Unknown("mcp:dev~github:zzzzzzzz", Kind.TOOL)
+    assert found("mcp:dev~github:raed") == Unknown("mcp:dev~github:raed", Kind.TOOL, ("mcp:dev~github:read",))
+
+
 def test_a_toolset_is_found_in_any_case_and_a_missing_one_told_without_the_built_ins() -> None:
     with_builtin = Directory((), frozenset({*HERE.toolsets, ToolsetId("builtin")}))
     assert find_toolset(" Dev ", with_builtin) == "dev"

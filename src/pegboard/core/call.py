@@ -297,17 +297,21 @@ def _is_about(problem: str, sent: Arguments) -> bool:
     return any(problem.startswith((f"{name}:", f"{name}.", f"{name}[")) for name in sent if name.isidentifier())
 
 
-def refusal_text(refusal: Refusal) -> str:
-    """What was refused, why, and what to do: one text for every surface."""
+def refusal_text(refusal: Refusal, found_by: str | None = None) -> str:
+    """What was refused, why, and what to do: one text for every surface.
+
+    `found_by` is the tool that names others, where the list of tools does not.
+    """
     match refusal:
         case UnknownTool(name, near, why):
-            hint = (
-                f"Did you mean {' or '.join(repr(n) for n in near)}?"
-                if near
-                else "List the tools to see what there is."
+            meant = f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+            names = (
+                f"Names are found with {found_by}."
+                if found_by is not None
+                else ("" if near else "List the tools to see what there is.")
             )
             shown = name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
-            return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, hint)))
+            return " ".join(filter(None, (f"There is no tool {shown!r} here.", why, meant, names)))
         case ToolIsLocked(_, reason):
             return f"{status(reason).value}: {sentence(reason)} {remedy(reason)}"
         case BadArguments(tool, problems):

@@ -161,6 +161,10 @@ def find(wanted: Reference, within: Directory, kind: Kind, *, suggest: bool = Tr
             scoped = Pattern(str(source), name) if isinstance(source, ToolsetKey) else None
             if scoped is not None and (found := tuple(filter(scoped.matches, within.by_name.get(name, ())))):
                 return found
+            # Where the source is right, only the name is compared: each of its tools has the same beginning.
+            if of_source := [id.name for id in within.ids if id.source == source]:
+                near = closest(name, of_source) if suggest else ()
+                return Unknown(str(wanted), kind, tuple(str(ToolId(source, each)) for each in near))
             pool = map(str, within.ids)
         case LegacyToolId(server, name):
             keys = sorted((key for key in {*within.servers, *within.by_server} if key.server == server), key=str)

@@ -85,8 +85,15 @@ async def test_a_client_looks_through_the_toolsets_and_calls_a_tool(where: str, 
             assert (called.is_error, called.content) == (False, [TextContent(type="text", text="Grüße")])
             added = await client.call_tool("call_tool", {"tool": "mcp:bench~bench:add", "input": {"a": 1, "b": 2}})
             assert added.structured_content == {"total": 3}
-            with pytest.raises(MCPError, match="What list_tools finds is called with call_tool"):
-                await client.call_tool("echo", {"text": "x"})
+            assert told(await client.call_tool("echo", {"text": "x"})) == (
+                '\'echo\' is not in this list of tools. Call it with call_tool: {"tool": "echo", "input": {}}'
+            )
+            as_text = told(await client.call_tool("call_tool", {"tool": "add", "input": "{}"}))
+            assert as_text.startswith("The arguments do not fit call_tool:\n- input: ")
+            assert json.loads(as_text.split("The input schema of mcp:bench~bench:add is:\n")[1])["required"] == [
+                "a",
+                "b",
+            ]
 
 
 @pytest.mark.behaviour("meta.unknown_names_near_matches", "present.mends_arguments")
@@ -213,8 +220,8 @@ async def test_a_tool_that_stays_listed_is_called_by_its_own_name(presentation: 
             assert called.content == [TextContent(type="text", text="hi")]
             # Named by the operator and locked: who calls it is told why, as everywhere.
             assert told(await client.call_tool("open_vault", {})).startswith("pending_approval: ")
-            with pytest.raises(MCPError):
-                await client.call_tool("add", {"a": 1, "b": 2})
+            unlisted = told(await client.call_tool("add", {"a": 1, "b": 2}))
+            assert unlisted.startswith("'add' is not in this list of tools. Call it with call_tool: ")
     assert [(record.call.name, record.call.presentation) for record in workshop.audit.records] == [
         ("echo", presentation),
         ("open_vault", presentation),

@@ -12,14 +12,15 @@ LONGEST: Final = 20_000
 """Characters of a schema that are sent unasked."""
 
 
-def schema_words(id: ToolId, resolution: Resolution) -> tuple[str, ...]:
-    """Lines to be added to the refusal: as callers see the tool, and nothing of one that is not open to them."""
+def schema_words(id: ToolId, resolution: Resolution, told_by: str) -> tuple[str, ...]:
+    """Lines to be added to the refusal: as callers see the tool, and nothing of one that is not open to them. One that
+    is too long is to be asked for with the tool that has it `told_by`."""
     schema = _schema(id, resolution)
     if schema is None:
         return ()
     text = canonical(schema).decode("utf-8", "replace")
     if len(text) > LONGEST:
-        return (f"The input schema of {plainly(id)} has {len(text)} characters; ask for it by its name.",)
+        return (f"The input schema of {plainly(id)} has {len(text)} characters; get it with {told_by}.",)
     return (f"The input schema of {plainly(id)} is:", text)
 
 

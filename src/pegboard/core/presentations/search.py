@@ -116,5 +116,5 @@ def described(names: Sequence[str], resolution: Resolution, policy: Policy) -> J
         if isinstance(found, Open):
             tools.append(whole(found.shown, resolution, policy))
         else:
-            refused.append({"name": name, "why": refusal_text(found)})
+            refused.append({"name": name, "why": refusal_text(found, RETRIEVE)})
     return {"tools": tools, "refused": refused} if refused else {"tools": tools}

@@ -14,7 +14,7 @@ WALL: Final = r"""
    └─────────────────────────────┘"""
 
 
-OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
+OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/deferred, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
 
 
 def announcement(endpoint: str, program: str, config: str | None, data_dir: str) -> str:

@@ -53,6 +53,8 @@ class _List:
 class Deferred(Wrapping):
     """What was found is kept for each conversation; whether it is open is asked of the board each time."""
 
+    schemas_by = SEARCH
+
     def __init__(
         self, gateway: Gateway, ready: anyio.Event | None = None, key: Callable[[], bytes] | None = None
     ) -> None:

@@ -34,6 +34,9 @@ _Answering = Callable[[Arguments, View], Awaitable[Answered]]
 
 
 class Meta(Wrapping):
+    calls_with = "tool", "input"
+    schemas_by = INPUT
+
     def __init__(self, gateway: Gateway, ready: anyio.Event | None = None) -> None:
         super().__init__(gateway, Presented.META.value, TOOLS, TOOLS_OF, ready)
         self._answers: Final[dict[str, _Answering]] = {

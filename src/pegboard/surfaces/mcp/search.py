@@ -21,6 +21,8 @@ from .wrapping import Wrapping, returned
 
 
 class Search(Wrapping):
+    schemas_by = DESCRIBE
+
     def __init__(self, gateway: Gateway, ready: anyio.Event | None = None) -> None:
         super().__init__(gateway, Presented.SEARCH.value, TOOLS, RETRIEVE, ready)
 

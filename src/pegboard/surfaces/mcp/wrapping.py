@@ -4,9 +4,9 @@ a tool of the board passes through one of them."""
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -15,6 +15,8 @@ from mcp_types import INVALID_PARAMS, CallToolRequestParams
 from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, refusal_text
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.presentations.mending import schema_words
+from pegboard.core.presentations.own import CALL
+from pegboard.core.reference import closest
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
@@ -35,6 +37,11 @@ SETTLE: Final = 3.0
 
 class Wrapping(ABC):
     """Its own tools never change. What is found by them does, and is asked of the board each time."""
+
+    calls_with: ClassVar[tuple[str, str]] = "name", "arguments"
+    """The arguments of call_tool that say which tool is called, and with what."""
+    schemas_by: ClassVar[str]
+    """The tool that tells the whole schema of another."""
 
     def __init__(
         self,
@@ -75,9 +82,10 @@ class Wrapping(ABC):
             # The tool of tickets is not listed here, but the answer to a call that must be confirmed tells of it.
             if asked.name == TICKET_TOOL or WireName(asked.name) in self._beside.of(view).names:
                 return Passed(asked, partial(result_of, asked.name), self.name)
-            return self.refused(UnknownTool(asked.name, tuple(self._tools)), None)
+            return self._unlisted(asked.name, view)
         if problems := self._validators.problems(tool, arguments):
-            return self.refused(BadArguments(tool.id, problems), tool.id)
+            schema = self._meant_schema(arguments, view) if tool.id.name == CALL else ()
+            return self.refused(BadArguments(tool.id, problems), tool.id, schema)
         return self._own(tool, arguments, view)
 
     @abstractmethod
@@ -91,32 +99,63 @@ class Wrapping(ABC):
     def answering(self, tool: Tool, answer: Answer) -> Own:
         return Own(tool.id, answer, partial(self._told, tool.id.name), self.name)
 
-    def refused(self, refusal: BadArguments | UnknownTool, tool: ToolId | None) -> Own:
-        async def answer() -> BadArguments | UnknownTool:
+    def refused(self, refusal: BadArguments, tool: ToolId, schema: Sequence[str] = ()) -> Own:
+        """With the lines of a `schema` that tells what would have fitted."""
+
+        async def answer() -> BadArguments:
             return refusal
 
-        return Own(tool, answer, partial(self._told, ""), self.name)
+        def result(ended: Answered) -> JsonObject:
+            return error_result("\n".join((refusal_text(refusal), *schema)))
+
+        return Own(tool, answer, result if schema else partial(self._told, tool.name), self.name)
+
+    def _meant_schema(self, arguments: Arguments, view: View) -> Sequence[str]:
+        """Of the tool that a call of call_tool names, whatever else is wrong with that call: models write the
+        arguments as text, or beside the name."""
+        name, resolution = arguments.get(self.calls_with[0]), self._gateway.board.resolution(view)
+        if not isinstance(name, str):
+            return ()
+        id = resolution.called(name)
+        where = f"The tool's own arguments go into {self.calls_with[1]!r}, as an object and not as text."
+        return (where,) if id is None else (where, *schema_words(id, resolution, self.schemas_by))
+
+    def _unlisted(self, name: str, view: View) -> Own:
+        """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
+        calls it by itself; any other is the client's mistake, and told by the protocol's error."""
+        unknown = UnknownTool(name, closest(name, self._tools))
+        if is_known := self._gateway.board.resolution(view).called(name) is not None:
+            unknown = UnknownTool(name, (), f"Here it is called with {CALL}.")
+
+        async def answer() -> UnknownTool:
+            return unknown
+
+        def result(ended: Answered) -> JsonObject:
+            if is_known:
+                tool, given = self.calls_with
+                call = json.dumps({tool: name, given: {}}, ensure_ascii=False)
+                return error_result(f"{name!r} is not in this list of tools. Call it with {CALL}: {call}")
+            told = f"{refusal_text(unknown, self._found_by)} What it finds is called with {CALL}."
+            raise MCPError(INVALID_PARAMS, sound_text(told))
+
+        return Own(None, answer, result, self.name)
 
     def _ended(self, name: str, view: View, ended: Ended) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
         match ended:
             case UnknownTool():
-                return error_result(f"{refusal_text(ended)} Names are found with {self._found_by}.")
+                return error_result(refusal_text(ended, self._found_by))
             case BadArguments(id):
                 # The model has not read the schema, or not all of it: with it, the next call can be right.
-                schema = schema_words(id, self._gateway.board.resolution(view))
+                schema = schema_words(id, self._gateway.board.resolution(view), self.schemas_by)
                 return error_result("\n".join((refusal_text(ended), *schema)))
             case _:
                 return result_of(name, ended)
 
     def _told(self, name: str, ended: Answered) -> JsonObject:
         match ended:
-            case UnknownTool() if not name:
-                # A tool that the presentation does not list is the client's mistake, and told by the protocol's error.
-                told = f"{refusal_text(ended)} What {self._found_by} finds is called with call_tool."
-                raise MCPError(INVALID_PARAMS, sound_text(told))
             case UnknownTool():
-                return error_result(f"{refusal_text(ended)} Names are found with {self._found_by}.")
+                return error_result(refusal_text(ended, self._found_by))
             case _:
                 return result_of(name, ended)
 
