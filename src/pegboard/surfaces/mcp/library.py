@@ -124,7 +124,8 @@ class Library:
         result_of(await self.followers.of(key).follow(params.uri, exchange.view), Method.READ, ctx)
         # The SDK ends what it keeps for a connection, over every transport; nothing of ours outlives it.
         connection = ctx.session._connection
-        if connection.state.setdefault("pegboard.followed", key) == key:
+        if "pegboard.followed" not in connection.state:
+            connection.state["pegboard.followed"] = key
             connection.exit_stack.callback(self.followers.forget, key)
         return EmptyResult()
 
