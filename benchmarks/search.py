@@ -16,9 +16,13 @@ from itertools import islice
 from random import Random
 from typing import Final, Protocol
 
-from benchmarks import large, through, timing
+import anyio
+
+from benchmarks import hybrid, large, through, timing
 from benchmarks.described import tools_of
 from benchmarks.fulltext import BEST, Fts5, has_fts5, text_of, words_of
+from benchmarks.gateway.peers.environment import Unavailable
+from benchmarks.retrieval.meaning import model_in
 from benchmarks.timing import Act, Row, row
 from pegboard.core.tool import Tool
 from pegboard.search.documents import Telling
@@ -128,7 +132,11 @@ def rows_of(size: int, rounds: int) -> list[Row]:
 
 
 def as_json(
-    rows: Sequence[Row], rounds: int, boards: Sequence[large.Large], whole: Sequence[through.Through]
+    rows: Sequence[Row],
+    rounds: int,
+    boards: Sequence[large.Large],
+    whole: Sequence[through.Through],
+    both: Sequence[hybrid.Hybrid] = (),
 ) -> dict[str, object]:
     return {
         "benchmark": "search",
@@ -136,6 +144,7 @@ def as_json(
         "rows": [each.as_json() for each in rows],
         "large": [each.as_json() for each in boards],
         "through": [each.as_json() for each in whole],
+        "hybrid": [each.as_json() for each in both],
     }
 
 
@@ -152,6 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         help="sizes of boards, end to end over MCP",
     )
+    parser.add_argument(
+        "--semantic", action="store_true", help="the large boards by words and meaning too (sets the model up)"
+    )
     chosen = parser.parse_args(arguments)
     sizes, rounds = timing.chosen_sizes(chosen)
     rows: list[Row] = []
@@ -166,16 +178,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for size in chosen.through:
         print(f"measuring {size} tools end to end …", file=sys.stderr, flush=True)
         whole.append(through.measured(size))
+    both = _by_meaning([] if chosen.quick or not chosen.semantic else chosen.large)
+    if isinstance(both, Unavailable):
+        print(f"Not measured by meaning: {both.reason}", file=sys.stderr)
+        return 1
     if not has_fts5():
         print("SQLite has no FTS5 here, so the peer is missing.", file=sys.stderr)
     if chosen.json:
-        print(json.dumps(as_json(rows, rounds, boards, whole), indent=2))
+        print(json.dumps(as_json(rows, rounds, boards, whole, both), indent=2))
     else:
         tables = [timing.as_text("searching", rows)]
         tables += [large.as_text(boards)] if boards else []
+        tables += [hybrid.as_text(both)] if both else []
         tables += [through.as_text(whole)] if whole else []
         print("\n\n".join(tables))
     return 0
+
+
+def _by_meaning(sizes: Sequence[int]) -> list[hybrid.Hybrid] | Unavailable:
+    if not sizes:
+        return []
+    model = anyio.run(model_in, None)
+    if isinstance(model, Unavailable):
+        return model
+    both: list[hybrid.Hybrid] = []
+    for size in sizes:
+        print(f"measuring a board of {size} tools by words and meaning …", file=sys.stderr, flush=True)
+        both.append(hybrid.measured(size, model))
+    return both
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ async def hybrid_answers(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(meanings.run, hung.board.changed, finder.readable)
-            trouble = await _read(meanings)
+            trouble = await all_read(meanings)
             told = Unavailable(trouble) if trouble else await answers(hung, finder, queries, "hybrid")
             tasks.cancel_scope.cancel()
     finally:
@@ -78,7 +78,7 @@ async def hybrid_answers(
     return told
 
 
-async def _read(meanings: Meanings) -> str | None:
+async def all_read(meanings: Meanings) -> str | None:
     """Until every tool has a vector, or why none comes."""
     last = 0
     with meanings.progressed.listen() as bell:

@@ -1,10 +1,14 @@
 """The benchmark of search compares like with like: all who are timed find the same tool first."""
 
+from pathlib import Path
+
+import anyio
 import pytest
+from benchmarks.retrieval.meaning import model_in
 from benchmarks.timing import Row
 from inline_snapshot import snapshot
 
-from benchmarks import large, search, through, timing
+from benchmarks import hybrid, large, search, through, timing
 
 TOOLS = 300
 
@@ -58,3 +62,12 @@ def test_a_large_board_is_measured_in_a_process_of_its_own() -> None:
     told = large.measured(60)
     assert (told.tools, told.p50 > 0, told.p99 >= told.p50) == (60, True, True)
     assert "60 tools" in large.as_text([told])
+
+
+@pytest.mark.slow
+def test_a_large_board_is_measured_by_words_and_meaning_too() -> None:
+    model = anyio.run(model_in, None)
+    assert isinstance(model, Path), model
+    told = hybrid.measured(60, model)
+    assert (told.tools, told.p50 > 0, told.p99 >= told.p50) == (60, True, True)
+    assert "60 tools" in hybrid.as_text([told])

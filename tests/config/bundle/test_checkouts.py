@@ -90,6 +90,10 @@ def test_the_commit_is_told_and_whether_anything_differs_from_it(checkout: Path)
     (checkout / "new.py").unlink()
     (checkout / "tools/a.py").write_text("other")
     assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
+    written(checkout, "tools/a.py")
+    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=False)
+    (checkout / "tools/a.py").unlink()
+    assert checkout_of(checkout, MANIFESTS) == Checkout(commit, is_dirty=True)
 
 
 @pytest.mark.behaviour("toolsets.checkouts")
@@ -105,6 +109,9 @@ def test_a_checkout_without_a_commit_has_none(tmp_path: Path) -> None:
 def test_settings_of_the_checkout_run_no_program(checkout: Path, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     git(checkout, "config", "core.fsmonitor", f"touch {mark}; false")
+    git(checkout, "config", "filter.evil.clean", f"touch {mark}; cat")
+    (checkout / ".git/info/attributes").write_text("* filter=evil\n")
+    (checkout / "tools/a.py").write_text("changed")
     written(checkout, "a.log")
     assert ignored_in(checkout, MANIFESTS).names == {"a.log"}
     assert checkout_of(checkout, MANIFESTS) is not None

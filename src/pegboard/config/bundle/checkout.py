@@ -1,6 +1,7 @@
 """A folder that is a Git checkout: what of it Git ignores, and which commit it is at. Git itself is asked, if there is
 one; nothing is fetched, and no remote is looked at."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 _SECONDS: Final = 30.0
+_SHA1: Final = 40
+"""Digits of a name that Git gives; newer repositories have longer ones."""
 _QUIET: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false")
 """A checkout's own settings could name programs to run at this."""
 
@@ -49,10 +52,34 @@ def checkout_of(folder: Path, manifests: tuple[str, ...]) -> Checkout | None:
     if not _is_in_checkout(folder) or not _asked(folder, "ls-files", "-z", "--", *manifests):
         return None
     commit = _asked(folder, "rev-parse", "--verify", "HEAD")
-    changed = _asked(folder, "status", "--porcelain", "-z", "--", ".")
-    if not isinstance(commit, bytes) or not isinstance(changed, bytes):
+    # `status` would run the filters that the checkout names. What they make is not what is imported, either.
+    committed = _asked(folder, "ls-tree", "-r", "-z", "HEAD", "--", ".")
+    there = _asked(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ".")
+    if not isinstance(commit, bytes) or not isinstance(committed, bytes) or not isinstance(there, bytes):
         return None
-    return Checkout(commit.decode("ascii", "replace").strip(), bool(changed))
+    return Checkout(commit.decode("ascii", "replace").strip(), _differs(folder, committed, there))
+
+
+def _differs(folder: Path, committed: bytes, there: bytes) -> bool:
+    objects: dict[str, str] = {}
+    for entry in filter(None, committed.split(b"\0")):
+        told, _, name = entry.partition(b"\t")
+        objects[os.fsdecode(name)] = told.split()[-1].decode("ascii", "replace")
+    if objects.keys() != {os.fsdecode(name) for name in there.split(b"\0") if name}:
+        return True
+    return any(_object_of(folder / name, len(object)) != object for name, object in objects.items())
+
+
+def _object_of(file: Path, digits: int) -> str:
+    """What Git calls these contents; nothing for what cannot be read."""
+    try:
+        content = os.fsencode(os.readlink(file)) if file.is_symlink() else file.read_bytes()
+    except OSError:
+        return ""
+    made = hashlib.sha1(usedforsecurity=False) if digits == _SHA1 else hashlib.sha256()
+    made.update(b"blob %d\0" % len(content))
+    made.update(content)
+    return made.hexdigest()
 
 
 def _is_in_checkout(folder: Path) -> bool:
@@ -66,6 +93,8 @@ def _asked(folder: Path, *words: str) -> bytes | str:
         return "there is no git on the PATH"
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environ |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    # Of a checkout with parts left out, Git would fetch them, by whatever program its settings name.
+    environ |= {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     try:
         done = subprocess.run(  # noqa: S603 - the words are ours, and no shell reads them
             [git, *_QUIET, *words],
