@@ -24,7 +24,7 @@ from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.installing import Course, Differences, How, PartDifference, ToolDifference, differences
 from pegboard.core.override import Override
-from pegboard.core.own import Bounds, Image, Own, PythonTool
+from pegboard.core.own import MIB, Bounds, Image, Own, PythonTool
 from pegboard.core.pattern import Pattern
 from pegboard.core.plan import told_in_part, words
 from pegboard.core.policy import Approval, Decided, Policy
@@ -67,6 +67,7 @@ def test_a_first_import_tells_all_that_it_brings() -> None:
         ),
         servers=(PartDifference("kit~fetch", How.ADDED, told=("runs fetch",)),),
         containers=(PartDifference("busybox", How.ADDED, told=("runs the image busybox:1",)),),
+        executed=(PartDifference("grep", How.ADDED, told=("runs run grep in the container busybox",)),),
         files=(PartDifference("toolset.yaml", How.ADDED),),
         secrets=("TOKEN",),
     )
@@ -77,6 +78,7 @@ def test_a_first_import_tells_all_that_it_brings() -> None:
         *NEW,
         "tool kit:grep added",
         *NEW,
+        "tool kit:grep runs run grep in the container busybox",
         "server kit~fetch added",
         "  runs fetch",
         "container busybox added",
@@ -127,7 +129,7 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
         PartDifference("tools/b.py", How.ADDED),
         PartDifference("toolset.yaml", How.CHANGED),
     )
-    assert (found.running, found.secrets) == (("seconds",), ("KEY",))
+    assert (found.running, found.secrets) == (("its own tools: time of a call 5 s, was 60 s",), ("KEY",))
     told = "\n".join(words(found))
     assert SECRET not in told
     assert SECRET not in repr(found.servers)
@@ -150,11 +152,46 @@ def test_another_import_tells_what_differs_and_no_value_of_a_setting() -> None:
             "  runs run --token '[hidden]', with the variables SAME, TOKEN",
             "override of kit:add changed: renderer",
             "  renderer: html, was code",
-            "its own tools run with other seconds",
+            "its own tools: time of a call 5 s, was 60 s",
             "1 file added: tools/b.py",
             "1 file removed: tools/a.py",
             "1 file changed: toolset.yaml",
         )
+    )
+
+
+@pytest.mark.behaviour("toolsets.import_tells_what_changes")
+def test_what_its_tools_run_and_may_take_is_told_as_it_was_and_will_be() -> None:
+    mine = own("add", commands=("grep",))
+    assert isinstance(mine.connection, Own)
+    [function], [command] = mine.connection.python, mine.connection.commands
+    other = with_own(
+        mine,
+        python=(replace(function, entrypoint="tools.math:evil"),),
+        commands=(replace(command, command=("sh", "-c", "evil"), seconds=9.0),),
+        containers={"busybox": Image("busybox:1", memory=100 * 1024 * MIB, cpus=2)},
+        workspace=True,
+        bounds=Bounds(memory=64 * MIB, seconds=5000, processes=9),
+        linked="/somewhere",
+    )
+    found = differences(installed(policy(), installing(mine)), installing(replace(other, trust=Trust.STRICT)))
+    assert not found.is_nothing
+    assert words(found) == (
+        "toolset kit stays at 1.0",
+        "tool kit:add runs tools.math:evil",
+        "  and before: runs tools.math:add",
+        "tool kit:grep runs sh -c evil in the container busybox, for 9 s at most",
+        "  and before: runs run grep in the container busybox",
+        "container busybox changed: memory, cpus",
+        "  runs the image busybox:1",
+        "  memory of a process 102,400 MB, was 256 MB",
+        "  processors 2, was as it likes",
+        "its own tools: memory of a process 64 MB, was 512 MB",
+        "its own tools: time of a call 5000 s, was 60 s",
+        "its own tools: processes at a time 9, was 4",
+        "its own tools get a workspace",
+        "its own tools run from another folder",
+        "its own tools: another trust",
     )
 
 

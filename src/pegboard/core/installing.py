@@ -4,7 +4,7 @@ Values of settings are in none of it: they may be secrets, and it is told which 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Final, TypeVar
 
@@ -12,12 +12,12 @@ from .argument import Argument
 from .ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from .imported import InstallToolset, reworded, unasked
 from .override import Override
-from .own import Own
+from .own import MIB, Bounds, ContainerTool, Image, Own
 from .policy import Policy
 from .reached import reach_words
 from .redact import safe_text
 from .said import LONGEST, plainly
-from .server import Connection, Container, Server
+from .server import Connection, Container, Server, Stdio
 from .tool import ToolSpec
 from .toolset import Toolset, ToolsetFile
 from .versions import is_downgrade as is_downgrade
@@ -85,8 +85,10 @@ class Differences:
     """Those that commands of its own run in."""
     unasked: tuple[ToolId, ...] = ()
     """Those of them of which calls were asked about, and would be no longer."""
+    executed: tuple[PartDifference, ...] = ()
+    """Its own tools, by name, that run something else than they did; and new ones that run a command."""
     running: tuple[str, ...] = ()
-    """What differs in how its own tools are run: bounds, a workspace and the like."""
+    """What differs in how its own tools are run: bounds, a workspace and the like, each in a sentence."""
     requirements: tuple[PartDifference, ...] = ()
     """Packages that are installed for its functions."""
     secrets: tuple[str, ...] = ()
@@ -95,7 +97,7 @@ class Differences:
     @property
     def is_nothing(self) -> bool:
         """Whether all would be as it is, but for who imported it and when."""
-        parts = (*self.servers, *self.containers, *self.overrides, *self.files, *self.requirements)
+        parts = (*self.servers, *self.containers, *self.overrides, *self.files, *self.requirements, *self.executed)
         told = (self.about, self.tools, parts, self.running, self.secrets)
         return self.course is Course.SAME and self.before == self.after and not any(told)
 
@@ -135,6 +137,7 @@ def differences(policy: Policy, install: InstallToolset, reached: Reached = plai
         reworded=tuple(sorted(reworded(decided, install))),
         unasked=tuple(sorted(unasked(decided, install))),
         containers=tuple(_containers(was, now, reached)),
+        executed=tuple(_executed(was, now, reached)),
         files=tuple(_files(decided.files.get(id, ()), install.files)),
         running=tuple(_running(own, next((s for s in install.servers if s.key == ToolsetKey(id)), None))),
         requirements=tuple(_requirements(was, now)),
@@ -182,10 +185,18 @@ def _containers(was: Own | None, now: Own | None, reached: Reached) -> Iterator[
         if before is None or after is None:
             yield PartDifference(name, How.ADDED if before is None else How.REMOVED, told=told)
         elif before != after:
+            told = (*told, *bounds_words(before, after))
             yield PartDifference(name, How.CHANGED, tuple(_unlike_within(before, after)), told)
 
 
-_TERMS: Final = ("enabled", "trust", "limit", "timeouts", "starts", "protocol")
+_TERMS: Final = {
+    "enabled": "on or off",
+    "trust": "another trust",
+    "limit": "another choice of tools",
+    "timeouts": "other timeouts",
+    "starts": "started at another time",
+    "protocol": "another protocol",
+}
 
 
 def _connected(before: object, after: object) -> tuple[str, ...]:
@@ -263,14 +274,67 @@ def _files(former: Iterable[ToolsetFile], now: Iterable[ToolsetFile]) -> Iterato
             yield PartDifference(name, How.CHANGED)
 
 
+def _executed(was: Own | None, now: Own | None, reached: Reached) -> Iterator[PartDifference]:
+    """That a function is new is told by its tool; which command a new one runs, nothing else would tell."""
+    old, new = (_runs(own, reached) for own in (was, now))
+    commands = {tool.spec.name for tool in (() if now is None else now.commands)}
+    for name, before, after in _paired(old, new):
+        if after is not None and before is None and name in commands:
+            yield PartDifference(name, How.ADDED, told=(after,))
+        elif after is not None and before is not None and before != after:
+            yield PartDifference(name, How.CHANGED, told=(after, f"and before: {before}"))
+
+
+def _runs(own: Own | None, reached: Reached) -> dict[str, str]:
+    if own is None:
+        return {}
+    functions = {tool.spec.name: f"runs {plainly(tool.entrypoint)}" for tool in own.python}
+    return functions | {tool.spec.name: _command(tool, reached) for tool in own.commands}
+
+
+def _command(tool: ContainerTool, reached: Reached) -> str:
+    first, *rest = tool.command or ("the image's own command",)
+    told = "; ".join(reached(Stdio(first, tuple(rest))))
+    most = "" if tool.seconds is None else f", for {tool.seconds:g} s at most"
+    return f"{told} in the container {plainly(tool.container)}{most}"
+
+
 def _running(before: Server | None, after: Server | None) -> Iterator[str]:
     """Of what was there and is there. That its files are others is told by their names."""
     if before is None or after is None:
         return
-    ours = {"digest", "python", "commands", "secrets", "requirements"}
-    found = _connected(before.connection, after.connection)
-    yield from (name for name in found if name not in ours and not name.startswith("containers."))
-    yield from _unlike(before, after, _TERMS)
+    was, now = before.connection, after.connection
+    if isinstance(was, Own) and isinstance(now, Own):
+        yield from (f"its own tools: {line}" for line in bounds_words(was.bounds, now.bounds))
+        if was.workspace != now.workspace:
+            yield f"its own tools get {'a' if now.workspace else 'no'} workspace{'' if now.workspace else ' any more'}"
+        if was.linked != now.linked:
+            yield "its own tools run from another folder"
+        if was.bounds.seconds != now.bounds.seconds:
+            after = replace(after, timeouts=before.timeouts)  # they follow from it
+    yield from (f"its own tools: {_TERMS[name]}" for name in _unlike(before, after, _TERMS))
+
+
+def bounds_words(before: Bounds | Image, after: Bounds | Image) -> Iterator[str]:
+    """What may be taken now, and what might be before."""
+    for name in _unlike(before, after, [name for name in _BOUNDS if hasattr(before, name)]):
+        what, one, other = _BOUNDS[name], getattr(before, name), getattr(after, name)
+        yield f"{what} {_amount(name, other)}, was {_amount(name, one)}"
+
+
+def _amount(name: str, value: float | None) -> str:
+    if value is None:
+        return "as it likes"
+    return f"{value / MIB:,.0f} MB" if name == "memory" else f"{value:g} s" if name == "seconds" else f"{value:g}"
+
+
+_BOUNDS: Final = {
+    "memory": "memory of a process",
+    "seconds": "time of a call",
+    "processes": "processes at a time",
+    "pids": "processes",
+    "cpus": "processors",
+}
 
 
 def _secrets(own: Own | None) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ _LONGEST: Final = 1_000
 _CUT: Final = "…"
 _NONE: Final[Mapping[ToolId, tuple["Finding", ...]]] = {}
 _UNTOLD: Final = frozenset({"inputSchema", "properties"})
-_RUN: Final = {"linked": "its own tools run from another folder"}
 
 
 def words(found: Differences, notes: Mapping[ToolId, tuple["Finding", ...]] = _NONE) -> tuple[str, ...]:
@@ -35,11 +34,12 @@ def words(found: Differences, notes: Mapping[ToolId, tuple["Finding", ...]] = _N
         *(f"asks for the secret {plainly(name)}" for name in found.secrets),
         *(_requirement(each) for each in found.requirements),
         *(line for each in found.tools for line in (*_tool_words(each), *_note_words(notes.get(each.tool, ())))),
+        *(line for each in found.executed for line in _executed_words(found, each)),
         *(line for each in found.servers for line in _part_words("server", each)),
         *(line for each in found.containers for line in _part_words("container", each)),
         *(line for each in found.overrides for line in _part_words("override of", each)),
         *(f"{plainly(tool)} waits for approval, because {_why(found, tool)}" for tool in found.reworded),
-        *(_RUN.get(name, f"its own tools run with other {name}") for name in found.running),
+        *found.running,
         *(f"another {name}" for name in found.about),
         *_file_words(found.files),
     )
@@ -142,6 +142,12 @@ def _part_words(what: str, each: PartDifference) -> Iterator[str]:
     settings = f": {', '.join(map(plainly, each.settings))}" if each.settings else ""
     yield f"{what} {plainly(each.name)} {each.how.value}{settings}"
     yield from (f"  {line}" for line in each.told)
+
+
+def _executed_words(found: Differences, each: PartDifference) -> Iterator[str]:
+    now, *before = each.told
+    yield f"tool {found.toolset}:{plainly(each.name)} {now}"
+    yield from (f"  {line}" for line in before)
 
 
 def _file_words(files: tuple[PartDifference, ...]) -> Iterator[str]:
