@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Done, Pegboard, board, peer, program
 
+from pegboard.surfaces.cli.meaning import _told
+
 MISSING = "The model is not set up on this machine. Set it up: pegboard search setup"
 NO_RUNTIME = "onnxruntime is not installed. Install it with Pegboard: pip install 'pegboard[semantic]'"
 ROOT = Path(__file__).parents[2]
@@ -49,14 +51,14 @@ def test_a_key_that_an_endpoint_needs_and_nobody_set_is_told_and_never_the_addre
     told = pegboard("search", "status").out
     assert "EMBEDDING_KEY" in told
     assert "hush" not in told
-    assert told.startswith("Model: small at http://127.0.0.1, which texts are sent to.\n")
+    assert told.startswith("Model: small at http://127.0.0.1:1, which texts are sent to.\n")
 
 
 @pytest.mark.behaviour("semantic.setup_told")
 def test_a_wheel_that_is_not_there_or_not_the_right_one_is_told(pegboard: Pegboard, home: Path) -> None:
     gone = pegboard("search", "setup", "--wheel", home / "gone.whl")
     assert (gone.code, gone.err) == (
-        4,
+        1,
         f"pegboard: there is no file {home / 'gone.whl'}. Name the wheel that you fetched.\n",
     )
     (home / "other.whl").write_bytes(b"no archive")
@@ -94,3 +96,13 @@ def test_without_the_runtime_a_gateway_searches_by_words_and_says_what_is_missin
     assert status.json["semantic"]["trouble"] == NO_RUNTIME
     found = typed("tools", "search", "tool_00001", *common)
     assert (found.json["tools"][0]["name"], found.json["ranker"]) == ("tool_00001", "lexical")
+
+
+@pytest.mark.behaviour("semantic.status")
+def test_how_many_tools_are_read_is_told_beside_what_is_wrong() -> None:
+    meaning = {"model": "m", "remote": False, "tools": 6_200, "vectors": 640, "kept": 640, "trouble": "It was slow."}
+    assert _told({"ranker": "lexical", "semantic": meaning}, running=True) == [
+        "Model: m, on this machine.",
+        "Tools are found by their words alone: It was slow.",
+        "640 of 6,200 tools are read. With the next search it is tried again.",
+    ]

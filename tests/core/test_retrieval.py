@@ -127,6 +127,17 @@ def test_a_notice_says_how_many_locked_tools_match_when_nothing_callable_does() 
     assert "notice" not in ask(locked(BOARD, issue_a="switched_off"), "issue")
 
 
+@pytest.mark.behaviour("locked.notice")
+def test_who_names_a_locked_tool_is_told_so_whatever_else_is_found() -> None:
+    tools = [made("issue"), made("issue_b", readOnlyHint=True), made("issue_c")]
+    hung = locked(board(tools), issue="switched_off", issue_c="switched_off")
+    answer = ask(hung, "issue")
+    assert names(answer) == ["issue_b"]
+    assert answer["notice"].startswith("1 matching tool exists but is locked.")
+    assert "notice" not in ask(hung, "issue", read_only_only=True)
+    assert "notice" not in ask(hung, "issue_")
+
+
 @pytest.mark.behaviour("locked.limit_counts_callable")
 def test_the_limit_counts_callable_tools_after_filtering() -> None:
     tools = [made(f"issue_{letter}", readOnlyHint=letter in "dxyz") for letter in "abcdwxyz"]

@@ -160,6 +160,21 @@ async def test_when_a_query_cannot_be_read_words_answer_and_the_encoder_is_left_
 
 
 @pytest.mark.behaviour("semantic.words_answer_when_it_fails")
+async def test_a_query_that_is_read_by_another_model_than_the_tools_is_answered_by_words_and_told() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(3)
+        reading.encoder.wider = 2
+        assert await found(house, "gathers") == (["tidy_lawn"], "lexical")
+        assert reading.meanings.state().trouble == (
+            "small/1 reads a query as 7 numbers, and read the tools as 5: it is another model now. "
+            "Name it in search.embeddings as what it is, and the tools are read anew."
+        )
+        assert not reading.meanings.state().is_ready
+
+
+@pytest.mark.behaviour("semantic.words_answer_when_it_fails")
 async def test_a_query_that_takes_too_long_is_answered_by_words() -> None:
     reading = Reading(SmallEncoder(patience=0.2))
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
@@ -193,9 +208,13 @@ async def test_a_model_that_is_set_up_while_the_gateway_runs_is_used_from_then_o
     reading = Reading()
     reading.encoder.is_missing = "Set it up."
     async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
-        assert await found(house, "foliage") == ([], "lexical")
+        with anyio.fail_after(PATIENCE), reading.meanings.progressed.listen() as bell:
+            assert await found(house, "foliage") == ([], "lexical")
+            await bell.wait()
         assert reading.meanings.state().trouble == "Set it up."
         reading.encoder.is_missing = None
+        # Whoever asks now is not told to set it up again.
+        assert reading.meanings.state() == State("small/1", False, 0, 0, None)
         await found(house, "foliage")
         await reading.all_read(3)
         assert await found(house, "foliage") == (["tidy_lawn"], "hybrid")

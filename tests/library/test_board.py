@@ -197,3 +197,22 @@ async def test_a_toolset_that_is_no_list_is_told(given: Any, told: str) -> None:
     with pytest.raises(TypeError, match=re.escape(told)):
         async with open_board(weather=given):
             raise AssertionError
+
+
+@pytest.mark.behaviour("deferred.automatic")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("x", float("nan")), "billions is nan: give"),
+        (("x", float("inf")), "billions is inf: give"),
+        (("x", -1), "billions is -1: give"),
+        (("x", 0), "billions is 0: give"),
+        (("x", True), "billions is of type bool: give"),
+        (("x", "8"), "billions is of type str: give"),
+        ((None, 8), "user_text is of type NoneType: give"),
+    ],
+)
+async def test_what_an_automatic_search_cannot_use_is_told_at_once(asked: Any, told: str) -> None:
+    async with open_board(weather=[forecast]) as board:
+        with pytest.raises((TypeError, ValueError), match=told):
+            await board.automatic_search(*asked)

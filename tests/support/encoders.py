@@ -29,13 +29,16 @@ class SmallEncoder:
         self.is_missing: str | None = None
         self.hold: anyio.Event | None = None
         """Until it is set, everything waits."""
+        self.wider = 0
+        """By how many numbers the vector of a query is longer than that of a tool."""
 
     def trouble(self) -> str | None:
         return self.is_missing
 
     async def query(self, text: str) -> Vector:
         self.queries.append(text)
-        return (await self._encoded([text]))[0]
+        vector = (await self._encoded([text]))[0]
+        return np.pad(vector, (0, self.wider))
 
     async def documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         found = await self._encoded(texts)

@@ -104,7 +104,8 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
         answer["explanation"] = _explanation(asked, found, passed, resolution, rank)
     if not passed.kept and (unknown := asked.filters.unknown(id.source for id in resolution.names)):
         return {**answer, "notice": unknown}
-    if passed.kept and not asked.include_disabled:
+    named = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
+    if passed.kept and not asked.include_disabled and not named:
         return answer
     locked = _locked(asked, resolution, policy, rank)
     if asked.include_disabled and locked.left_out:
@@ -112,7 +113,9 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     if not locked.kept:
         return answer
     if not asked.include_disabled:
-        return {**answer, "notice": _notice(locked.count)}
+        # Whoever names a locked tool wants that one, and not what else fits its words.
+        count = sum(id in named for id in locked.kept) if passed.kept else locked.count
+        return {**answer, "notice": _notice(count)} if count else answer
     shown = [resolution.verdicts[id] for id in locked.kept[: min(asked.limit, MOST_LOCKED)]]
     verdicts = [verdict for verdict in shown if isinstance(verdict, Locked)]
     return {

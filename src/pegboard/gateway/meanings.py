@@ -98,6 +98,8 @@ class Meanings:
         self._loaded = anyio.Event()
         self._trouble: str | None = None
         """Why tools are not read."""
+        self._was_unable = False
+        """Whether that was for want of an encoder: once there is one, it is no trouble any more."""
         self._unheard: str | None = None
         """Why the last query was not."""
         self._resting = 0.0
@@ -110,9 +112,8 @@ class Meanings:
 
     def state(self) -> State:
         traits, there = self.encoder.traits, max(0, self._tools - self._lacking)
-        return State(
-            traits.name, traits.is_remote, self._tools, there, self.encoder.trouble() or self._trouble or self._unheard
-        )
+        trouble = self.encoder.trouble() or (None if self._was_unable else self._trouble) or self._unheard
+        return State(traits.name, traits.is_remote, self._tools, there, trouble)
 
     async def asked(self, query: str) -> "Meaning | None":
         """The meaning of a query, beside those of the board; nothing while there is none to be had in good time."""
@@ -143,6 +144,7 @@ class Meanings:
                 return None
             try:
                 known = await self.encoder.query(query)
+                self._compare(known)
             except CannotEncode as error:
                 self._rest(str(error))
                 return None
@@ -152,6 +154,14 @@ class Meanings:
                 self._queries.popitem(last=False)
         self._queries.move_to_end(query)
         return known
+
+    def _compare(self, vector: "Vector") -> None:
+        width = None if self._shelf is None else self._shelf.vectors.width
+        if width is not None and vector.shape != (width,):
+            raise CannotEncode(
+                f"{self.encoder.traits.name} reads a query as {len(vector)} numbers, and read the tools as {width}: "
+                "it is another model now. Name it in search.embeddings as what it is, and the tools are read anew."
+            )
 
     def _rest(self, why: str) -> None:
         """Or everybody would wait for one that does not answer."""
@@ -191,7 +201,7 @@ class Meanings:
             return False
         except Exception:  # a supervised task: search by words must not end with it
             log.exception("Reading tools for search by meaning failed")
-            self._trouble = "Reading tools failed; see the log."
+            self._trouble, self._was_unable = "Reading tools failed; see the log.", False
             return False
         finally:
             self._loaded.set()
@@ -303,4 +313,4 @@ class Meanings:
         if self._trouble != why:
             level = logging.INFO if why == self.encoder.trouble() else logging.WARNING
             log.log(level, "Search goes by words alone: %s", why)
-        self._trouble = why
+        self._trouble, self._was_unable = why, why == self.encoder.trouble()

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from typing import Any, Final, assert_never
 from uuid import uuid4
 
@@ -84,7 +85,14 @@ class Board:
 
     async def automatic_search(self, user_text: str, billions: float | None = None) -> Found:
         """Those that a model of so many billion parameters is to be shown before its first turn: the tools that fit
-        what its user says, 2, 5 or 10 of them by its size, and 2 where that is unknown."""
+        what its user says, 2, 5 or 10 of them by its size, and 2 where that is unknown.
+
+        Raises `TypeError` or `ValueError` for what is no text, or no number of parameters.
+        """
+        if not isinstance(user_text, str):
+            raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
+        if billions is not None:
+            _check_size(billions)
         automatic = await automatic_search(self.gateway, View(), user_text, Model(billions))
         return Found(self._shown(automatic.found.ids), tuple(map(str, automatic.decisions)))
 
@@ -110,6 +118,14 @@ class Board:
         from pegboard.surfaces.mcp.stdio import serve_stdio
 
         await serve_stdio(self.gateway)
+
+
+def _check_size(billions: float) -> None:
+    mend = "give the billions of the model's parameters, such as 8 or 0.5, or None where nobody knows."
+    if isinstance(billions, bool) or not isinstance(billions, int | float):
+        raise TypeError(f"billions is of type {type(billions).__name__}: {mend}")
+    if not 0 < billions < inf:
+        raise ValueError(f"billions is {billions!r}: {mend}")
 
 
 @asynccontextmanager

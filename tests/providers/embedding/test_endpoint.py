@@ -91,6 +91,12 @@ async def test_many_texts_are_sent_in_several_requests_and_come_back_in_their_or
         ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, 200, "has no direction", False),
         (b'{"data": [{"index": 0, "embedding": [1e999, 1]}]}', 200, "answers with", False),
         ({"data": [{"index": 0, "embedding": ["a"]}]}, 200, "something else than vectors", False),
+        (
+            {"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 0.0]}]},
+            200,
+            "with vectors of different lengths. See search.embeddings in pegboard.yaml.",
+            False,
+        ),
     ],
 )
 async def test_an_answer_that_is_no_vector_is_told_and_nothing_of_the_key(
@@ -115,7 +121,7 @@ async def test_an_endpoint_that_does_not_answer_in_time_is_given_up() -> None:
 
 async def test_an_endpoint_that_is_not_there_is_told() -> None:
     remote = EndpointEncoder(Embeddings("http://127.0.0.1:1/v1", "small"), expander({}, Path()))
-    with pytest.raises(CannotEncode, match=r"http://127\.0\.0\.1 does not answer"):
+    with pytest.raises(CannotEncode, match=r"http://127\.0\.0\.1:1 does not answer"):
         await remote.query("anything")
     await remote.aclose()
 

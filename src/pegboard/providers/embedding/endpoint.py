@@ -112,7 +112,14 @@ class EndpointEncoder:
     def _host(self) -> str:
         """Without what a URL may hold of secrets."""
         parts = urlsplit(self._endpoint.url)
-        return f"{parts.scheme}://{parts.hostname}" if parts.hostname else "the address that search.embeddings tells"
+        if not parts.hostname:
+            return "the address that search.embeddings tells"
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        try:
+            port = "" if parts.port is None else f":{parts.port}"
+        except ValueError:  # no number, and then perhaps no port: it may be a part of a password
+            port = ""
+        return f"{parts.scheme}://{host}{port}"
 
     @property
     def _where(self) -> str:
@@ -133,9 +140,11 @@ class EndpointEncoder:
 
         try:
             told = sorted(msgspec.json.decode(content, type=_Answer).data, key=lambda each: each.index)
-            rows = np.array([each.embedding for each in told], np.float64)
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError, OverflowError) as error:
             raise CannotEncode(f"{self._where} answers with something else than vectors: {error}. {_MEND}") from error
+        if len({len(each.embedding) for each in told}) > 1:
+            raise CannotEncode(f"{self._where} answers with vectors of different lengths. {_MEND}")
+        rows = np.array([each.embedding for each in told], np.float64)
         if [each.index for each in told] != [*range(count)] or rows.ndim != 2 or not rows.shape[1]:
             raise CannotEncode(f"{self._where} was asked for {count} vectors, and answers with others. {_MEND}")
         lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))

