@@ -69,5 +69,5 @@ async def test_a_tool_that_was_found_is_described_whole() -> None:
     ]
     assert [(entry["name"], entry["why"].split(":")[0]) for entry in told_of["refused"]] == [
         ("open_vault", "pending_approval"),
-        ("ad", "There is no tool 'ad' here. Did you mean 'add'?"),
+        ("ad", "There is no tool 'ad' here. Did you mean 'add'? Names are found with retrieve_tools."),
     ]
