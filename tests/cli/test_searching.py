@@ -5,6 +5,8 @@ import json
 import pytest
 from tests.cli.terminal import Pegboard, peer
 
+from pegboard.surfaces.cli.searching import _left_out
+
 BOARD = {
     "servers": {"three": peer("many", "3", trust="open", disabled_tools=["tool_00002"])},
 }
@@ -59,7 +61,7 @@ def test_a_rank_is_explained_by_its_words(at_gateway: Pegboard) -> None:
 def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
     found = at_gateway("tools", "search", "tool", "--read-only", "--exclude-destructive", "--exclude-open-world")
     assert found.out == (
-        "No tool that can be called fits this query.\n\nThe filters left out 2 of 2: exclude_open_world 2. "
+        "No tool that can be called fits this query.\n\nThe filters left out 2 of 2: --exclude-open-world 2. "
         "A tool without the annotation that a filter looks at is left out, whatever it does. "
         "Search without the filter to see it.\n"
     )
@@ -78,3 +80,13 @@ def test_the_filters_say_what_they_left_out(at_gateway: Pegboard) -> None:
 )
 def test_a_search_that_makes_no_sense_ends_with_what_to_do(at_gateway: Pegboard, words: list[str], code: int) -> None:
     assert at_gateway("tools", "search", *words).code == code
+
+
+def test_what_filters_left_out_is_told_by_the_names_of_their_options() -> None:
+    by = {
+        "read_only_only": {"explicit": 2},
+        "exclude_open_world": {"missing_annotation": 1},
+        "server": {"elsewhere": 3},
+    }
+    counted = {"omitted_total": 6, "matched_before_filters": 9, "omitted_by_filter": by}
+    assert _left_out("", counted) == ("The filters left out 6 of 9: --read-only 2, --exclude-open-world 1, --server 3.")

@@ -122,7 +122,9 @@ async def test_a_rank_is_explained_by_words_and_fields() -> None:
     [entry] = answer["tools"]
     gains = [word.pop("gain") for word in entry["why"]["words"]]
     assert gains == sorted(gains, reverse=True)
-    assert entry["why"].pop("score") > 0
+    parts = entry["why"].pop("parts")
+    assert [*parts] == ["words", "name", "server"]
+    assert entry["why"].pop("score") == pytest.approx(sum(parts.values()), abs=0.002) != 0
     assert entry["why"] == {
         "words": [
             {"word": "leaves", "fields": {"name": 1, "description": 1}},
@@ -145,6 +147,8 @@ async def test_an_id_finds_its_tool_first_even_where_no_word_fits() -> None:
         assert answer["tools"][0]["description"] == "Adds."
         answer = await house.gateway.finder.retrieve(Retrieval("mcp:farm~barn:dig", explain=True), View())
         ranks = [(entry["server"], entry["why"].get("exact_name")) for entry in answer["tools"]]
+        for why in (entry["why"] for entry in answer["tools"]):
+            assert why["score"] == pytest.approx(sum(why["parts"].values()), abs=0.002)
         assert ranks[:2] == [("farm~barn", True), ("farm~shed", None)]
 
 

@@ -253,3 +253,21 @@ async def test_without_a_model_the_board_is_not_looked_at_for_its_meaning() -> N
                 await bell.wait()
             tasks.cancel_scope.cancel()
     assert (looks, meanings.state().trouble) == ([], "it is not there")
+
+
+@pytest.mark.behaviour("search.explained")
+async def test_what_words_and_meaning_add_is_told_and_adds_up_to_the_score() -> None:
+    reading = Reading()
+    async with opened(declared(SHED, BARN), Providers(TOOLS), meanings=reading.meanings) as house:
+        await found(house, "anything")
+        await reading.all_read(3)
+        answer: Any = await house.gateway.finder.retrieve(Retrieval("foliage in a bucket", explain=True), View())
+    assert answer["ranker"] == "hybrid"
+    whys = {each["name"]: each["why"] for each in answer["tools"]}
+    assert {*whys} == {"tidy_lawn", "fetch_bucket"}
+    for why in whys.values():
+        assert [*why["parts"]] == ["words", "name", "server", "meaning"]
+        assert why["score"] == pytest.approx(sum(why["parts"].values()), abs=0.003)
+    assert whys["tidy_lawn"]["parts"]["meaning"] > 0 > whys["tidy_lawn"]["parts"]["words"]
+    # 0.6 of how far each cosine stands out: over all tools that is nothing together.
+    assert whys["fetch_bucket"]["parts"]["meaning"] < 0 < whys["fetch_bucket"]["parts"]["words"]

@@ -44,6 +44,11 @@ def test_tools_are_found_by_name_title_description_parameters_and_server(query: 
     assert names(query) == expected
 
 
+def test_a_word_of_every_sentence_is_no_beginning_of_another() -> None:
+    documents = [document("resize", "Andere Größe."), document("and_then", "Goes on.")]
+    assert names("the of and", documents) == ["and_then"]
+
+
 @pytest.mark.behaviour("search.exact_names_first")
 def test_the_tool_that_is_called_so_comes_first() -> None:
     others = [document(f"read_file_{number}", "read file " * 5) for number in range(20)]

@@ -7,7 +7,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 
 from .fields import Field
-from .lexical import SHORTEST_BEGINNING, Matches
+from .lexical import Matches, begins
 from .part import COUNT_BITS, MOST_COUNTED, Part
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
             told.append((-gains[number], {"word": word, "fields": where, "gain": _short(gains[number])}))
     answer: JsonObject = {
         "score": _short(float(ranked.scores[position])),
+        "parts": {name: _short(part) for name, part in ranked.parts(position).items()},
         "words": [each for _, each in sorted(told, key=lambda one: one[0])],
         "name_covered": _short(float(ranked.coverage[position])),
     }
@@ -75,7 +76,7 @@ def _said(part: Part, place: int) -> Iterator[tuple[str, Field, int]]:
 
 def _fields(term: str, said: list[tuple[str, Field, int]]) -> dict[Field, int]:
     """Where the term is, or a longer word that begins so."""
-    longer = len(term) >= SHORTEST_BEGINNING
+    longer = begins(term)
     counts: dict[Field, int] = {}
     for word, field, count in said:
         if word == term or (longer and word.startswith(term)):

@@ -15,7 +15,7 @@ import numpy as np
 from .fields import SATURATION, Field
 from .index import Chosen, Met, Segment
 from .part import COUNT_BITS, MOST_COUNTED, Floats, Marks, Singles, Whole
-from .text import Query
+from .text import STOP_TERMS, Query
 
 CLAUSE: Final = 0.5
 """What the best clause adds to the whole."""
@@ -81,6 +81,12 @@ class Matches:
         return scores
 
 
+def begins(term: str) -> bool:
+    """Whether longer words are found by it. One of every sentence is no beginning of anything: `and` is not meant by
+    who looks for `android`."""
+    return len(term) >= SHORTEST_BEGINNING and term not in STOP_TERMS
+
+
 def _met(term: str, chosen: Chosen) -> Met:
     """Where a term is found, or a longer word that begins with it: as one term, so that no rare word of many that begin
     so outweighs the term itself."""
@@ -90,7 +96,7 @@ def _met(term: str, chosen: Chosen) -> Met:
         same = int(bool(found) and segment.vocabulary[found.start] == term)
         if same:
             exact.append(_entries(chosen, base, segment, found[:1], 1.0))
-        if found[same:] and len(term) >= SHORTEST_BEGINNING:
+        if found[same:] and begins(term):
             words = segment.vocabulary[found.start + same : found.stop]
             shares = np.array([BEGINNING * len(term) / len(word) for word in words], np.float32)
             counts = np.diff(segment.starts[found.start + same : found.stop + 1])

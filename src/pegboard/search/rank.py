@@ -12,7 +12,7 @@ from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.tool import JsonObject
 
 from .explain import heard, why
-from .fusion import fused, standard
+from .fusion import MEANING, fused, standard
 from .index import Chosen
 from .lexical import Matches
 from .part import Floats
@@ -85,6 +85,32 @@ class Ranked:
             return False
         position = int(self.matches.chosen.positions[place])
         return position >= 0 and position in self.found
+
+    def parts(self, position: int) -> dict[str, float]:
+        """What its score is the sum of."""
+        score, share = float(self.scores[position]), 1.0 if self.cosines is None else 1 - MEANING
+        parts = {
+            "words": share * float(self._standard[position]),
+            "name": COVERAGE * float(self.coverage[position]),
+            "server": float(self._lifts[self.matches.chosen.servers[position]]),
+        }
+        if position in self.exact:
+            parts["exact_name"] = EXACT
+        if self.cosines is not None:
+            parts["meaning"] = score - sum(parts.values())
+        return parts
+
+    @cached_property
+    def _standard(self) -> Floats:
+        return standard(self.matches.scores())
+
+    @cached_property
+    def _lifts(self) -> Floats:
+        """By server. A lift is a share of the mean before it, and so is in the mean of what was lifted."""
+        chosen, lifted = self.matches.chosen, self.scores.copy()
+        lifted[[*self.exact]] -= EXACT
+        means: Floats = np.bincount(chosen.servers, lifted) / chosen.server_sizes
+        return SERVER / (1 + SERVER) * means
 
     def why(self, key: ToolId) -> JsonObject:
         return why(self, key)

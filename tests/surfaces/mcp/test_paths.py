@@ -97,6 +97,28 @@ async def test_a_client_that_asks_for_meta_tools_in_its_handshake_alone_keeps_th
         assert (await http.post(url, json=listing, headers=session)).status_code == 404
 
 
+@pytest.mark.behaviour("request.dynamic")
+@pytest.mark.parametrize(("opened", "later"), [("false", "true"), ("true", "false")])
+async def test_a_session_that_is_asked_for_another_presentation_than_it_was_opened_with_is_told(
+    opened: str, later: str
+) -> None:
+    async with (
+        open_workshop() as workshop,
+        served(workshop, app=McpPaths(workshop.gateway)) as url,
+        httpx2.AsyncClient(timeout=DEADLINE) as http,
+    ):
+        session = await handshake(http, f"{url}?dynamic={opened}")
+        listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+        other = error_of(await http.post(url, json=listing, headers={**session, "X-Mcp-Dynamic": later}))
+        assert (other[0], other[2]) == (
+            404,
+            "This session was opened with another presentation of the tools than X-Mcp-Dynamic (dynamic) asks for now. "
+            "Leave that out, or send initialize again.",
+        )
+        same = await http.post(url, json=listing, headers={**session, "X-Mcp-Dynamic": opened})
+        assert same.status_code == 200
+
+
 @pytest.mark.behaviour("present.toolset_path")
 @pytest.mark.parametrize("mode", MODES)
 async def test_one_toolset_has_an_address_of_its_own(mode: str) -> None:

@@ -86,6 +86,12 @@ def test_options_are_read_into_a_view(headers: list[Header], query: bytes, view:
             b"",
             "The header X-Mcp-Toolset is unknown. Did you mean x-mcp-toolsets?",
         ),
+        (
+            [],
+            b"presentation=search",
+            "The query parameter presentation is unknown. How tools are shown is chosen by the path: connect to "
+            "/mcp/search, /mcp/meta, /mcp/deferred or /mcp/direct.",
+        ),
         ([], b"Toolsets=files", "The query parameter Toolsets is unknown. Did you mean toolsets?"),
         ([], b"enabled-tools=a", "The query parameter enabled-tools is unknown. Did you mean enabled_tools?"),
         ([], b"X-Mcp-Toolsets=web", "The query parameter X-Mcp-Toolsets is unknown. Did you mean toolsets?"),

@@ -105,8 +105,12 @@ def _left_out_of(explained: dict[str, Any]) -> str:
 def _left_out(what: str, counted: dict[str, Any]) -> str:
     if not counted.get("omitted_total"):
         return ""
-    by = ", ".join(f"{name} {sum(tally.values())}" for name, tally in counted["omitted_by_filter"].items())
+    by = ", ".join(f"{_flag(name)} {sum(tally.values())}" for name, tally in counted["omitted_by_filter"].items())
     return f"The filters left out {counted['omitted_total']} of {counted['matched_before_filters']}{what}: {by}."
+
+
+def _flag(filter: str) -> str:
+    return "--read-only" if filter == "read_only_only" else f"--{filter.replace('_', '-')}"
 
 
 def _row(verdict: str, tool: dict[str, Any]) -> tuple[str, str, str]:

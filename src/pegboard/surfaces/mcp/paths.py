@@ -24,6 +24,10 @@ CHOSEN: Final = "/mcp"
 """Where a client is shown tools as the operator chose, or as its own request says."""
 
 TOOLSET: Final = "/mcp/t/"
+OPENED_OTHERWISE: Final = (
+    "This session was opened with another presentation of the tools than X-Mcp-Dynamic (dynamic) asks for now. "
+    "Leave that out, or send initialize again."
+)
 FIXED: Final[Mapping[str, Presented]] = {
     f"/mcp/{presented.value}": presented for presented in Presented if presented is not Presented.AUTO
 }
@@ -70,14 +74,20 @@ class McpPaths:
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         path: str = scope.get("path", "").rstrip("/")
         if path == CHOSEN:
-            await self._asked_for(scope, self._chosen)(scope, receive, send)
+            if isinstance(served := self._asked_for(scope, self._chosen), Refused):
+                await refuse(send, served)
+            else:
+                await served(scope, receive, send)
         elif (fixed := FIXED.get(path)) is not None:
             if (refused := self._contradiction(scope, path, fixed)) is not None:
                 await refuse(send, refused)
             else:
                 await self._served[fixed](scope, receive, send)
         elif path.startswith(TOOLSET) and "/" not in (toolset := path.removeprefix(TOOLSET)):
-            await self._asked_for(scope, Presented.DIRECT)(scope, receive, send, toolset)
+            if isinstance(served := self._asked_for(scope, Presented.DIRECT), Refused):
+                await refuse(send, served)
+            else:
+                await served(scope, receive, send, toolset)
         else:
             refused = self._door.address_refusal(scope["headers"])
             known = f"{', '.join(self.paths)} and {TOOLSET}{{toolset}}"
@@ -85,16 +95,17 @@ class McpPaths:
                 send, refused or Refused(404, f"Nothing is at {path[:200]!r}. MCP clients connect to {known}.")
             )
 
-    def _asked_for(self, scope: "Scope", otherwise: Presented) -> McpHttp:
+    def _asked_for(self, scope: "Scope", otherwise: Presented) -> McpHttp | Refused:
         """As the request says; else where its session was opened; else as everybody gets it."""
-        match wants_meta_tools(scope["headers"], scope["query_string"]):
-            case True:
-                return self._served[Presented.META]
-            case False:
-                return self._served[Presented.DIRECT]
-            case None:
-                usual = self._served[otherwise]
+        wanted = wants_meta_tools(scope["headers"], scope["query_string"])
         session = next((value for name, value in scope["headers"] if name == SESSION), None)
+        if wanted is not None:
+            asked = self._served[Presented.META if wanted else Presented.DIRECT]
+            if session is None or asked.has(session) or not any(each.has(session) for each in self._served.values()):
+                return asked
+            # With this status, a client opens another session by itself.
+            return self._door.address_refusal(scope["headers"]) or Refused(404, OPENED_OTHERWISE)
+        usual = self._served[otherwise]
         if session is None or usual.has(session):
             return usual
         # Some clients say what they want in the handshake only.

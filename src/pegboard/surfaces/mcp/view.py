@@ -36,6 +36,9 @@ SHORT: Final = {
     "disabled": (DISABLED_TOOLS,),
 }
 """What options are taken for that are too short to be near them by their letters."""
+CHOSEN_BY_PATH: Final = (
+    "How tools are shown is chosen by the path: connect to /mcp/search, /mcp/meta, /mcp/deferred or /mcp/direct."
+)
 YES: Final = frozenset({"yes", "y", "true", "1"})
 NO: Final = frozenset({"no", "n", "false", "0", ""})
 _DYNAMIC_HEADER: Final = b"x-mcp-dynamic"
@@ -174,6 +177,8 @@ def _options(
     for name, value in pairs:
         option = known.get(name)
         if option is None:
+            if _letters(name) == "presentation":
+                return BadOption(f"The {where(name)} is unknown. {CHOSEN_BY_PATH}")
             # A misspelt option that is passed over would show more tools than were asked for.
             if near := _near(name, known):
                 return BadOption(f"The {where(name[:80])} is unknown. Did you mean {' or '.join(near)}?")
