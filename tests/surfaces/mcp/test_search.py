@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, TextContent
@@ -175,65 +175,6 @@ async def test_arguments_that_do_not_fit_are_refused_by_name(name: str, argument
     assert refused.endswith("\nCorrect them and call again.")
     assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == [(name, name)]
     assert workshop.bench.admitted is None
-
-
-@pytest.mark.behaviour("present.mends_arguments")
-@pytest.mark.parametrize(
-    "wrong", [{"arguments": '{"text": "x"}'}, {"arguments": ["x"]}, {"arguments": {}, "text": "x"}, {"text": "x"}]
-)
-async def test_a_call_that_call_tool_does_not_take_is_answered_with_the_schema_of_the_tool_it_names(wrong: Any) -> None:
-    async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
-        async with Client(InMemoryTransport(server)) as client:
-            problem, schema = told(await client.call_tool("call_tool", {"name": "echo", **wrong})).split(
-                "\nThe input schema of mcp:bench~bench:echo is:\n"
-            )
-            nothing = told(await client.call_tool("call_tool", {"name": "open_vault", **wrong}))
-    where = (
-        "\nCorrect them and call again.\nThe tool's own arguments go into 'arguments', as an object and not as text."
-    )
-    assert problem.startswith("The arguments do not fit call_tool:\n- ")
-    assert problem.endswith(where)
-    assert json.loads(schema)["properties"] == {"text": {"type": "string"}}
-    assert nothing.endswith(where)
-    assert [(record.call.name, str(record.tool)) for record in workshop.audit.records] == [
-        ("call_tool", "call_tool")
-    ] * 2
-    assert workshop.bench.admitted is None
-
-
-@pytest.mark.behaviour("present.own_name_told")
-@pytest.mark.parametrize("name", ["echo", "mcp:bench~bench:echo", "open_vault"])
-async def test_a_tool_that_is_called_by_its_own_name_here_is_told_to_be_called_with_call_tool(name: str) -> None:
-    async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
-        async with Client(InMemoryTransport(server)) as client:
-            assert told(await client.call_tool(name, {"text": "x"})) == (
-                f"{name!r} is not in this list of tools. Call it with call_tool: "
-                f'{{"name": "{name}", "arguments": {{}}}}'
-            )
-    assert workshop.bench.admitted is None
-
-
-@pytest.mark.behaviour("present.own_name_told")
-async def test_a_name_that_means_nothing_is_told_with_what_is_near_and_how_names_are_found() -> None:
-    found_by = "Names are found with retrieve_tools."
-    async with open_workshop() as workshop:
-        server = McpServer(workshop.gateway, presentation=Search(workshop.gateway)).server
-        async with Client(InMemoryTransport(server)) as client:
-            for name, near in (("zzz", ""), ("upstream_server", "Did you mean 'upstream_servers'? ")):
-                with pytest.raises(MCPError) as refused:
-                    await client.call_tool(name, {})
-                assert refused.value.error.message == (
-                    f"There is no tool {name!r} here. {near}{found_by} What it finds is called with call_tool."
-                )
-            unknown = f"There is no tool 'zzz' here. {found_by}"
-            assert told(await client.call_tool("call_tool", {"name": "zzz"})) == unknown
-            described = body(await client.call_tool("describe_tool", {"names": ["zzz", "ecko"]}))
-    assert described["refused"] == [
-        {"name": "zzz", "why": unknown},
-        {"name": "ecko", "why": f"There is no tool 'ecko' here. Did you mean 'echo'? {found_by}"},
-    ]
 
 
 @pytest.mark.behaviour("search.respects_the_view")

@@ -12,11 +12,12 @@ import anyio
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolRequestParams
 
-from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, refusal_text
+from pegboard.core.call import Arguments, BadArguments, Returned, ToolIsLocked, UnknownTool, looked_up, refusal_text
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.presentations.mending import schema_words
 from pegboard.core.presentations.own import CALL
 from pegboard.core.reference import closest
+from pegboard.core.resolve import Open
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
@@ -123,22 +124,26 @@ class Wrapping(ABC):
     def _unlisted(self, name: str, view: View) -> Own:
         """A name that is not in the list. That of a tool of the board is told to the model, which has found it and
         calls it by itself; any other is the client's mistake, and told by the protocol's error."""
+        found = looked_up(name, self._gateway.board.resolution(view))
         unknown = UnknownTool(name, closest(name, self._tools))
-        if is_known := self._gateway.board.resolution(view).called(name) is not None:
+        if isinstance(found, Open):
             unknown = UnknownTool(name, (), f"Here it is called with {CALL}.")
+        refusal = found if isinstance(found, ToolIsLocked) else unknown
 
-        async def answer() -> UnknownTool:
-            return unknown
+        async def answer() -> UnknownTool | ToolIsLocked:
+            return refusal
 
         def result(ended: Answered) -> JsonObject:
-            if is_known:
+            if isinstance(found, ToolIsLocked):
+                return error_result(refusal_text(found))
+            if isinstance(found, Open):
                 tool, given = self.calls_with
                 call = json.dumps({tool: name, given: {}}, ensure_ascii=False)
                 return error_result(f"{name!r} is not in this list of tools. Call it with {CALL}: {call}")
             told = f"{refusal_text(unknown, self._found_by)} What it finds is called with {CALL}."
             raise MCPError(INVALID_PARAMS, sound_text(told))
 
-        return Own(None, answer, result, self.name)
+        return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
 
     def _ended(self, name: str, view: View, ended: Ended) -> JsonObject:
         """That there is no such tool is for the model to read: it made up the name, not its client."""
