@@ -32,7 +32,7 @@ async def test_what_another_process_imported_meanwhile_is_not_replaced_by_a_plan
         with pytest.raises(Refused) as refused:
             await brought(one, older)
         assert str(refused.value) == (
-            "Toolset mine was imported or removed by another process meanwhile. Nothing was changed. Look at the "
+            "Toolset mine was imported or removed by somebody else meanwhile. Nothing was changed. Look at the "
             "differences again."
         )
         assert one.gateway.board.policy.decided == other.gateway.board.policy.decided

@@ -18,6 +18,9 @@ from tests.support.toolsets import (
     until_open,
 )
 
+from pegboard.compose import House
+from pegboard.gateway.toolsets.wanted import Refused
+
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 PATIENCE = 120
@@ -157,18 +160,22 @@ async def test_two_imports_at_once_end_with_one_of_them_whole(tmp_path: Path) ->
         )
         for number in range(3)
     ]
+    refusals: list[str] = []
+
+    async def bring(house: House, source: Path) -> None:
+        try:
+            await brought(house, source, allow_downgrade=True, approve_all=True)
+        except Refused as refused:
+            refusals.append(str(refused))
+
     async with housed(data) as house:
         async with anyio.create_task_group() as tasks:
             for source in sources:
-                tasks.start_soon(_brought_anyhow, house, source)
+                tasks.start_soon(bring, house, source)
+        # Whoever comes second is told that its plan is of before, and has changed nothing.
+        assert len(refusals) < len(sources)
+        assert all("was imported or removed by somebody else meanwhile" in why for why in refusals)
         await until_open(house, "mine:shout")
         version = house.gateway.board.policy.toolsets[MINE].version
         assert await called(house, "shout", text="a") == f"A{version.removeprefix('1.')}"
         assert len([*(data / "toolsets" / "mine").iterdir()]) == 1
-
-
-async def _brought_anyhow(house: object, source: Path) -> None:
-    from pegboard.compose import House
-
-    assert isinstance(house, House)
-    await brought(house, source, allow_downgrade=True, approve_all=True)

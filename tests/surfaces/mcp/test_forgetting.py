@@ -66,7 +66,7 @@ def holders(nekot: str, *roots: object) -> list[str]:
                     found.append(f"{type(one).__name__}: {other[:60]!r}")
                 elif id(other) not in seen:
                     seen.add(id(other))
-                    if not is_of_the_tests(type(other).__module__):
+                    if not is_of_the_tests(str(type(other).__module__)):
                         after.append(other)
         row = after
     return found

@@ -279,7 +279,7 @@ class Installer:
             raise StoreAway(away.why)
         if installed(self._gateway.board.policy, toolset) != installed(before, toolset):
             raise Refused(
-                f"Toolset {toolset} was imported or removed by another process meanwhile. Nothing was changed. Look at "
+                f"Toolset {toolset} was imported or removed by somebody else meanwhile. Nothing was changed. Look at "
                 "the differences again."
             )
 
