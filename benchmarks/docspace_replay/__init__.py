@@ -1,0 +1,1 @@
+"""Recorded calls of DocSpace's own MCP server, made again through the gateway: what is sent, and what is answered."""
