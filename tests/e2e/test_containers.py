@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.e2e.served import DEADLINE, ROOT, Served, served
 from tests.servers import containers
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -21,7 +21,7 @@ BUILT = "localhost/pegboard-words:1"
 
 
 @pytest.fixture(scope="module")
-def podman() -> Iterator[Podman]:
+def podman() -> Iterator[Host]:
     try:
         with containers.podman() as engine:
             # As the example says, but for the image it starts from: no registry is asked here.
@@ -32,7 +32,7 @@ def podman() -> Iterator[Podman]:
         pytest.skip(f"no container can run here: {why}")
 
 
-def _board(podman: Podman) -> dict[str, object]:
+def _board(podman: Host) -> dict[str, object]:
     settings = podman.settings
     return {
         "containers": {"engine": "podman", "flags": [*settings.flags], "global_flags": [*settings.global_flags]},
@@ -66,7 +66,7 @@ def _with_one_that_hangs(folder: Path) -> Path:
     "containers.leftovers",
     "containers.nothing_left",
 )
-async def test_the_example_is_imported_called_killed_and_stopped(podman: Podman, tmp_path: Path) -> None:
+async def test_the_example_is_imported_called_killed_and_stopped(podman: Host, tmp_path: Path) -> None:
     toolset = _with_one_that_hangs(tmp_path / "words")
     with anyio.fail_after(2 * DEADLINE):
         async with served(tmp_path, _board(podman)) as gateway, anyio.create_task_group() as tasks:
@@ -87,6 +87,6 @@ async def test_the_example_is_imported_called_killed_and_stopped(podman: Podman,
     assert podman.left() == []
 
 
-async def _until(podman: Podman, number: int) -> None:
+async def _until(podman: Host, number: int) -> None:
     while len(await anyio.to_thread.run_sync(podman.left)) != number:  # noqa: ASYNC110 - no bell rings for it
         await anyio.sleep(0.1)

@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.served import served
 from tests.examples.boards import DEADLINE, EXAMPLES, guest, imported, statuses, there_and_back
 from tests.servers import containers
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 from pegboard.config.manifest import Commands, Labelled, Manifest, SpeaksMcp, read_label, read_manifest
 
@@ -49,7 +49,7 @@ def test_its_image_tells_of_its_tools_in_its_label() -> None:
 
 
 @pytest.fixture(scope="module")
-def podman() -> Iterator[Podman]:
+def podman() -> Iterator[Host]:
     """Where no container can run, its test is skipped, and in CI it fails."""
     try:
         with containers.podman() as engine:
@@ -60,7 +60,7 @@ def podman() -> Iterator[Podman]:
         pytest.skip(f"no container can run here: {why}")
 
 
-def counted(podman: Podman, arguments: str) -> object:
+def counted(podman: Host, arguments: str) -> object:
     """What the command makes of its input, without a board around it."""
     line = ("run", "--rm", "--interactive", "--network", "none", *podman.settings.flags, "--entrypoint", "awk", BUILT)
     return json.loads(podman(*line, "-f", "/tools/json.awk", "-f", "/tools/count.awk", given=arguments.encode()))
@@ -68,7 +68,7 @@ def counted(podman: Podman, arguments: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("containers.json_in_out")
-def test_words_are_counted_in_whatever_json_a_text_comes(podman: Podman) -> None:
+def test_words_are_counted_in_whatever_json_a_text_comes(podman: Host) -> None:
     texts = ['say "no"\\n\tto\nit', "", " é 😀\u00a0x ", "back\\\\slash \x01", "word " * 2000]
     for text in texts:
         expected = {"words": len([word for word in re.split(r"[ \t\r\n]+", text) if word])}
@@ -80,7 +80,7 @@ def test_words_are_counted_in_whatever_json_a_text_comes(podman: Podman) -> None
 @pytest.mark.slow
 @pytest.mark.timeout(2 * DEADLINE)
 @pytest.mark.behaviour("toolsets.manifest_containers", "toolsets.export_round_trip", "containers.speaks_mcp")
-async def test_the_example_with_containers_is_imported_called_and_given_away(podman: Podman, tmp_path: Path) -> None:
+async def test_the_example_with_containers_is_imported_called_and_given_away(podman: Host, tmp_path: Path) -> None:
     settings = podman.settings
     engine = {"engine": "podman", "flags": [*settings.flags], "global_flags": [*settings.global_flags]}
     with anyio.fail_after(DEADLINE):

@@ -1,9 +1,11 @@
-"""A real container engine for the tests: podman with a storage of its own, and one small image made from busybox.
+"""Real container engines for the tests: podman and docker, each with a storage of its own and one small image made from
+busybox.
 
 Run as a program it installs what is missing, where it may: `python -m tests.servers.containers`. No registry is asked
 for anything: the image is imported from a folder.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.servers import docker_daemon
 
 from pegboard.config.container_keys import ContainerSettings
 
@@ -35,15 +39,17 @@ class NoContainers(Exception):  # noqa: N818 - it is why tests are skipped
 
 
 @dataclass(frozen=True)
-class Podman:
-    """A podman that works here, with nothing in its storage but our images."""
+class Host:
+    """An engine that works here, with nothing in its storage but our images."""
 
+    name: str
+    program: str
     settings: ContainerSettings
     root: Path
 
     def __call__(self, *arguments: str, given: bytes | None = None) -> str:
         """What it says; raises `NoContainers` when it fails."""
-        line = ("podman", *self.settings.global_flags, *arguments)
+        line = (self.program, *self.settings.global_flags, *arguments)
         done = subprocess.run(line, input=given, capture_output=True, timeout=100)
         if done.returncode:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
@@ -54,9 +60,36 @@ class Podman:
         """The names of all containers, running or not."""
         return self("ps", "--all", "--format", "{{.Names}}").split()
 
+    def missing(self, image: str) -> str:
+        """How it tells that it has no such image."""
+        return f"No such image: {image}" if self.name == "docker" else f"{image}: image not known"
+
+    def clear(self) -> None:
+        if left := self.left():
+            self("rm", "--force", *left)
+
 
 @contextmanager
-def podman() -> Iterator[Podman]:
+def docker() -> Iterator[Host]:
+    """Raises `NoContainers`. The daemon and its storage go with the block."""
+    root = Path(tempfile.mkdtemp(prefix="pgb-", dir="/tmp"))
+    try:
+        _make_rootfs(root)
+        with docker_daemon.daemon(root) as address:
+            client = str(docker_daemon.CLIENT)
+            engine = Host("docker", client, ContainerSettings(client, _ULIMITS, ("--host", address)), root)
+            _bring_images(engine)
+            engine("run", "--rm", "--network", "none", *engine.settings.flags, IMAGE, "true")
+            yield engine
+            engine.clear()
+    except docker_daemon.NoDocker as why:
+        raise NoContainers(str(why)) from why
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def podman() -> Iterator[Host]:
     """Raises `NoContainers`. The storage goes with the block."""
     for needed in ("podman", "busybox"):
         if shutil.which(needed) is None:
@@ -65,25 +98,32 @@ def podman() -> Iterator[Podman]:
     root = Path(tempfile.mkdtemp(prefix="pgb-", dir="/tmp"))
     try:
         engine = _working(root)
-        engine("import", "--change", f"LABEL io.pegboard.tools={LABEL}", str(root / "rootfs.tar"), LABELLED)
         yield engine
         with suppress(NoContainers):
-            engine("rm", "--force", "--all")
+            engine.clear()
     finally:
         shutil.rmtree(root, ignore_errors=True)
         if root.exists():  # files of other users, as a podman without root makes them
             subprocess.run(("podman", "unshare", "rm", "-rf", str(root)), capture_output=True, check=False)
 
 
-def _working(root: Path) -> Podman:
+def _bring_images(engine: Host) -> None:
+    files = str(engine.root / "rootfs.tar")
+    engine("import", files, IMAGE)
+    # docker reads a change as a line of a Dockerfile, with quotes; podman takes all after the first `=` as it is.
+    label = json.dumps(LABEL) if engine.name == "docker" else LABEL
+    engine("import", "--change", f"LABEL io.pegboard.tools={label}", files, LABELLED)
+
+
+def _working(root: Path) -> Host:
     store = ("--root", str(root / "s"), "--runroot", str(root / "r"), "--tmpdir", str(root / "t"))
     _make_rootfs(root)
     why = NoContainers("podman cannot run a container")
     for global_flags, flags in _WAYS:
         settings = ContainerSettings("podman", flags, (*store, "--storage-driver", "vfs", *global_flags))
-        engine = Podman(settings, root)
+        engine = Host("podman", "podman", settings, root)
         try:
-            engine("import", str(root / "rootfs.tar"), IMAGE)
+            _bring_images(engine)
             engine("run", "--rm", "--network", "none", *flags, IMAGE, "true")
         except NoContainers as error:
             why = error
@@ -109,6 +149,16 @@ def _make_rootfs(root: Path) -> None:
 
 def install() -> int:
     """What is missing, by root where there is apt-get; elsewhere only what to do is told."""
+    code = _install_podman()
+    if os.geteuid() == 0:
+        try:
+            docker_daemon.unpack()
+        except docker_daemon.NoDocker as why:
+            print(f"Tests of containers with docker are skipped: {why}", file=sys.stderr)
+    return code
+
+
+def _install_podman() -> int:
     if all(shutil.which(program) for program in ("podman", "runc", "busybox")):
         return 0
     if os.geteuid() != 0 or shutil.which("apt-get") is None:

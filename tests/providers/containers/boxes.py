@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 from tests.providers.running import PATIENCE, as_it_is, nothing_left
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 from pegboard.config.container_keys import ContainerSettings
 from pegboard.core.call import Admitted, Call, Outcome, Returned, ToolFailed
@@ -85,7 +85,7 @@ def containers(settings: ContainerSettings, board: Board) -> Containers:
 
 @asynccontextmanager
 async def bench(
-    podman: Podman,
+    host: Host,
     board: Board,
     declared: Own,
     *,
@@ -94,7 +94,7 @@ async def bench(
     health: type[Health] = Asleep,
 ) -> AsyncIterator[Bench]:
     """Run the provider for the length of the block; then no process, no open file and no container is left of it."""
-    provider = containers(settings or podman.settings, board).commands(KEY, declared, expand)
+    provider = containers(settings or host.settings, board).commands(KEY, declared, expand)
     at_work = Bench(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
@@ -103,4 +103,4 @@ async def bench(
             yield at_work
         finally:
             tasks.cancel_scope.cancel()
-    assert podman.left() == []
+    assert host.left() == []

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.providers.containers.boxes import KEY, bench, called, command, own, script, text_of
 from tests.providers.running import PATIENCE
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 from pegboard.core.call import Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Asleep, Down, Off
@@ -20,9 +20,9 @@ from pegboard.providers.container.box import Board
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
-@pytest.mark.behaviour("containers.json_in_out")
-async def test_arguments_come_as_json_and_an_object_that_is_written_is_data(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("echo", "cat"))) as at_work:
+@pytest.mark.behaviour("containers.docker", "containers.json_in_out")
+async def test_arguments_come_as_json_and_an_object_that_is_written_is_data(host: Host, board: Board) -> None:
+    async with bench(host, board, own(command("echo", "cat"))) as at_work:
         assert at_work.provider.listing().tools == (Tool(ToolId(KEY, "echo"), ToolSpec("echo")),)
         outcome = await at_work.call("echo", text="Grüße 🌍", many=[1, None])
         assert isinstance(outcome, Returned)
@@ -43,22 +43,22 @@ async def test_arguments_come_as_json_and_an_object_that_is_written_is_data(podm
         ("", ""),
     ],
 )
-async def test_everything_else_that_is_written_is_text(podman: Podman, board: Board, written: str, told: str) -> None:
-    async with bench(podman, board, own(command("write", "printf", written))) as at_work:
+async def test_everything_else_that_is_written_is_text(host: Host, board: Board, written: str, told: str) -> None:
+    async with bench(host, board, own(command("write", "printf", written))) as at_work:
         outcome = await at_work.call("write")
         assert isinstance(outcome, Returned)
         assert "structuredContent" not in json.loads(outcome.body)
         assert text_of(outcome) == told
 
 
-async def test_a_tool_that_does_not_write_what_it_promised_has_failed(podman: Podman, board: Board) -> None:
+async def test_a_tool_that_does_not_write_what_it_promised_has_failed(host: Host, board: Board) -> None:
     promise: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}}
     tools = (
         command("lie", "echo", "hi", output=promise),
         command("err", "echo", '{"a": "b"}', output=promise),
         command("true", "echo", '{"a": 1}', output=promise),
     )
-    async with bench(podman, board, own(*tools)) as at_work:
+    async with bench(host, board, own(*tools)) as at_work:
         outcomes = [await at_work.call(tool.spec.name) for tool in tools]
         assert [type(outcome) for outcome in outcomes] == [ToolFailed, ToolFailed, Returned]
         assert [text_of(outcome) for outcome in outcomes] == [
@@ -69,14 +69,14 @@ async def test_a_tool_that_does_not_write_what_it_promised_has_failed(podman: Po
 
 
 @pytest.mark.behaviour("containers.failures_told")
-async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(podman: Podman, board: Board) -> None:
+async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(host: Host, board: Board) -> None:
     tools = (
         script("loud", "echo out; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 3"),
         script("quiet", "echo the output; exit 4"),
         command("silent", "false"),
         script("pretender", "echo Error: not me >&2; exit 125"),
     )
-    async with bench(podman, board, own(*tools)) as at_work:
+    async with bench(host, board, own(*tools)) as at_work:
         outcomes = [await at_work.call(tool.spec.name) for tool in tools]
         assert [type(outcome) for outcome in outcomes] == [ToolFailed] * 4
         assert [text_of(outcome) for outcome in outcomes] == [
@@ -89,33 +89,33 @@ async def test_a_command_that_fails_is_a_tool_error_with_its_last_words(podman: 
 
 
 @pytest.mark.behaviour("containers.failures_told")
-async def test_what_the_engine_cannot_run_is_told_in_its_own_words(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("gone", "/opt/nowhere/tool"))) as at_work:
+async def test_what_the_engine_cannot_run_is_told_in_its_own_words(host: Host, board: Board) -> None:
+    async with bench(host, board, own(command("gone", "/opt/nowhere/tool"))) as at_work:
         outcome = await at_work.call("gone")
         assert isinstance(outcome, ProviderFailed)
         assert not outcome.may_have_run
         assert outcome.why.startswith(f"demo cannot start '/opt/nowhere/tool' in the image {IMAGE}: ")
-        assert str(podman.root) not in outcome.why
+        assert str(host.root) not in outcome.why
     missing = own(command("echo", "cat"), image=Image("localhost/nowhere:1"))
-    async with bench(podman, board, missing) as at_work:
+    async with bench(host, board, missing) as at_work:
         assert await at_work.call("echo") == ProviderFailed(
-            "demo cannot run the image localhost/nowhere:1: localhost/nowhere:1: image not known. Import the toolset "
+            f"demo cannot run the image localhost/nowhere:1: {host.missing('localhost/nowhere:1')}. Import the toolset "
             "again, which fetches it",
             may_have_run=False,
         )
 
 
 @pytest.mark.parametrize("image", ["--privileged", "docker-archive:/etc/x.tar", "dir:/etc", "a b", "", "../x", "oci:x"])
-async def test_a_text_that_names_no_image_never_reaches_the_engine(podman: Podman, board: Board, image: str) -> None:
-    async with bench(podman, board, own(command("echo", "cat"), image=Image(image)), health=Down) as at_work:
+async def test_a_text_that_names_no_image_never_reaches_the_engine(host: Host, board: Board, image: str) -> None:
+    async with bench(host, board, own(command("echo", "cat"), image=Image(image)), health=Down) as at_work:
         assert await at_work.call("echo") == ProviderFailed(
             f"demo cannot run: {image!r} does not name an image. Write it as in registry.example.org/team/tool:1.0",
             may_have_run=False,
         )
 
 
-async def test_a_tool_that_is_not_what_was_approved_does_not_run(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("echo", "cat"))) as at_work:
+async def test_a_tool_that_is_not_what_was_approved_does_not_run(host: Host, board: Board) -> None:
+    async with bench(host, board, own(command("echo", "cat"))) as at_work:
         changed = called("echo", {}, ToolSpec("echo", description="once it said this"))
         assert await at_work.provider.call(changed) == ProviderFailed(
             "demo:echo has changed, and what was approved is not what would run. List the tools again", False
@@ -126,52 +126,52 @@ async def test_a_tool_that_is_not_what_was_approved_does_not_run(podman: Podman,
 
 
 @pytest.mark.behaviour("containers.bounded")
-async def test_a_call_that_takes_too_long_is_ended_with_its_container(podman: Podman, board: Board) -> None:
+async def test_a_call_that_takes_too_long_is_ended_with_its_container(host: Host, board: Board) -> None:
     tools = own(script("hang", "trap '' TERM; sleep 1000", seconds=1.0), command("echo", "cat"))
-    async with bench(podman, board, tools) as at_work:
+    async with bench(host, board, tools) as at_work:
         assert await at_work.call("hang") == ProviderFailed(
             "demo did not answer within 1 s, and its container was stopped", may_have_run=True
         )
-        assert podman.left() == []
+        assert host.left() == []
         assert await at_work.said("echo", a=1) == '{"a": 1}'
 
 
 @pytest.mark.behaviour("containers.bounded")
-async def test_a_command_that_writes_without_end_is_stopped(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("flood", "yes"), command("echo", "cat"))) as at_work:
+async def test_a_command_that_writes_without_end_is_stopped(host: Host, board: Board) -> None:
+    async with bench(host, board, own(command("flood", "yes"), command("echo", "cat"))) as at_work:
         assert await at_work.call("flood") == ProviderFailed(
             "flood wrote more than 8 MiB, and its container was stopped", may_have_run=True
         )
-        assert podman.left() == []
+        assert host.left() == []
         large = "x" * 1_000_000
         assert json.loads(await at_work.said("echo", text=large)) == {"text": large}
 
 
 @pytest.mark.behaviour("containers.bounded")
-async def test_a_command_that_reads_nothing_ends_as_it_likes(podman: Podman, board: Board) -> None:
-    async with bench(podman, board, own(command("hi", "echo", "hi"))) as at_work:
+async def test_a_command_that_reads_nothing_ends_as_it_likes(host: Host, board: Board) -> None:
+    async with bench(host, board, own(command("hi", "echo", "hi"))) as at_work:
         assert await at_work.said("hi", text="x" * 1_000_000) == "hi"
 
 
 @pytest.mark.behaviour("containers.nothing_left")
-async def test_a_cancelled_call_takes_its_container_with_it(podman: Podman, board: Board) -> None:
+async def test_a_cancelled_call_takes_its_container_with_it(host: Host, board: Board) -> None:
     shared = own(script("hang", "echo started >&2; sleep 1000"), image=Image(IMAGE))
-    async with bench(podman, board, shared) as at_work, anyio.create_task_group() as tasks:
+    async with bench(host, board, shared) as at_work, anyio.create_task_group() as tasks:
         tasks.start_soon(at_work.call, "hang")
         await _until_it_said(at_work.provider.log, "started")
-        assert len(podman.left()) == 1
+        assert len(host.left()) == 1
         tasks.cancel_scope.cancel()
-    assert podman.left() == []
+    assert host.left() == []
 
 
 @pytest.mark.behaviour("containers.nothing_left")
-async def test_those_who_wait_are_told_when_the_toolset_is_stopped(podman: Podman, board: Board) -> None:
+async def test_those_who_wait_are_told_when_the_toolset_is_stopped(host: Host, board: Board) -> None:
     outcomes = []
 
     async def call() -> None:
         outcomes.append(await at_work.call("hang"))
 
-    async with bench(podman, board, own(script("hang", "echo started >&2; sleep 1000"))) as at_work:
+    async with bench(host, board, own(script("hang", "echo started >&2; sleep 1000"))) as at_work:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             await _until_it_said(at_work.provider.log, "started")
@@ -183,14 +183,14 @@ async def test_those_who_wait_are_told_when_the_toolset_is_stopped(podman: Podma
 
 
 @pytest.mark.behaviour("containers.crash_costs_one_call")
-async def test_a_command_that_is_killed_costs_its_own_call_alone(podman: Podman, board: Board) -> None:
+async def test_a_command_that_is_killed_costs_its_own_call_alone(host: Host, board: Board) -> None:
     tools = own(script("die", "sh -c 'kill -9 $$'; exit $?"), script("wait", "sleep 1; echo done"))
     outcomes: dict[str, Outcome] = {}
 
     async def call(name: str) -> None:
         outcomes[name] = await at_work.call(name)
 
-    async with bench(podman, board, tools) as at_work:
+    async with bench(host, board, tools) as at_work:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call, "wait")
             tasks.start_soon(call, "die")
@@ -199,23 +199,23 @@ async def test_a_command_that_is_killed_costs_its_own_call_alone(podman: Podman,
 
 
 @pytest.mark.behaviour("containers.json_in_out")
-async def test_nothing_is_lost_of_what_commands_write_that_end_at_once(podman: Podman, board: Board) -> None:
+async def test_nothing_is_lost_of_what_commands_write_that_end_at_once(host: Host, board: Board) -> None:
     said: list[str] = []
 
     async def call() -> None:
         said.append(await at_work.said("hi"))
 
-    async with bench(podman, board, own(script("hi", "echo hi"))) as at_work:
+    async with bench(host, board, own(script("hi", "echo hi"))) as at_work:
         async with anyio.create_task_group() as tasks:
             for _ in range(16):
                 tasks.start_soon(call)
         assert said == ["hi"] * 16
 
 
-async def test_no_more_calls_run_at_once_than_the_toolset_may(podman: Podman, board: Board) -> None:
+async def test_no_more_calls_run_at_once_than_the_toolset_may(host: Host, board: Board) -> None:
     slow = (script("hold", "echo started >&2; sleep 1000"), script("next", "echo hi", seconds=0.5))
     async with (
-        bench(podman, board, own(*slow, bounds=Bounds(processes=1))) as at_work,
+        bench(host, board, own(*slow, bounds=Bounds(processes=1))) as at_work,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(at_work.call, "hold")
@@ -226,7 +226,7 @@ async def test_no_more_calls_run_at_once_than_the_toolset_may(podman: Podman, bo
         tasks.cancel_scope.cancel()
 
 
-async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(podman: Podman, board: Board) -> None:
+async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(host: Host, board: Board) -> None:
     image = Image(IMAGE, env={"NAME": "${NAME}", "PLAIN": "a b=c # 'd\""})
     values: dict[str, str | Unresolved] = {"${NAME}": Unresolved("the variable NAME is not set. Set it")}
 
@@ -234,7 +234,7 @@ async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(pod
         return values.get(text, text)
 
     tools = own(script("show", 'echo "$NAME|$PLAIN"'), image=image)
-    async with bench(podman, board, tools, expand=expand, health=Down) as at_work:
+    async with bench(host, board, tools, expand=expand, health=Down) as at_work:
         health = at_work.provider.listing().health
         assert isinstance(health, Down)
         assert health.why == "cannot run: the variable NAME is not set. Set it"
@@ -253,9 +253,9 @@ async def test_variables_are_read_when_a_call_runs_and_a_missing_one_is_told(pod
         )
 
 
-async def test_further_flags_of_the_operator_are_given_to_every_run(podman: Podman, board: Board) -> None:
-    flags = replace(podman.settings, flags=(*podman.settings.flags, "--hostname", "peg"))
-    async with bench(podman, board, own(command("name", "hostname")), settings=flags) as at_work:
+async def test_further_flags_of_the_operator_are_given_to_every_run(host: Host, board: Board) -> None:
+    flags = replace(host.settings, flags=(*host.settings.flags, "--hostname", "peg"))
+    async with bench(host, board, own(command("name", "hostname")), settings=flags) as at_work:
         assert await at_work.said("name") == "peg"
 
 

@@ -4,31 +4,31 @@ import anyio
 import pytest
 from tests.providers.containers.boxes import KEY, Bench, command, containers, own
 from tests.providers.running import PATIENCE, as_it_is
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 from pegboard.providers.container.box import BOARD_LABEL, Board, owner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
-@pytest.mark.behaviour("containers.leftovers")
-async def test_leftovers_of_this_board_are_removed_and_no_others(podman: Podman, board: Board) -> None:
+@pytest.mark.behaviour("containers.leftovers", "containers.docker")
+async def test_leftovers_of_this_board_are_removed_and_no_others(host: Host, board: Board) -> None:
     working = board.fresh_name()
     dead, neighbour = (name.replace(str(owner()), "4194305.1") for name in (board.fresh_name(), board.fresh_name()))
     whose = {dead: board.id, working: board.id, neighbour: "another", "stranger": board.id}
     for name, id in whose.items():
         told = ("--label", f"{BOARD_LABEL}={id}")
-        flags = ("--detach", "--rm", "--network", "none", "--stop-timeout", "0", *podman.settings.flags)
-        podman("run", *flags, "--name", name, *told, IMAGE, "sleep", "1000")
+        flags = ("--detach", "--rm", "--network", "none", "--stop-timeout", "0", *host.settings.flags)
+        host("run", *flags, "--name", name, *told, IMAGE, "sleep", "1000")
     try:
-        provider = containers(podman.settings, board).commands(KEY, own(command("echo", "cat")), as_it_is)
+        provider = containers(host.settings, board).commands(KEY, own(command("echo", "cat")), as_it_is)
         at_work = Bench(provider)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(provider.run, at_work.ring)
             with anyio.fail_after(PATIENCE):
-                while dead in await anyio.to_thread.run_sync(podman.left):  # noqa: ASYNC110 - no bell rings for it
+                while dead in await anyio.to_thread.run_sync(host.left):  # noqa: ASYNC110 - no bell rings for it
                     await anyio.sleep(0.1)
             tasks.cancel_scope.cancel()
-        assert sorted(podman.left()) == sorted([neighbour, "stranger", working])
+        assert sorted(host.left()) == sorted([neighbour, "stranger", working])
     finally:
-        podman("rm", "--force", "--all")
+        host.clear()

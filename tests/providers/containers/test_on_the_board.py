@@ -9,7 +9,7 @@ import pytest
 from tests.core.boards import ME, server, toolset
 from tests.providers.containers.boxes import KEY, command, containers, own, text_of
 from tests.providers.running import as_it_is
-from tests.servers.containers import Podman
+from tests.servers.containers import Host
 from tests.support.doubles import MemoryAudit, MemoryStore
 from tests.support.house import PATIENCE, call_of, told
 
@@ -36,10 +36,8 @@ ECHO = ToolId(KEY, "echo")
 
 
 @pytest.mark.behaviour("providers.container_overridden_alike")
-async def test_tools_in_containers_are_switched_overridden_and_called_like_any_other(
-    podman: Podman, board: Board
-) -> None:
-    made = containers(podman.settings, board)
+async def test_tools_in_containers_are_switched_overridden_and_called_like_any_other(host: Host, board: Board) -> None:
+    made = containers(host.settings, board)
 
     def provider_for(declared: Server) -> Provider:
         assert isinstance(declared.connection, Own)
@@ -77,4 +75,4 @@ async def test_tools_in_containers_are_switched_overridden_and_called_like_any_o
             refused = await gateway.caller.call(call_of("echo", {}), View())
             assert isinstance(refused, ToolIsLocked)
             assert status(refused.reason).value == "disabled_by_user"
-    assert podman.left() == []
+    assert host.left() == []

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.providers.containers.boxes import Bench, containers, text_of
 from tests.providers.running import PATIENCE, admitted, as_it_is, nothing_left
-from tests.servers.containers import IMAGE, Podman
+from tests.servers.containers import IMAGE, Host
 
 from pegboard.config.container_keys import ContainerSettings
 from pegboard.core.call import Outcome, ProviderFailed
@@ -44,7 +44,7 @@ def _provider(
 
 
 @asynccontextmanager
-async def speaking(podman: Podman, board: Board, provider: Provider) -> AsyncIterator[Bench]:
+async def speaking(host: Host, board: Board, provider: Provider) -> AsyncIterator[Bench]:
     at_work = Bench(provider)
     async with nothing_left(), anyio.create_task_group() as tasks:
         tasks.start_soon(provider.run, at_work.ring)
@@ -52,7 +52,7 @@ async def speaking(podman: Podman, board: Board, provider: Provider) -> AsyncIte
             yield at_work
         finally:
             tasks.cancel_scope.cancel()
-    assert podman.left() == []
+    assert host.left() == []
 
 
 def _image(*words: str, **given: str) -> Image:
@@ -65,10 +65,10 @@ async def _call(at_work: Bench, name: str) -> Outcome:
         return await at_work.provider.call(admitted(name, {})._replace(tool=tool))
 
 
-@pytest.mark.behaviour("containers.speaks_mcp")
-async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(podman: Podman, board: Board) -> None:
-    provider = _provider(podman.settings, board, _image("${word", GREETING="good day"))
-    async with speaking(podman, board, provider) as at_work:
+@pytest.mark.behaviour("containers.speaks_mcp", "containers.docker")
+async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(host: Host, board: Board) -> None:
+    provider = _provider(host.settings, board, _image("${word", GREETING="good day"))
+    async with speaking(host, board, provider) as at_work:
         listing = await at_work.until(Up)
         assert [str(tool.id) for tool in listing.tools] == [
             "mcp:demo~speaker:greet",
@@ -76,13 +76,13 @@ async def test_an_image_that_speaks_mcp_is_a_server_of_its_toolset(podman: Podma
             "mcp:demo~speaker:hang",
         ]
         assert text_of(await _call(at_work, "greet")).startswith("good day from ${word ")
-        assert len(podman.left()) == 1
+        assert len(host.left()) == 1
         assert "speaker is up with GREETING=good day" in at_work.provider.log()
 
 
 @pytest.mark.behaviour("containers.speaks_mcp")
-async def test_one_that_dies_is_started_again_and_leaves_nothing(podman: Podman, board: Board) -> None:
-    async with speaking(podman, board, _provider(podman.settings, board, _image())) as at_work:
+async def test_one_that_dies_is_started_again_and_leaves_nothing(host: Host, board: Board) -> None:
+    async with speaking(host, board, _provider(host.settings, board, _image())) as at_work:
         await at_work.until(Up)
         outcome = await _call(at_work, "die")
         assert isinstance(outcome, ProviderFailed)
@@ -90,37 +90,40 @@ async def test_one_that_dies_is_started_again_and_leaves_nothing(podman: Podman,
         await at_work.until(Up)
         assert text_of(await _call(at_work, "greet")).startswith("hello from")
         with anyio.fail_after(PATIENCE):
-            while len(await anyio.to_thread.run_sync(podman.left)) != 1:  # noqa: ASYNC110 - no bell rings for it
+            while len(await anyio.to_thread.run_sync(host.left)) != 1:  # noqa: ASYNC110 - no bell rings for it
                 await anyio.sleep(0.1)
 
 
 @pytest.mark.behaviour("containers.speaks_mcp", "containers.nothing_left")
-async def test_one_that_ignores_every_request_to_end_is_gone_all_the_same(podman: Podman, board: Board) -> None:
-    provider = _provider(podman.settings, board, _image("--stubborn"), stop=1.0)
-    async with speaking(podman, board, provider) as at_work:
+async def test_one_that_ignores_every_request_to_end_is_gone_all_the_same(host: Host, board: Board) -> None:
+    provider = _provider(host.settings, board, _image("--stubborn"), stop=1.0)
+    async with speaking(host, board, provider) as at_work:
         await at_work.until(Up)
-        assert len(podman.left()) == 1
+        assert len(host.left()) == 1
 
 
 @pytest.mark.behaviour("containers.speaks_mcp", "containers.nothing_left")
-async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(podman: Podman, board: Board) -> None:
-    provider = _provider(podman.settings, board, _image("--stubborn"), OnDemand(0.2), stop=1.0)
-    async with speaking(podman, board, provider) as at_work:
+async def test_one_that_nobody_calls_is_stopped_and_a_call_starts_it(host: Host, board: Board) -> None:
+    provider = _provider(host.settings, board, _image("--stubborn"), OnDemand(0.2), stop=1.0)
+    async with speaking(host, board, provider) as at_work:
         await at_work.until(Asleep)
         with anyio.fail_after(PATIENCE):
-            while await anyio.to_thread.run_sync(podman.left):  # noqa: ASYNC110 - no bell rings for it
+            while await anyio.to_thread.run_sync(host.left):  # noqa: ASYNC110 - no bell rings for it
                 await anyio.sleep(0.1)
         assert text_of(await _call(at_work, "greet")).startswith("hello from --stubborn")
 
 
 @pytest.mark.behaviour("containers.speaks_mcp")
-async def test_one_whose_image_is_gone_says_so_and_what_to_do(podman: Podman, board: Board) -> None:
-    provider = _provider(podman.settings, board, Image("localhost/pegboard/nowhere:1"))
-    async with speaking(podman, board, provider) as at_work:
+async def test_one_whose_image_is_gone_says_so_and_what_to_do(host: Host, board: Board) -> None:
+    provider = _provider(host.settings, board, Image("localhost/pegboard/nowhere:1"))
+    async with speaking(host, board, provider) as at_work:
         health = (await at_work.until(Down)).health
         assert isinstance(health, Down)
-        assert health.why.startswith("cannot run the image localhost/pegboard/nowhere:1: ")
-        assert health.why.endswith("image not known. Import the toolset again, which fetches it")
+        image = "localhost/pegboard/nowhere:1"
+        assert (
+            health.why
+            == f"cannot run the image {image}: {host.missing(image)}. Import the toolset again, which fetches it"
+        )
 
 
 @pytest.mark.behaviour("containers.engine_missing")

@@ -20,11 +20,11 @@ ENGINE_FAILED: Final = 125
 _NOT_STARTED: Final = (126, 127)
 
 
-def answer(tool: ContainerTool, image: Image, ended: Ended, source: str) -> Outcome:
+def answer(tool: ContainerTool, image: Image, ended: Ended, source: str, engine: str) -> Outcome:
     if ended.code == 0:
         return _returned(tool, ended.out)
     # By its code alone, what the engine says could be what the program in the container says.
-    last = None if ended.spoke else said_by_engine(ended.lines)
+    last = None if ended.spoke else said_by_engine(ended.lines, engine)
     if ended.code in (ENGINE_FAILED, *_NOT_STARTED) and last is not None:
         if ended.code == ENGINE_FAILED:
             return ProviderFailed(f"{source} {cannot_run(image, last, keep=tool.command)}", False)

@@ -184,7 +184,7 @@ class Commands:
             ended = await self._ran(tool, image, engine, given, env, erase, record)
         self._lines.end(erase)
         if isinstance(ended, Ended):
-            return answer(tool, image, ended, str(self.source))
+            return answer(tool, image, ended, str(self.source), engine.name)
         told = f"{tool.spec.name} wrote more than {MOST_OUTPUT // MIB} MiB, and its container was stopped"
         return ProviderFailed(told, may_have_run=True)
 

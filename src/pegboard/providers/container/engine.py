@@ -34,7 +34,8 @@ _PROXIES: Final = re.compile(r"(?:HTTPS?|NO|ALL)_PROXY", re.IGNORECASE)
 """Only for fetching images: podman hands them on to every container that it starts with them."""
 
 _PATH: Final = re.compile(r"""(?<![\w.:/@-])(?:unix:/{2})?/(?:[^\s/:,"'`]+/)+([^\s/:,"'`]*)""")
-_SAID_BY_ENGINE: Final = re.compile(r"Error: |docker: |Cannot connect to the Docker daemon")
+_SAID_BY_DOCKER: Final = re.compile(r"docker: |Cannot connect to the Docker daemon")
+_SAID_BY_ENGINE: Final = re.compile(rf"Error: |{_SAID_BY_DOCKER.pattern}")
 _ASIDE: Final = re.compile(r"time=\"|WARN\[|\s*$|See 'docker|Run 'docker")
 """What engines write around what they have to say."""
 
@@ -178,10 +179,11 @@ def engine_error(error: bytes | str, *, keep: tuple[str, ...] = ()) -> str:
     return one_line(_PATH.sub(shortened, last), LONGEST_WHY).rstrip(".") or "it did not say why"
 
 
-def said_by_engine(lines: tuple[str, ...]) -> str | None:
+def said_by_engine(lines: tuple[str, ...], name: str = "") -> str | None:
     """The last line, if by its look it is the engine's own, and not the program's in the container."""
     last = without_asides(lines)[-1:]
-    return last[0] if last and _SAID_BY_ENGINE.match(last[0]) is not None else None
+    own = _SAID_BY_DOCKER if name == "docker" else _SAID_BY_ENGINE
+    return last[0] if last and own.match(last[0]) is not None else None
 
 
 def without_asides(lines: tuple[str, ...]) -> tuple[str, ...]:
