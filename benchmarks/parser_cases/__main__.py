@@ -1,0 +1,172 @@
+"""`python -m benchmarks.parser_cases FILE [--json] [--format NAME] [--seed N]`."""
+
+import argparse
+import json
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks import table
+from benchmarks.parser_cases.cases import Case, read
+from benchmarks.parser_cases.invariants import broken_rule, chunks, streamed, whole
+from benchmarks.parser_cases.judging import plain, same, set_aside
+from pegboard.prompts.formats import Format, named
+from pegboard.prompts.scanner import Parsed, parsed
+
+COLUMNS = ("records", "set aside", "calls", "streamed", "text", "thinking", "invariants")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    case: Case
+    aside: str | None
+    calls: bool
+    streamed: bool
+    """The calls again, read in the recorded chunks or in random ones."""
+    text: bool
+    thinking: bool
+    broke: str | None
+    """The invariant that did not hold."""
+    got: Parsed
+
+
+def judged(case: Case, format: Format, aside: str | None, chance: random.Random) -> Verdict:
+    thinking = case.in_thinking(format)
+    got = parsed(whole(format, case.text, case.tools, thinking))
+    parts = case.chunks or tuple(chunks(case.text, chance))
+    cut = parsed(streamed(format, parts, case.tools, thinking))
+    expected = case.expected
+    said = plain(got.text), plain(got.text + "".join(broken.raw for broken in got.broken))
+    return Verdict(
+        case=case,
+        aside=aside,
+        calls=same([(call.name, call.arguments) for call in got.calls], expected.calls),
+        streamed=same([(call.name, call.arguments) for call in cut.calls], expected.calls),
+        text=expected.content is None or plain(expected.content) in said,
+        thinking=expected.thinking is None or plain(expected.thinking) == plain(got.thinking),
+        broke=broken_rule(format, case.text, case.tools, thinking, chance),
+        got=got,
+    )
+
+
+def why(verdict: Verdict) -> str:
+    """The reason of a miss, as far as a rule can tell it."""
+    case, got = verdict.case, verdict.got
+    if verdict.broke:
+        return f"an invariant does not hold: {verdict.broke}"
+    if any(not name for name, _ in case.expected.calls):
+        return "the record has a call without a name, which is never called"
+    if got.broken and "ended inside" in got.broken[-1].why:
+        return "the record runs a call that was cut off, which is never called"
+    if got.broken and not case.expected.calls:
+        return "the record takes it for text, we tell that it is a broken call"
+    if not case.expected.calls:
+        return "the record refuses this call, we read it"
+    if any(call.recovered for call in got.calls):
+        return "the call was left in thinking or not closed; it is told as recovered"
+    return "read otherwise"
+
+
+def failure(verdict: Verdict) -> dict[str, object]:
+    case, got = verdict.case, verdict.got
+    return {
+        "number": case.number,
+        "format": case.format,
+        "source": case.source,
+        "reader": case.reader,
+        "note": case.note,
+        "set_aside": verdict.aside,
+        "reason": why(verdict),
+        "text": case.text,
+        "expected": [list(call) for call in case.expected.calls],
+        "calls": [[call.name, call.arguments] for call in got.calls],
+        "broken": [asdict(broken) for broken in got.broken],
+        "complete": verdict.calls,
+        "streamed": verdict.streamed,
+        "invariant": verdict.broke,
+    }
+
+
+def counted(verdicts: Sequence[Verdict]) -> Counter[str]:
+    row: Counter[str] = Counter()
+    for verdict in verdicts:
+        row["records"] += 1
+        row["invariants"] += verdict.broke is None
+        if verdict.aside:
+            row["set aside"] += 1
+            continue
+        row["calls"] += verdict.calls
+        row["streamed"] += verdict.streamed
+        row["text"] += verdict.text
+        row["thinking"] += verdict.thinking
+    return row
+
+
+def by_format(verdicts: Sequence[Verdict]) -> Mapping[str, Counter[str]]:
+    names = sorted({verdict.case.format for verdict in verdicts})
+    return {name: counted([one for one in verdicts if one.case.format == name]) for name in names}
+
+
+def rows(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    told = [(name, row) for name, row in by_format(verdicts).items()] + [("all", counted(verdicts))]
+    return [[name, *(str(row[column]) for column in COLUMNS), share(row)] for name, row in told]
+
+
+def share(row: Counter[str]) -> str:
+    judged = row["records"] - row["set aside"]
+    return f"{100 * row['calls'] / judged:.1f} %" if judged else "-"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.parser_cases", description=__doc__)
+    parser.add_argument("file", type=Path, help="recorded cases: a JSON array")
+    parser.add_argument("--json", action="store_true", help="everything as JSON, each failure with what was read")
+    parser.add_argument("--format", action="append", help="only these formats (a regular expression each)")
+    parser.add_argument("--seed", type=int, default=7, help="of the random chunks")
+    chosen = parser.parse_args(arguments)
+    chance = random.Random(chosen.seed)
+    cases = read(chosen.file)
+    aside = set_aside(cases)
+    verdicts: list[Verdict] = []
+    unknown: Counter[str] = Counter()
+    for case in cases:
+        if chosen.format and not any(re.fullmatch(pattern, case.format) for pattern in chosen.format):
+            continue
+        format = named(case.format)
+        if format is None:
+            unknown[case.format] += 1
+        else:
+            verdicts.append(judged(case, format, aside.get(case.number), chance))
+    missed = [one for one in verdicts if one.broke or (one.aside is None and not (one.calls and one.streamed))]
+    if chosen.json:
+        report = {
+            "formats": {name: dict(row) for name, row in by_format(verdicts).items()},
+            "all": dict(counted(verdicts)),
+            "unknown_formats": dict(unknown),
+            "set_aside": dict(Counter(one.aside for one in verdicts if one.aside)),
+            "failures": [failure(one) for one in missed],
+        }
+        print(json.dumps(report, ensure_ascii=False, indent=1))
+        return 0
+    print(table.render(("format", *COLUMNS, "calls of judged"), rows(verdicts)))
+    for reason, count in Counter(one.aside for one in verdicts if one.aside).most_common():
+        print(f"set aside {count}: {reason}")
+    for name, count in unknown.most_common():
+        print(f"no such format: {name}, {count} records")
+    for one in missed:
+        told = failure(one)
+        print(f"\n{told['format']} #{told['number']} {told['source']} [{told['note']}]\n  {told['reason']}")
+        print(
+            f"  text      {str(told['text'])[:600]!r}\n  expected  {str(told['expected'])[:400]}\n  calls     {str(told['calls'])[:400]}"
+        )
+        for broken in one.got.broken:
+            print(f"  broken    {broken.raw[:200]!r}: {broken.why}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

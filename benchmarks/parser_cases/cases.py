@@ -1,0 +1,94 @@
+"""Recorded outputs of models and what is known of each: the calls in it, the tools there were, the prompt before it."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pegboard.prompts.formats import Format
+from pegboard.prompts.shapes import ToolShape
+
+EDGES = re.compile(r"<(?:bos|eos)>")
+"""Tokens around an output that no server passes on."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    calls: tuple[tuple[str, Any], ...]
+    content: str | None
+    """None: the record says nothing of it."""
+    thinking: str | None
+
+
+@dataclass(frozen=True)
+class Case:
+    number: int
+    format: str
+    text: str
+    expected: Expected
+    tools: tuple[ToolShape, ...]
+    chunks: tuple[str, ...]
+    """As they were recorded, empty where they were not or do not add up to the text."""
+    reader: str
+    """What it was recorded from."""
+    source: str
+    note: str
+    probe: bool
+    """What was seen that a parser does, and nobody says that it is right."""
+    prompt: str | None
+    splits_thinking: bool | None
+    """Whether the reader was told to; None where it was not asked."""
+    forced: bool
+
+    def in_thinking(self, format: Format) -> bool:
+        """Whether the prompt has opened the thinking; where no prompt is recorded, whether the text closes what it
+        never opened."""
+        for start, end in format.thinking:
+            prompt = self.prompt or ""
+            if start in prompt and end not in prompt[prompt.rfind(start) :]:
+                return self.splits_thinking is not False
+            at = self.text.find(end)
+            if at >= 0 and start not in self.text[:at] and self.splits_thinking is None:
+                return True
+        return False
+
+
+def read(path: Path) -> list[Case]:
+    return [case(number, record) for number, record in enumerate(json.loads(path.read_text(encoding="utf-8")))]
+
+
+def case(number: int, record: Mapping[str, Any]) -> Case:
+    expected = record["expected"]
+    text = EDGES.sub("", record["text"])
+    chunks = tuple(record.get("stream_chunks") or ())
+    said_nothing = record.get("content_not_asserted") or expected.get("content") is None
+    reasoning_format = record.get("reasoning_format")
+    return Case(
+        number=number,
+        format=record["format"],
+        text=text,
+        expected=Expected(calls_of(expected), None if said_nothing else expected["content"], expected.get("reasoning")),
+        tools=tuple(shape(tool) for tool in record.get("tools") or ()),
+        chunks=chunks if "".join(chunks) == text else (),
+        reader=record.get("impl", ""),
+        source=record.get("source", ""),
+        note=record.get("note") or "",
+        probe=record.get("strength", "").startswith("probe"),
+        prompt=record.get("generation_prompt"),
+        splits_thinking=None if reasoning_format is None else reasoning_format != "none",
+        forced=record.get("tool_choice") == "required",
+    )
+
+
+def calls_of(expected: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    blocks: Sequence[str] | None = expected.get("code_blocks")
+    if blocks is not None:
+        return tuple(("python_execution", {"code": block}) for block in blocks)
+    return tuple((call["name"], call["arguments"]) for call in expected["calls"])
+
+
+def shape(tool: Mapping[str, Any]) -> ToolShape:
+    function = tool.get("function") or tool
+    return ToolShape(function.get("name", ""), function.get("description") or "", function.get("parameters") or {})

@@ -1,0 +1,85 @@
+"""What must hold for every text, whatever is in it: no character lost, no chunking seen, no event out of turn."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from pegboard.prompts.events import Arguments, Broken, Done, Event, Started, accounted, joined
+from pegboard.prompts.formats import Format
+from pegboard.prompts.shapes import ToolShape
+
+SIZES = (1, 2, 4, 16, 64)
+EVERY_PREFIX = 600
+"""Characters up to which each prefix of a text is read as well."""
+
+
+def chunks(text: str, chance: random.Random) -> Iterator[str]:
+    most = chance.choice(SIZES)
+    place = 0
+    while place < len(text):
+        size = chance.randint(1, most)
+        yield text[place : place + size]
+        place += size
+
+
+def streamed(
+    format: Format, parts: Iterator[str] | Sequence[str], tools: Sequence[ToolShape], thinking: bool
+) -> list[Event]:
+    scanner = format.scanner(tools, in_thinking=thinking)
+    events = [event for part in parts for event in scanner.feed(part)]
+    return events + scanner.finish()
+
+
+def whole(format: Format, text: str, tools: Sequence[ToolShape], thinking: bool) -> list[Event]:
+    return streamed(format, (text,), tools, thinking)
+
+
+def faults(events: Sequence[Event], text: str) -> str | None:
+    """What one reading got wrong by itself, or None."""
+    kept = accounted(events)
+    if kept != text:
+        return f"the events account for {kept!r}"
+    open_call: int | None = None
+    told = ""
+    count = 0
+    for event in events:
+        match event:
+            case Started(index):
+                if open_call is not None:
+                    return f"call {open_call} was started and neither done nor broken"
+                if index != count:
+                    return f"call {count} is numbered {index}"
+                open_call, told, count = index, "", count + 1
+            case Arguments(index, more):
+                if index != open_call:
+                    return f"arguments of call {index} while {open_call} is open"
+                told += more
+            case Done(index, call):
+                if index != open_call:
+                    return f"call {index} is done while {open_call} is open"
+                if not call.repairs and not call.recovered and told != call.written:
+                    return f"arguments were told as {told!r} and written as {call.written!r}"
+                open_call = None
+            case Broken():
+                open_call = None
+            case _:
+                pass
+    return None if open_call is None else f"call {open_call} was started and neither done nor broken"
+
+
+def broken_rule(
+    format: Format, text: str, tools: Sequence[ToolShape], thinking: bool, chance: random.Random, *, times: int = 5
+) -> str | None:
+    """The first rule that a text makes a format break, in one piece, in random chunks and cut anywhere; None if none."""
+    events = joined(whole(format, text, tools, thinking))
+    if wrong := faults(events, text):
+        return wrong
+    for _ in range(times):
+        parts = list(chunks(text, chance))
+        cut = joined(streamed(format, parts, tools, thinking))
+        if cut != events:
+            return f"in chunks {parts!r} it gives {cut!r}, in one piece {events!r}"
+    if len(text) < EVERY_PREFIX:
+        for size in range(len(text)):
+            if wrong := faults(whole(format, text[:size], tools, thinking), text[:size]):
+                return f"cut after {size} characters: {wrong}"
+    return None

@@ -1,0 +1,77 @@
+"""The object that a call is written as: by which keys models name the tool and its arguments, and what wraps it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.folded import Json
+
+from .json_value import as_arguments
+
+NAMES: Final = ("name", "tool_name", "toolName", "function_name", "tool", "function", "action", "recipient_name")
+ARGUMENTS: Final = (
+    "arguments",
+    "parameters",
+    "args",
+    "params",
+    "tool_args",
+    "tool_input",
+    "tool_parameters",
+    "input",
+    "action_input",
+    "kwargs",
+)
+WRAPPERS: Final = (
+    "tool_calls",
+    "toolCalls",
+    "tool_call",
+    "toolCall",
+    "function_call",
+    "functionCall",
+    "function",
+    "tool_uses",
+)
+BESIDE: Final = ("type", "id", "tool_call_id", "call_id", "index", "thought", "thoughts", "description")
+KNOWN: Final = frozenset(NAMES + ARGUMENTS + WRAPPERS + BESIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A call as an object tells it."""
+
+    name: str
+    arguments: dict[str, Json]
+    repairs: tuple[str, ...] = ()
+
+
+def wanted(value: Json, depth: int = 0) -> list[Wanted] | str:
+    """The calls that a value is, or in a clause why it is none."""
+    if isinstance(value, list):
+        calls: list[Wanted] = []
+        for one in value:
+            inner = wanted(one, depth + 1) if depth < 4 else "it is wrapped too often"
+            if isinstance(inner, str):
+                return inner
+            calls += inner
+        return calls or "the list of calls is empty"
+    if not isinstance(value, dict):
+        return "it is no JSON object"
+    for key in WRAPPERS:
+        inside = value.get(key)
+        if isinstance(inside, dict | list) and not (key == "function" and "name" in value):
+            return wanted(inside, depth + 1) if depth < 4 else "it is wrapped too often"
+    name = next((name for key in NAMES if isinstance(name := value.get(key), str)), "")
+    if not name.strip():
+        return "it has no name"
+    keys = [key for key in ARGUMENTS if key in value]
+    if len(keys) > 1:
+        # {"arguments": …, "parameters": …}: whichever ran, the other could have been meant.
+        same = [value[key] for key in keys]
+        if any(one != same[0] for one in same):
+            return f"it has both {keys[0]!r} and {keys[1]!r}"
+    unknown = sorted(value.keys() - KNOWN)
+    if not keys and unknown:
+        return f'{unknown[0]!r} is no key of a call. Put the arguments under "arguments"'
+    read = as_arguments(value[keys[0]]) if keys else ({}, ())
+    if isinstance(read, str):
+        return read
+    return [Wanted(name, read[0], read[1])]

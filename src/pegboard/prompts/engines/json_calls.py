@@ -1,0 +1,355 @@
+"""The engine of every format that writes JSON behind a marker, or JSON alone: `{"name": …, "arguments": {…}}`, several
+of them in a list, or a header with the name and the arguments behind it (`NAME[ARGS]{…}`)."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pegboard.core.folded import Json
+from pegboard.prompts.literal import Reader, UnreadableError
+from pegboard.prompts.repair import Read, Refused
+from pegboard.prompts.scanner import CUT, HEADER_MOST, SPACE
+from pegboard.prompts.shapes import ToolShape
+
+from .envelope import ARGUMENTS, KNOWN, NAMES, Wanted, wanted
+from .json_value import ValueScanner, ValueSigns, as_arguments
+
+_KEY: Final = re.compile(r'"([^"\\]{0,64})"').match
+_KEY_MOST: Final = 66
+RIGHT: Final = 'Write {"name": …, "arguments": {…}} as JSON'
+MISSING_BRACE: Final = "a missing } was added at the end"
+AROUND: Final = "what stood around the call was left out"
+
+
+@dataclass(frozen=True)
+class JsonSigns(ValueSigns):
+    header: str | None = None
+    """What stands between an opener and the arguments: a pattern whose first group is the name. None: the object
+    has it."""
+    weak: tuple[str, ...] = ()
+    """Openers that count only before a call of a known tool, at the beginning of a line: a fence of Markdown."""
+    keyed: bool = False
+    """An object of one key is a call too: the key is the name, its value the arguments."""
+
+    @cached_property
+    def heads(self) -> "re.Pattern[str] | None":
+        return re.compile(self.header) if self.header else None
+
+
+class JsonScanner(ValueScanner):
+    signs: JsonSigns
+
+    def __init__(self, signs: JsonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools, in_thinking=in_thinking)
+        self.in_list = False
+        self.is_bare = False
+        self._begin(None)
+
+    def _begin(self, name: str | None) -> None:
+        """A call, whose name stood in the header or is yet to come."""
+        self.headed = name is not None
+        self.name = name or ""
+        self.started = False
+        self.values: dict[str, Json] = {}
+        self.faults: list[str] = []
+        self.repairs: list[str] = []
+        self.key = ""
+        self.awaits = "key"
+        self.written: str | None = None
+        self.inner_quotes = False
+        if name:
+            self._start()
+
+    def _start(self) -> None:
+        self.start(self.name)
+        self.started = True
+        if self.written:
+            self.argue(self.written)
+
+    # -- openers -----------------------------------------------------------------------------------------------------
+
+    def open(self, word: str) -> bool:
+        self.in_list = False
+        self.is_bare = word in self.signs.weak
+        self.state = self.opened
+        return False
+
+    def open_bare(self, character: str) -> None:
+        self.in_list, self.is_bare = False, True
+        self.state = self.opened
+
+    def opened(self, text: str, place: int, end: int) -> int:
+        """Behind an opener, or at a bare bracket: white space, then a list, an object or a header."""
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.source.append(text[place:behind])
+            return behind
+        character = text[place]
+        headed = self.signs.heads is not None and not self.is_bare and not self.in_list
+        if headed and character not in "{[":
+            self.state = self.in_header
+            return place
+        if character == "[" and not self.in_list:
+            self.in_list = True
+            self.source.append(character)
+            return place + 1
+        if character == "{":
+            self.source.append(character)
+            self._begin(None)
+            self.state = self.in_envelope
+            return place + 1
+        if character == "]" and self.in_list:
+            self.source.append(character)
+            self.not_a_call()
+            return place + 1
+        word = self.signs.ends.at(text, place, end, self.final)
+        if word is None:
+            return ~place
+        if word and not self.is_bare:
+            self.source.append(word)
+            self.broken(f"The call is empty. {RIGHT}.")
+            return place + len(word)
+        self.not_a_call()
+        return place
+
+    def in_header(self, text: str, place: int, end: int) -> int:
+        heads = self.signs.heads
+        assert heads is not None
+        at = text.find("{", place, place + HEADER_MOST)
+        if at < 0:
+            if end - place < HEADER_MOST and not self.final:
+                return ~place
+            if end - place < HEADER_MOST:
+                self.source.append(text[place:])
+                self.broken(CUT)
+                return end
+            self.not_a_call()
+            return place
+        found = heads.match(text[place:at])
+        if found is None or not found.group(1):
+            self.not_a_call()
+            return place
+        self.source.append(text[place:at])
+        self._begin(found.group(1))
+        self.begin_value(streams=True)
+        return at
+
+    # -- the keys of the object --------------------------------------------------------------------------------------
+
+    def in_envelope(self, text: str, place: int, end: int) -> int:
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.source.append(text[place:behind])
+            return behind
+        character, awaits = text[place], self.awaits
+        if awaits == "key" and character == '"':
+            return self._in_key(text, place, end)
+        if awaits == "value":
+            arguments = self.key in ARGUMENTS
+            if arguments and self.name and not self.started:
+                self._start()
+            self.begin_value(streams=self.started and arguments)
+            return place
+        if character == "}" and awaits in ("key", "comma"):
+            self.source.append(character)
+            self._envelope_ended()
+            return place + 1
+        if character == ":" and awaits == "colon":
+            self.awaits = "value"
+        elif character == "," and awaits == "comma":
+            self.awaits = "key"
+        else:
+            return self.unclosed(place)
+        self.source.append(character)
+        return place + 1
+
+    def _in_key(self, text: str, place: int, end: int) -> int:
+        found = _KEY(text, place)
+        if found is None:
+            waits = end - place <= _KEY_MOST and "\\" not in text[place:] and text.find('"', place + 1) < 0
+            return ~place if waits and not self.final else self.unclosed(place)
+        key = found.group(1)
+        keyed = self.signs.keyed and key not in KNOWN
+        if self.is_bare and not self.started and key not in KNOWN and not keyed:
+            self.not_a_call()
+            return place
+        self.source.append(found.group())
+        self.key, self.awaits = key, "colon"
+        return found.end()
+
+    def value_ended(self, raw: str, value: Read | None) -> None:
+        read = value or self.load(raw)
+        if self.headed:
+            self.written = raw
+            self._headed_ended(read)
+            return
+        key = self.key
+        if isinstance(read, Refused):
+            self.faults.append(read.why)
+        else:
+            self.repairs += read.repairs
+            if key in self.values:
+                self.faults.append(f"the key {key!r} stands there twice")
+            self.values[key] = read.value
+            if key in NAMES and isinstance(read.value, str) and not self.started:
+                self.name = read.value
+                if self.is_bare and not self.known(self.name):
+                    self.not_a_call()
+                    return
+                # A bare object may yet turn out to be something else, up to its arguments.
+                if self.name.strip() and (not self.is_bare or self.written is not None):
+                    self._start()
+        if key in ARGUMENTS:
+            self.written = raw
+        self.streams = False
+        self.awaits = "comma"
+        self.state = self.in_envelope
+
+    # -- the end of a call -------------------------------------------------------------------------------------------
+
+    def _headed_ended(self, read: Read | Refused) -> None:
+        arguments = (
+            f"its arguments cannot be read: {read.why}" if isinstance(read, Refused) else as_arguments(read.value)
+        )
+        if isinstance(arguments, str):
+            self.broken(f"The call of {self.name!r} was not made: {arguments}. Write the arguments as one JSON object.")
+        else:
+            for repair in (*read.repairs, *arguments[1]):  # type: ignore[union-attr]  # refused is a str by now
+                self.repaired(repair)
+            self.done(arguments[0], self.written or "")
+        self.state = self.after_value
+
+    def _envelope_ended(self) -> None:
+        calls = self._keyed() or (wanted(self.values) if not self.faults else self.faults[0])
+        if (
+            self.is_bare
+            and not self.started
+            and (isinstance(calls, str) or not all(self.known(call.name) for call in calls))
+        ):
+            self.not_a_call()
+            return
+        if isinstance(calls, str):
+            self.broken(f"The call was not made: {calls}. {RIGHT}.")
+        elif self._contradicts(calls):
+            self.broken(f"The call was not made: it has two names. {RIGHT}.")
+        else:
+            self._emit(calls, tuple(self.repairs))
+        self.state = self.after_value
+
+    def _contradicts(self, calls: Sequence[Wanted]) -> bool:
+        """Whether another tool was told as started than the one that the whole object means."""
+        return self.started and calls[0].name != self.name
+
+    def _keyed(self) -> list[Wanted] | None:
+        if not self.signs.keyed or self.faults or not self.values or not KNOWN.isdisjoint(self.values):
+            return None
+        calls = []
+        for name, value in self.values.items():
+            arguments = as_arguments(value)
+            if isinstance(arguments, str):
+                return None
+            calls.append(Wanted(name, *arguments))
+        return calls
+
+    def _emit(self, calls: Sequence[Wanted], repairs: tuple[str, ...]) -> None:
+        for place, call in enumerate(calls):
+            first = place == 0
+            written = (
+                self.written if first and self.written is not None else json.dumps(call.arguments, ensure_ascii=False)
+            )
+            if not (first and self.started):
+                self.start(call.name)
+                self.argue(written)
+            elif self.written is None:
+                self.argue(written)
+            for repair in (*repairs, *call.repairs):
+                self.repaired(repair)
+            self.done(call.arguments, written)
+        self.started = False
+
+    def after_value(self, text: str, place: int, end: int) -> int:
+        """Behind one call of a list another may come, with or without the comma."""
+        character = text[place]
+        if self.in_list and character == "]":
+            self.in_list = False
+        elif character == "{" and (self.in_list or self.is_bare):
+            self.state = self.opened
+            return place
+        elif not (
+            (self.in_list and character == ",")
+            or (character == ";" and self.is_bare)
+            or (character in "}>" and self.signs.ends.words and not self.is_bare)
+        ):
+            return self.after(text, place, end)
+        self.mark(character)
+        return place + 1
+
+    # -- what is no JSON: up to the end marker, then one tolerant pass -------------------------------------------------
+
+    def unclosed(self, place: int) -> int:
+        if self.is_bare and not self.started:
+            self.not_a_call()
+        else:
+            self.state = self.lenient
+        return place
+
+    def lenient(self, text: str, place: int, end: int) -> int:
+        found = self.signs.give_up.search(text, place)
+        if found is not None:
+            if found.start() > place:
+                self.source.append(text[place : found.start()])
+            self._rescue(closed=True)
+            return found.start()
+        sure = end if self.final else self.signs.give_up.hold(text, place, end)
+        if sure > place:
+            self.source.append(text[place:sure])
+        return end if sure == end else ~sure
+
+    def _rescue(self, *, closed: bool) -> None:
+        """What a tolerant reader makes of the whole of it. One brace may be missing before an end marker; more would be
+        a guess, and at the end of the output it means that the output was cut."""
+        text = "".join(self.source)
+        self.source = [text]
+        start = text.find("{")
+        why = "it is no JSON"
+        if start >= 0:
+            for missing in ("", "}") if closed else ("",):
+                reader = Reader(text[start:] + missing)
+                try:
+                    value = reader.value()
+                    rest = reader.text[reader.place :].strip(" \n\t,]>};")
+                except UnreadableError as error:
+                    why = str(error)
+                    continue
+                if rest:
+                    break
+                repairs = (*reader.repairs, *((MISSING_BRACE,) if missing else ()))
+                if self._rescued(value, repairs or (AROUND,)):
+                    return
+                break
+        self.broken(f"The call was not made: {why}. {RIGHT}.")
+
+    def _rescued(self, value: Json, repairs: tuple[str, ...]) -> bool:
+        if self.headed:
+            if not isinstance(value, dict):
+                return False
+            calls: list[Wanted] | str = [Wanted(self.name, value)]
+        else:
+            calls = wanted(value)
+        if isinstance(calls, str) or self._contradicts(calls):
+            return False
+        self.written = None
+        self._emit(calls, repairs)
+        self.state = self.after_value
+        return True
+
+    def at_end(self) -> None:
+        if self.source and self.state == self.lenient and not self.depth and not self.parts:
+            self._rescue(closed=False)
+        elif self.source and self.is_bare and not self.started:
+            self.not_a_call()
+        else:
+            super().at_end()

@@ -1,0 +1,19 @@
+"""Hermes: a JSON object between <tool_call> tags. Hermes 2 and 3, Qwen 2.5 and 3, Granite 4 and others write it."""
+
+from typing import Final
+
+from pegboard.prompts.engines.json_calls import JsonSigns
+
+from .marked import Marked
+
+FORMAT: Final = Marked(
+    name="hermes",
+    signs=JsonSigns(
+        openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>"),
+        closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>"),
+        strays=("<|im_end|>",),
+    ),
+    around_each=("<tool_call>\n", "\n</tool_call>"),
+    result_role="user",
+    result_around=("<tool_response>\n", "\n</tool_response>"),
+)

@@ -1,0 +1,269 @@
+"""A tolerant reader of literals: Python's, JSON's, and what models write that is nearly JSON. One pass, no evaluation.
+
+Every liberty it takes is told in `Reader.repairs`. A quote ends a string only where something structural follows, so
+quotes that a model forgot to escape stay in the string.
+"""
+
+import re
+from math import isfinite
+from typing import Final
+
+from pegboard.core.folded import Json
+
+from .marks import matcher
+
+DEEPEST: Final = 200
+"""Levels of nesting that are read. Deeper is no argument that anybody meant."""
+_SPACE: Final = matcher(r"\s*")
+_NUMBER: Final = re.compile(
+    r"[-+]?(?:0[xX][0-9a-fA-F]+|(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)", re.ASCII
+).match
+_STRICT_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z", re.ASCII).match
+_WORD: Final = re.compile(r"[^\W\d][\w$\-]*").match
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|.)", re.DOTALL)
+_JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
+_PYTHON_ESCAPES: Final = {**_JSON_ESCAPES, "\n": "", "\r\n": "", "0": "\0", "a": "\a", "v": "\v"}
+_WORDS: Final[dict[str, bool | None]] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "True": True,
+    "False": False,
+    "None": None,
+}
+_CLOSING: Final = {"\u201c": "\u201d", "\u2018": "\u2019", "\u201d": "\u201d", "\u2019": "\u2019"}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]").search
+QUOTES: Final = "\"'\u201c\u2018\u201d\u2019"
+
+SINGLE_QUOTES: Final = "single quotes were read as double quotes"
+SMART_QUOTES: Final = "typographic quotes were read as plain ones"
+INNER_QUOTES: Final = "quotes inside a string were not escaped"
+PYTHON_WORDS: Final = "True, False or None was read as JSON"
+COMMENTS: Final = "a comment was left out"
+BARE_KEYS: Final = "a key without quotes was read as a string"
+EXTRA_COMMAS: Final = "a comma too many was left out"
+MISSING_COMMAS: Final = "a missing comma was added"
+ESCAPES: Final = "a backslash that escapes nothing was kept"
+CONTROLS: Final = "a raw line break or tab in a string was kept"
+NUMBERS: Final = "a number was not written as JSON has it"
+SETS: Final = "a set was read as an array"
+TUPLES: Final = "parentheses were read as an array"
+SURROGATES: Final = "half of a surrogate pair was replaced"
+
+
+class UnreadableError(ValueError):
+    """Raised and caught within reading: the text is no literal, and where."""
+
+
+def odd_backslashes(text: str, start: int, end: int) -> bool:
+    """Whether an odd run of backslashes ends there. Costs the run alone."""
+    if end <= start or text[end - 1] != "\\":
+        return False
+    run = text[start:end]
+    return (len(run) - len(run.rstrip("\\"))) % 2 == 1
+
+
+def whole_characters(text: str) -> str:
+    """Halves of surrogate pairs joined, or replaced where the other half is missing: such text has no encoding."""
+    if _SURROGATE(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class Reader:
+    """Reads values from one text, left to right. `python`: escapes, single quotes and True are right as they stand."""
+
+    def __init__(self, text: str, *, python: bool = False, ends: str = ",:}])") -> None:
+        self.text = text
+        self.place = 0
+        self.python = python
+        self.ends = ends
+        self.repairs: dict[str, None] = {}
+        """In the order in which they became necessary, each once."""
+
+    def value(self, depth: int = 0) -> Json:
+        """The value at the place. Raises `UnreadableError`."""
+        character = self.next()
+        if depth > DEEPEST:
+            raise UnreadableError(f"it is nested deeper than {DEEPEST} levels")
+        if not character:
+            raise UnreadableError("a value is missing at the end")
+        if character in QUOTES:
+            return self.string(character)
+        if character == "{":
+            return self.mapping(depth)
+        if character in "[(":
+            if character == "(":
+                self.bent(TUPLES)
+            return self.sequence("]" if character == "[" else ")", depth)
+        if character in "-+.0123456789":
+            return self.number()
+        word = _WORD(self.text, self.place)
+        if word and word.group() in _WORDS:
+            if word.group()[0].isupper():
+                self.bent(PYTHON_WORDS)
+            self.place = word.end()
+            return _WORDS[word.group()]
+        raise UnreadableError(f"{character!r} at character {self.place} begins no value")
+
+    def next(self) -> str:
+        """The next character that is neither white space nor comment, "" at the end."""
+        text = self.text
+        self.place = _SPACE(text, self.place).end()
+        while text.startswith(("//", "/*"), self.place):
+            line = text[self.place + 1] == "/"
+            end = text.find("\n" if line else "*/", self.place + 2)
+            if end < 0:
+                raise UnreadableError("a comment does not end")
+            self.repairs[COMMENTS] = None
+            self.place = _SPACE(text, end + (1 if line else 2)).end()
+        return text[self.place] if self.place < len(text) else ""
+
+    def bent(self, what: str) -> None:
+        if not self.python:
+            self.repairs[what] = None
+
+    def number(self) -> int | float:
+        found = _NUMBER(self.text, self.place)
+        if found is None:
+            raise UnreadableError(f"no number at character {self.place}")
+        said = found.group()
+        self.place = found.end()
+        if not _STRICT_NUMBER(said):
+            self.bent(NUMBERS)
+        try:
+            if said.lstrip("+-")[:2] in ("0x", "0X"):
+                return int(said, 16)
+            number = int(said) if said.lstrip("+-").replace("_", "").isdigit() else float(said)
+        except ValueError:
+            raise UnreadableError(f"{said[:20]!r} is no number") from None
+        if not isfinite(number) if isinstance(number, float) else False:
+            raise UnreadableError(f"{said[:20]!r} is larger than any number")
+        return number
+
+    def string(self, quote: str) -> str:
+        text, closing = self.text, _CLOSING.get(quote, quote)
+        if closing not in "\"'":
+            self.repairs[SMART_QUOTES] = None
+        elif quote == "'":
+            self.bent(SINGLE_QUOTES)
+        if quote in "\"'" and text.startswith(quote * 3, self.place):
+            return self._tripled(quote * 3)
+        start = scan = self.place + 1
+        while True:
+            at = text.find(closing, scan)
+            if at < 0:
+                raise UnreadableError(f"the string at character {start - 1} does not end")
+            # What stands before `scan` is a quote, so the run of backslashes cannot reach further back.
+            escaped = odd_backslashes(text, scan, at)
+            scan = at + 1
+            if escaped:
+                continue
+            behind = _SPACE(text, at + 1).end()
+            if behind >= len(text) or text[behind] in self.ends:
+                self.place = at + 1
+                return self._unescaped(text[start:at])
+            self.repairs[INNER_QUOTES] = None
+
+    def _tripled(self, quotes: str) -> str:
+        start = scan = self.place + 3
+        while True:
+            at = self.text.find(quotes, scan)
+            if at < 0:
+                raise UnreadableError(f"the string at character {start - 3} does not end")
+            if not odd_backslashes(self.text, scan, at):
+                self.place = at + 3
+                return self._unescaped(self.text[start:at])
+            scan = at + 1
+
+    def _unescaped(self, body: str) -> str:
+        if not self.python and any(control in body for control in "\n\t\r"):
+            self.repairs[CONTROLS] = None
+        if "\\" in body:
+            body = _ESCAPE.sub(self._escape, body)
+        if _SURROGATE(body) is not None:
+            self.repairs[SURROGATES] = None
+            body = whole_characters(body)
+        return body
+
+    def _escape(self, found: re.Match[str]) -> str:
+        said = found.group(1)
+        simple = (_PYTHON_ESCAPES if self.python else _JSON_ESCAPES).get(said)
+        if simple is not None:
+            return simple
+        # A path such as C:\Users must not become a character, so JSON has \u alone.
+        if len(said) > 1 and (self.python or said[0] == "u"):
+            try:
+                return chr(int(said[1:], 16))
+            except (ValueError, OverflowError):
+                pass
+        self.repairs[ESCAPES] = None
+        return "\\" + said
+
+    def sequence(self, closing: str, depth: int) -> list[Json]:
+        self.place += 1
+        out: list[Json] = []
+        comma = True
+        while True:
+            character = self.next()
+            if character == closing:
+                if comma and out:
+                    self.bent(EXTRA_COMMAS)
+                self.place += 1
+                return out
+            if character == "," and comma and out:
+                self.repairs[EXTRA_COMMAS] = None
+                self.place += 1
+                continue
+            if not comma:
+                raise UnreadableError(f"a comma or {closing} is missing at character {self.place}")
+            out.append(self.value(depth + 1))
+            comma = self._comma()
+
+    def mapping(self, depth: int) -> Json:
+        start = self.place
+        self.place += 1
+        out: dict[str, Json] = {}
+        comma = True
+        while True:
+            character = self.next()
+            if character == "}":
+                if comma and out:
+                    self.bent(EXTRA_COMMAS)
+                self.place += 1
+                return out
+            if character == "," and comma and out:
+                self.repairs[EXTRA_COMMAS] = None
+                self.place += 1
+                continue
+            if not comma:
+                if not character or character not in QUOTES:
+                    raise UnreadableError(f"a comma or }} is missing at character {self.place}")
+                self.repairs[MISSING_COMMAS] = None
+            key = self._key(character)
+            if key is None or self.next() != ":":
+                if out:
+                    raise UnreadableError(f"a colon is missing at character {self.place}")
+                # `{1, 2}` is a set to Python, and what a model means by it is an array.
+                self.place = start
+                self.repairs[SETS] = None
+                return self.sequence("}", depth)
+            self.place += 1
+            out[key] = self.value(depth + 1)
+            comma = self._comma()
+
+    def _comma(self) -> bool:
+        if self.next() == ",":
+            self.place += 1
+            return True
+        return False
+
+    def _key(self, character: str) -> str | None:
+        if character and character in QUOTES:
+            return self.string(character)
+        word = _WORD(self.text, self.place)
+        if word is None:
+            return None
+        self.place = word.end()
+        self.repairs[BARE_KEYS] = None
+        return word.group()

@@ -1,0 +1,52 @@
+"""Markers in running text: where the first one stands, and how much of one that may be cut must be held back."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias, cast
+
+Match: TypeAlias = Callable[[str, int], re.Match[str]]
+
+
+def matcher(pattern: str) -> Match:
+    """A pattern that matches at every place, if only nothing: whoever asks need not ask whether it did."""
+    return cast(Match, re.compile(pattern).match)
+
+
+class Marks:
+    """A set of literal markers. Building one costs more than reading a small call, so take them from `marks`."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        kept = sorted({word for word in words if word}, key=lambda word: (-len(word), word))
+        self.words = tuple(kept)
+        # A pattern that matches nothing stands for the empty set.
+        self.search = re.compile("|".join(map(re.escape, kept)) or r"(?!)").search
+        self.prefixes = frozenset(word[:size] for word in kept for size in range(1, len(word)))
+        self.firsts = "".join(sorted({word[0] for word in kept}))
+        self.longest = max(map(len, kept), default=0)
+        self._first = re.compile("[" + re.escape(self.firsts) + "]" if kept else r"(?!)").search
+
+    def hold(self, text: str, start: int, end: int) -> int:
+        """Where a marker that the end of the text may have cut begins: `end` if there is none."""
+        at = max(start, end - self.longest + 1)
+        while at < end:
+            found = self._first(text, at)
+            if found is None:
+                return end
+            at = found.start()
+            if text[at:] in self.prefixes:
+                return at
+            at += 1
+        return end
+
+    def at(self, text: str, place: int, end: int, final: bool) -> str | None:
+        """The marker at a place: "" if there is none, None if more text must come to tell."""
+        for word in self.words:
+            if text.startswith(word, place):
+                return word
+        if not final and end - place < self.longest and text[place:] in self.prefixes:
+            return None
+        return ""
+
+
+marks = lru_cache(maxsize=512)(Marks)

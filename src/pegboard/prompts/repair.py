@@ -1,0 +1,116 @@
+"""JSON as models write it: strictly first, then with what they get wrong, each liberty told. One pass each."""
+
+import json
+import re
+from dataclasses import dataclass
+from math import isfinite
+from typing import Final
+
+from pegboard.core.folded import Json
+
+from .literal import CONTROLS, DEEPEST, SURROGATES, Reader, UnreadableError, whole_characters
+
+LONGEST: Final = 1 << 20
+"""Characters of what is repaired. A longer text that is no JSON is told as broken, not bent."""
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]").search
+
+
+def _finite(said: str) -> float:
+    number = float(said)
+    if not isfinite(number):
+        raise ValueError(f"{said} is larger than any number")
+    return number
+
+
+def _no_constant(said: str) -> float:
+    raise ValueError(f"{said} is no JSON")
+
+
+_STRICT: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+_LOOSE: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant, strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    value: Json
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    why: str
+    """A clause: what is wrong with the text."""
+
+
+def read(text: str) -> Read | Refused:
+    """The one value that a text is, and nothing but white space around it."""
+    try:
+        return _sound(text, _STRICT.decode(text), ())
+    except (ValueError, RecursionError):
+        pass
+    if len(text) > LONGEST:
+        return Refused(f"it is no JSON, and longer than the {LONGEST:,} characters that are repaired")
+    try:
+        return _sound(text, _LOOSE.decode(text), (CONTROLS,))
+    except (ValueError, RecursionError):
+        pass
+    reader = Reader(text)
+    try:
+        value = reader.value()
+        rest = reader.next()
+    except UnreadableError as error:
+        return Refused(str(error))
+    if rest:
+        return Refused(f"{rest!r} at character {reader.place} is too much")
+    return Read(value, tuple(reader.repairs))
+
+
+def read_at(text: str, place: int) -> tuple[Json, int] | None:
+    """The sound JSON value that begins there and where it ends; None if there is none or the text ends within.
+
+    A failure costs the distance to it and to the beginning of the text, so ask once for one text."""
+    try:
+        value, end = _STRICT.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        return None
+    if _HALF(text, place, end) or (
+        text.count("{", place, end) + text.count("[", place, end) > DEEPEST and too_deep(value)
+    ):
+        return None
+    return value, end
+
+
+def too_deep(value: Json) -> bool:
+    level: list[Json] = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _sound(text: str, value: Json, repairs: tuple[str, ...]) -> Read | Refused:
+    if text.count("{") + text.count("[") > DEEPEST and too_deep(value):
+        return Refused(f"it is nested deeper than {DEEPEST} levels")
+    if _HALF(text):
+        whole = _whole(value)
+        if whole != value:
+            return Read(whole, (*repairs, SURROGATES))
+    return Read(value, repairs)
+
+
+def _whole(value: Json) -> Json:
+    match value:
+        case str():
+            return whole_characters(value)
+        case dict():
+            return {whole_characters(key): _whole(inner) for key, inner in value.items()}
+        case list():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,71 @@
+"""Arguments read by the schema of their tool, where there is one reading alone."""
+
+import pytest
+
+from pegboard.core.folded import Json
+from pegboard.prompts.coercion import coerced, types_of
+from pegboard.prompts.shapes import ToolShape
+
+
+def read(value: Json, schema: Json) -> tuple[Json, bool]:
+    tool = ToolShape("t", "", {"type": "object", "properties": {"a": schema}})
+    arguments, repairs = coerced({"a": value}, tool)
+    return arguments["a"], bool(repairs)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "meant"),
+    [
+        ("3", {"type": "integer"}, 3),
+        (" -4 ", {"type": "integer"}, -4),
+        ("3.5", {"type": "number"}, 3.5),
+        ("7", {"type": "number"}, 7),
+        ("True", {"type": "boolean"}, True),
+        ("null", {"type": ["integer", "null"]}, None),
+        ("[1, 2]", {"type": "array"}, [1, 2]),
+        ('{"b": 1}', {"anyOf": [{"type": "object"}, {"type": "null"}]}, {"b": 1}),
+        (3.0, {"type": "integer"}, 3),
+    ],
+)
+def test_what_can_mean_one_thing_only_is_read_as_the_schema_has_it(value: Json, schema: Json, meant: Json) -> None:
+    assert read(value, schema) == (meant, True)
+    assert type(read(value, schema)[0]) is type(meant)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ("3", {"type": "string"}),
+        ("3", {"type": ["string", "integer"]}),
+        ("3", {}),
+        ("3.5", {"type": "integer"}),
+        ("three", {"type": "integer"}),
+        ("1e999", {"type": "number"}),
+        ("yes", {"type": "boolean"}),
+        ("null", {"type": "integer"}),
+        ("[1, 2", {"type": "array"}),
+        ("{}", {"type": "array"}),
+        (1, {"type": "boolean"}),
+        (1, {"type": "string"}),
+        (True, {"type": "integer"}),
+        (3.5, {"type": "integer"}),
+        (1e300, {"type": "integer"}),
+        ("[" * 5000, {"type": "array"}),
+        ("9" * 30, {"type": "integer"}),
+    ],
+)
+def test_what_could_mean_two_things_or_none_stays_as_it_was_written(value: Json, schema: Json) -> None:
+    assert read(value, schema) == (value, False)
+
+
+def test_types_are_found_through_alternatives_enums_and_properties() -> None:
+    assert types_of({"anyOf": [{"type": "integer"}, {"enum": ["a", "b"]}]}) == {"integer", "string"}
+    assert types_of({"properties": {}}) == {"object"}
+    assert types_of({"enum": [1, 2]}) == frozenset()
+
+
+def test_a_schema_that_never_ends_is_not_followed_for_ever() -> None:
+    endless: Json = {"type": "integer"}
+    for _ in range(100_000):
+        endless = {"anyOf": [endless]}
+    assert types_of(endless) == frozenset()

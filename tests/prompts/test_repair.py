@@ -1,0 +1,85 @@
+"""JSON as models write it: what is mended, what is told of it, and what is left alone."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard.core.folded import Json
+from pegboard.prompts.repair import Read, Refused, read, read_at
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repairs"),
+    [
+        ('{"a": 1}', {"a": 1}, ()),
+        (
+            "{'a': 'it''s'}",
+            {"a": "it''s"},
+            ("single quotes were read as double quotes", "quotes inside a string were not escaped"),
+        ),
+        ('{"a": True, "b": None}', {"a": True, "b": None}, ("True, False or None was read as JSON",)),
+        ('{"a": 1,}', {"a": 1}, ("a comma too many was left out",)),
+        ("[1,, 2]", [1, 2], ("a comma too many was left out",)),
+        ('{"a": 1 "b": 2}', {"a": 1, "b": 2}, ("a missing comma was added",)),
+        ("{a: 1}", {"a": 1}, ("a key without quotes was read as a string",)),
+        ('{"a": 1 // one\n}', {"a": 1}, ("a comment was left out",)),
+        ('{"a": "x // y"}', {"a": "x // y"}, ()),
+        ('{"a": "line\nbreak"}', {"a": "line\nbreak"}, ("a raw line break or tab in a string was kept",)),
+        (r'{"a": "C:\Users\d"}', {"a": r"C:\Users\d"}, ("a backslash that escapes nothing was kept",)),
+        ('{"a": "he said "hi" there"}', {"a": 'he said "hi" there'}, ("quotes inside a string were not escaped",)),
+        ("{\u201ca\u201d: \u201cb, c\u201d}", {"a": "b, c"}, ("typographic quotes were read as plain ones",)),
+        ('{"a": "\u201cb\u201d"}', {"a": "\u201cb\u201d"}, ()),
+        ('{"a": {1, 2}}', {"a": [1, 2]}, ("a set was read as an array",)),
+        ('{"a": (1, 2)}', {"a": [1, 2]}, ("parentheses were read as an array",)),
+        ('{"a": 007}', {"a": 7}, ("a number was not written as JSON has it",)),
+        (r'{"a": "\ud83d\ude00"}', {"a": "\U0001f600"}, ()),
+        (r'{"a": "\ud83d!"}', {"a": "\ufffd!"}, ("half of a surrogate pair was replaced",)),
+    ],
+)
+def test_what_models_get_wrong_is_mended_and_told(text: str, value: Json, repairs: tuple[str, ...]) -> None:
+    assert read(text) == Read(value, repairs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        '{"a": 1',
+        '{"a": "b',
+        "{]",
+        "hello",
+        '{"a": 1} x',
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        "[" * 300 + "]" * 300,
+        "{'a'",
+        '{"a": b}',
+        "/* never ends",
+        '{"a" 1}',
+        "[1 2]",
+        "9" * 5000,
+    ],
+)
+def test_what_has_no_sure_reading_is_refused_in_words(text: str) -> None:
+    refused = read(text)
+    assert isinstance(refused, Refused)
+    assert refused.why
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(alphabet="{}[]\"':,\\\n 1aTrue/*“”\ud83d", max_size=60))
+def test_no_text_makes_reading_fail_otherwise(text: str) -> None:
+    assert isinstance(read(text), Read | Refused)
+
+
+def test_a_value_is_found_where_it_ends_and_not_where_it_is_cut_or_unsound() -> None:
+    assert read_at('x{"a": 1} y', 1) == ({"a": 1}, 9)
+    assert read_at('x{"a": 1', 1) is None
+    assert read_at(r'{"a": "\ud83d"}', 0) is None
+    assert read_at("[" * 300 + "]" * 300, 0) is None
+
+
+def test_what_is_longer_than_anybody_writes_is_not_mended() -> None:
+    refused = read("{'a': '" + "x" * (1 << 20) + "'}")
+    assert refused == Refused("it is no JSON, and longer than the 1,048,576 characters that are repaired")
