@@ -160,9 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for one in missed:
         told = failure(one)
         print(f"\n{told['format']} #{told['number']} {told['source']} [{told['note']}]\n  {told['reason']}")
-        print(
-            f"  text      {str(told['text'])[:600]!r}\n  expected  {str(told['expected'])[:400]}\n  calls     {str(told['calls'])[:400]}"
-        )
+        print(f"  text      {str(told['text'])[:600]!r}")
+        for word in ("expected", "calls"):
+            print(f"  {word:9} {str(told[word])[:400]}")
         for broken in one.got.broken:
             print(f"  broken    {broken.raw[:200]!r}: {broken.why}")
     return 0

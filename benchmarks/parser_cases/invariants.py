@@ -69,7 +69,7 @@ def faults(events: Sequence[Event], text: str) -> str | None:
 def broken_rule(
     format: Format, text: str, tools: Sequence[ToolShape], thinking: bool, chance: random.Random, *, times: int = 5
 ) -> str | None:
-    """The first rule that a text makes a format break, in one piece, in random chunks and cut anywhere; None if none."""
+    """The first rule that a text makes a format break, whole, in random chunks and cut anywhere; None if none."""
     events = joined(whole(format, text, tools, thinking))
     if wrong := faults(events, text):
         return wrong

@@ -1,9 +1,9 @@
 """Whether a record was met, and which records cannot all be met because they contradict one another.
 
 A record is set aside, whatever we read, when
-1. it has no calls, and another record of the same format and text (but for white space) has some: it was taken from a test
-   of the reasoning alone;
-2. it has no calls, and it was recorded from a parser that only delegates (`_Delegating…`): the same kind, without a twin;
+1. it has no calls, and another record of the same format and text (but for white space) has some: it was taken from a
+   test of the reasoning alone;
+2. it has no calls, and it was recorded from a parser that only delegates (`_Delegating…`): the same without a twin;
 3. another record of the same format, text, tools and prompt has other calls: at most one of them can be met;
 4. it is a probe: what some parser was seen to do, with nobody saying that it is right.
 """

@@ -1,4 +1,4 @@
-"""The scanner that all formats share, seen through Hermes: nothing lost, nothing cut, nothing run that was not whole."""
+"""The scanner that all formats share, seen through Hermes: nothing lost, nothing run that was not whole."""
 
 import random
 

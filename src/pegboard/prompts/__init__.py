@@ -1,7 +1,7 @@
 """What a model is told and how its answer is read. Pure.
 
-The names that others use are here, each imported when it is first asked for: whoever reads one output needs no prompt, and
-a gateway that serves no chat needs neither.
+The names that others use are here, each imported when it is first asked for: whoever reads one output needs no prompt,
+and a gateway that serves no chat needs neither.
 """
 
 from importlib import import_module

@@ -45,7 +45,7 @@ class Format(Protocol):
 
     @property
     def thinking(self) -> tuple[tuple[str, str], ...]:
-        """What opens and closes the model's reasoning: a prompt that ends in an opener makes the output begin inside."""
+        """What opens and closes the model's reasoning: a prompt that ends in an opener has begun it."""
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         """How to call a tool, in words for the model."""
