@@ -34,9 +34,14 @@ def unpack() -> None:
     fresh = UNPACKED.with_name(f"docker.{os.getpid()}")
     fresh.mkdir()
     try:
-        done = subprocess.run(("apt-get", "download", *PACKAGES), cwd=fresh, capture_output=True, timeout=300)
+        download = ("apt-get", "download", *PACKAGES)
+        # What apt-get knows of packages may be of long ago, or nothing at all.
+        for line in (download, ("apt-get", "update", "--quiet"), download):
+            done = subprocess.run(line, cwd=fresh, capture_output=True, timeout=300)
+            if line is download and done.returncode == 0:
+                break
         packages = list(fresh.glob("*.deb"))
-        if done.returncode or len(packages) != len(PACKAGES):
+        if len(packages) != len(PACKAGES):
             raise NoDocker(f"apt-get download: {_last(done.stderr)}")
         for package in packages:
             subprocess.run(("dpkg-deb", "--extract", package, fresh), check=True, timeout=100)
