@@ -1,6 +1,8 @@
 """Listening: requests whose head never ends are turned away, and honest ones are served beside them."""
 
+import gc
 import re
+import weakref
 
 import anyio
 import anyio.lowlevel
@@ -167,3 +169,28 @@ async def test_an_answer_that_nobody_reads_is_dropped_with_its_connection(monkey
             assert begun.startswith(b"HTTP/1.1 200 ")
             while served._server.server_state.connections:
                 await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.behaviour("supervision.nothing_piles_up")
+async def test_an_answered_request_is_gone_without_a_look_for_rings() -> None:
+    """One ring a request would be tens of megabytes by the time that somebody looks for them."""
+    seen: list[weakref.ref[object]] = []
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(weakref.ref(scope["extensions"][connection.WHOLE].__self__))
+        await whole(scope, receive, send)
+
+    with anyio.fail_after(30), bound("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        gc.disable()
+        try:
+            async with Listening(watched, listener, lambda: None):
+                for _ in range(3):
+                    assert (await said_to(port, b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")).startswith(
+                        b"HTTP/1.1 200 "
+                    )
+                while any(ref() is not None for ref in seen):  # the last one lets go a turn of the loop later
+                    await anyio.lowlevel.checkpoint()
+        finally:
+            gc.enable()
+    assert len(seen) == 3

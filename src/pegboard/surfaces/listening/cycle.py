@@ -21,6 +21,8 @@ class Cycle(uvicorn.RequestResponseCycle):
         finally:
             # Whoever still has a hold on this request, as sessions have on their last one, has no credentials by it.
             self.scope["headers"] = []
+            # By it the request would hold itself, and stay until somebody looks for rings: by then there are thousands.
+            self.scope.pop("extensions", None)
 
     def _refuse_body(self) -> None:
         """An answer to whoever asked first and was not told to go on: what comes next may be the body all the same, or
