@@ -1,0 +1,204 @@
+"""The one HTTP client of a DocSpace: pooled, bounded, and without any memory of who asked.
+
+Questions (GET) are put again when DocSpace is too busy. Nothing else is: a DELETE that was answered with 503 may have
+begun its deletion, and a second PUT to `copy` copies twice.
+"""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Final, TypeAlias
+from urllib.parse import urljoin, urlsplit
+
+import anyio
+import httpx2
+
+from pegboard import __version__
+from pegboard.ports import Clock
+
+from .credentials import Access, origin
+from .limits import Limits
+from .network import in_words, never_left
+from .trouble import Trouble
+
+AGENT: Final = f"pegboard/{__version__}"
+BUSY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
+_MOVED: Final = frozenset({301, 302, 303, 307, 308})
+_MOST_MOVES: Final = 20
+_SECRET: Final = ("authorization", "cookie")
+
+Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
+"""A body that can be sent again from its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One request. Its credentials are for the DocSpace of its access, and for no other place."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | Content | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    status: int
+    reason: str
+    content_type: str | None
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+    @property
+    def is_good(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Unheard(Trouble):
+    """A request that failed on the way. `never_left` says whether DocSpace can have heard it."""
+
+    def __init__(self, why: str, *, never_left: bool) -> None:
+        super().__init__("Fetching request.", Trouble("fetch failed", Trouble(why)))
+        self.never_left = never_left
+
+
+class Client:
+    def __init__(self, limits: Limits, now: Clock, agent: str = AGENT) -> None:
+        self._limits = limits
+        self._now = now
+        self._agent = agent
+        self._pool: httpx2.AsyncClient | None = None
+
+    async def ask(
+        self, access: Access, sending: Sending, *, most: int | None = None, tries: int | None = None
+    ) -> Reply:
+        """Whatever is answered, be it good or bad. A question that DocSpace is too busy for is put again; anything
+        else only as often as `tries` says, and then also when it failed on the way."""
+        insists = tries is not None
+        if tries is None:
+            tries = self._limits.tries if sending.method == "GET" else 1
+        for earlier in range(tries):
+            is_last = earlier == tries - 1
+            try:
+                reply, after = await self._once(access, sending, self._limits.body if most is None else most)
+            except Unheard:
+                if is_last or not insists:
+                    raise
+                after = None
+            else:
+                if is_last or reply.status not in BUSY:
+                    return reply
+            pause = self._pause(after, earlier)
+            if pause is None:
+                return reply
+            await anyio.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    def _pause(self, after: str | None, earlier: int) -> float | None:
+        """Seconds until the next try; `None` where that is not worth waiting for."""
+        asked = _seconds(after, self._now) if after is not None else None
+        if asked is None:
+            return self._limits.pause * float(2**earlier)
+        return asked if asked <= self._limits.longest_pause else None
+
+    async def _once(self, access: Access, sending: Sending, most: int) -> tuple[Reply, str | None]:
+        method, url, content = sending.method, sending.url, sending.content
+        headers = dict(sending.headers)
+        for _ in range(_MOST_MOVES + 1):
+            if origin(url) == access.origin:
+                headers |= access.credential.headers()
+            else:
+                headers = {name: value for name, value in headers.items() if name not in _SECRET}
+            reply, further, after = await self._sent(method, url, headers, content, most)
+            if further is None:
+                return reply, after
+            url = urljoin(url, further)
+            if urlsplit(url).scheme not in ("http", "https"):
+                raise Unheard("URL scheme must be a HTTP(S) scheme", never_left=False)
+            if (reply.status == 303 and method not in ("GET", "HEAD")) or (
+                reply.status in (301, 302) and method == "POST"
+            ):
+                method, content = "GET", None
+                headers = {name: value for name, value in headers.items() if not name.startswith("content-")}
+        raise Unheard("redirect count exceeded", never_left=False)
+
+    async def _sent(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | Content | None, most: int
+    ) -> tuple[Reply, str | None, str | None]:
+        """The answer, where it sends us on to, and after how long it wants to be asked again."""
+        pool = self._opened()
+        try:
+            request = pool.build_request(
+                method, url, headers=dict(headers), content=content() if callable(content) else content
+            )
+        except (httpx2.InvalidURL, UnicodeError) as problem:
+            raise Unheard(str(problem), never_left=True) from None
+        if not self._agent:
+            del request.headers["user-agent"]
+        try:
+            with anyio.fail_after(self._limits.answer):
+                response = await pool.send(request, stream=True, follow_redirects=False)
+                try:
+                    further = response.headers.get("location") if response.status_code in _MOVED else None
+                    body = b"" if further is not None else await _read(response, most)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            told = f"{request.url.host} did not answer within {self._limits.answer:g} seconds"
+            raise Unheard(told, never_left=False) from None
+        except (httpx2.HTTPError, OSError) as error:
+            raise Unheard(in_words(error, request.url), never_left=never_left(error)) from error
+        reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)
+        return reply, further, response.headers.get("retry-after")
+
+    def _opened(self) -> httpx2.AsyncClient:
+        if self._pool is None:
+            self._pool = httpx2.AsyncClient(
+                headers={"user-agent": self._agent} if self._agent else {},
+                timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
+                limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0),
+                # What DocSpace sets for one caller must never be sent for another.
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+        return self._pool
+
+    async def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.aclose()
+
+
+async def _read(response: httpx2.Response, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > most:
+            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB", never_left=False)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _reason(response: httpx2.Response) -> str:
+    """The words beside the status. Newer versions of HTTP have none, and get the usual ones."""
+    if response.reason_phrase:
+        return response.reason_phrase
+    try:
+        return HTTPStatus(response.status_code).phrase
+    except ValueError:
+        return ""
+
+
+def _seconds(after: str, now: Clock) -> float | None:
+    """`Retry-After` as seconds: it is a number of them, or a date."""
+    after = after.strip()
+    if after.isdecimal():
+        return float(after)
+    try:
+        return max((parsedate_to_datetime(after) - now()).total_seconds(), 0.0)
+    except (ValueError, TypeError):
+        return None
