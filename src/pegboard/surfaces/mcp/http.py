@@ -126,8 +126,8 @@ class McpHttp:
         """Of one toolset alone, where the address names it."""
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
-        short = self._short and toolset is None and scope["method"] == "POST"
-        way = await self._road.serve(scope, receive, send) if short else Way.UNREAD
+        short = self._short and scope["method"] == "POST"
+        way = await self._road.serve(scope, receive, send, toolset) if short else Way.UNREAD
         if way is Way.SERVED:
             return
         gone = anyio.Event()

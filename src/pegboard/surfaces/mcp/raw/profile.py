@@ -9,6 +9,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Refused, is_modern
+from pegboard.surfaces.mcp.view import of_toolset
 
 MOST: Final = 1024
 VERSION: Final = b"mcp-protocol-version"
@@ -50,28 +51,38 @@ class Profiles:
         self._principals: object = None
         self._known: dict[tuple[object, ...], Profile] = {}
 
-    def of(self, address: str, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | Refused | None:
+    def of(
+        self, address: str, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None = None
+    ) -> Profile | Refused | None:
         """`None` for a version that only the SDK has words for."""
-        known = self.known(query, given, headers)
-        return self._read(address, query, given, self._key(query, given, headers)) if known is None else known
+        known = self.known(query, given, headers, toolset)
+        if known is not None:
+            return known
+        return self._read(address, query, given, self._key(query, given, headers, toolset), toolset)
 
-    def known(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> Profile | None:
+    def known(
+        self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None = None
+    ) -> Profile | None:
         """Of whoever came before with the same headers, as far as those decide anything."""
         principals = self._board.policy.declared.principals
         if principals is not self._principals:
             self._principals = principals
             self._known.clear()
-        return self._known.get(self._key(query, given, headers))
+        return self._known.get(self._key(query, given, headers, toolset))
 
     def forget(self) -> None:
         """Tokens stand in the keys."""
         self._known.clear()
 
-    def _key(self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes]) -> tuple[object, ...]:
+    def _key(
+        self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None
+    ) -> tuple[object, ...]:
         narrowing = [pair for pair in given if pair[0][:6] == NARROWING]
-        return (*map(headers.get, DECIDING), query, *narrowing)
+        return (*map(headers.get, DECIDING), query, toolset, *narrowing)
 
-    def _read(self, address: str, query: bytes, given: Pairs, key: tuple[object, ...]) -> Profile | Refused | None:
+    def _read(
+        self, address: str, query: bytes, given: Pairs, key: tuple[object, ...], toolset: str | None
+    ) -> Profile | Refused | None:
         trimmed = [(name, value.strip(b" \t")) for name, value in given]
         headers = dict(trimmed)
         view = self._view(address, query, trimmed, headers)
@@ -81,7 +92,7 @@ class Profiles:
         modern = is_modern(version or None)
         if modern and version not in MODERN_PROTOCOL_VERSIONS:
             return None
-        profile = Profile(view, modern, version)
+        profile = Profile(view if toolset is None else of_toolset(view, toolset), modern, version)
         if sum(map(_size, key)) <= LONGEST:
             if len(self._known) >= MOST:
                 del self._known[next(iter(self._known))]
@@ -90,4 +101,4 @@ class Profiles:
 
 
 def _size(part: object) -> int:
-    return len(part) if isinstance(part, bytes) else sum(map(_size, part)) if isinstance(part, tuple) else 0
+    return len(part) if isinstance(part, bytes | str) else sum(map(_size, part)) if isinstance(part, tuple) else 0

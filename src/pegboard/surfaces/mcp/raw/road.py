@@ -174,7 +174,9 @@ class Road:
             return headers
         return {name: value for name, value in headers.items() if name != AUTHORIZATION}
 
-    async def serve(self, scope: "Scope", receive: "Receive", send: "Send") -> "Way | Refused | bytes":
+    async def serve(
+        self, scope: "Scope", receive: "Receive", send: "Send", toolset: str | None = None
+    ) -> "Way | Refused | bytes":
         given = scope["headers"]
         headers: dict[bytes, bytes] = dict(given)
         length = headers.get(LENGTH)
@@ -183,7 +185,7 @@ class Road:
             return Way.UNREAD
         client = scope.get("client")
         address = "" if client is None else str(client[0])
-        profile = self._profiles.of(address, scope["query_string"], given, headers)
+        profile = self._profiles.of(address, scope["query_string"], given, headers, toolset)
         if isinstance(profile, Refused):
             return profile
         if profile is None or not profile.holds(self._board):
