@@ -39,7 +39,7 @@ def test_the_source_keeps_every_import_contract() -> None:
 BREACHES = {
     "core/ids.py imports wall.config.file": "one-way",
     "store/rows.py imports wall.providers.mcp": "one-way",
-    "search/rank.py imports wall.prompts.build": "one-way",
+    "search/rank.py imports wall.prompts.building": "one-way",
     "tools/function.py imports wall.config.file": "one-way",
     "stray/page.py imports json": "one-way",
     "gateway/board.py imports wall.store.rows": "through-ports",

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from hypothesis import strategies as st
+from tests.core.launching import launches
 
 from pegboard.core.catalogue import Catalogue, Down, Health, Listing, NeedsSignIn, Off, Starting, Up, catalogue
 from pegboard.core.ids import (
@@ -388,4 +389,4 @@ def selections(draw: st.DrawFn) -> Selection:
     )
 
 
-views = st.builds(View, st.just(ME), st.lists(selections(), max_size=2).map(tuple))
+views = st.builds(View, st.just(ME), st.lists(selections(), max_size=2).map(tuple), st.just(()) | st.tuples(launches))

@@ -23,6 +23,7 @@ from tests.core.spec_changes import CHANGES, Changed
 
 from pegboard.core.call import Call
 from pegboard.core.ids import ToolId
+from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.resolve import judge, verdict_on
 from pegboard.core.rules import RULES, Rule
 from pegboard.core.selection import Selection, Toolsets
@@ -98,7 +99,9 @@ def test_nothing_in_a_request_widens_what_its_caller_gets(board: Board, view: Vi
 @pytest.mark.behaviour("law.agents_cannot_widen")
 def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     """A new field here must be shown to widen nothing before this list grows."""
-    assert [field.name for field in fields(View)] == ["principal", "narrowings"]
+    assert [field.name for field in fields(View)] == ["principal", "narrowings", "filters"]
+    assert [field.name for field in fields(LaunchFilter)] == ["builtins", "servers", "tools"]
+    assert [field.name for field in fields(Allowance)] == ["allow", "deny"]
     assert [field.name for field in fields(Selection)] == ["toolsets", "enabled", "disabled"]
     assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
     assert [field.name for field in fields(Call)] == [

@@ -39,6 +39,7 @@ from pegboard.core.toolset import Toolset
 
 from . import keys, presentation_keys
 from .overriding import overrides
+from .prompt_keys import prompting
 from .references import literal, under_home
 from .section import Key, Values
 from .telling import Placed, Telling
@@ -78,6 +79,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         grants=_grants(values.value(keys.GRANTS, {})),
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
         presenting=_presenting(values, place, tell),
+        prompting=prompting(values, place.file, tell),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
     )
 

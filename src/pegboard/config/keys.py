@@ -11,6 +11,7 @@ from .container_keys import SECTION as ENGINE_SECTION
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
+from .prompt_keys import MODELS, PROMPTS
 from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, Section, Values
 from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
@@ -372,6 +373,7 @@ PEGBOARD: Final = Section(
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
         *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
+        *(PROMPTS, MODELS),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

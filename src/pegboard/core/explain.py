@@ -12,7 +12,18 @@ from .naming import is_legal
 from .override import PLAIN, Appearance
 from .policy import Policy
 from .removal import selection_text
-from .resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Resolution, Verdict, resolve, verdict_on
+from .resolve import (
+    Absent,
+    FilteredAway,
+    Locked,
+    NarrowedAway,
+    NotGranted,
+    NotSelected,
+    Resolution,
+    Verdict,
+    resolve,
+    verdict_on,
+)
 from .rules import RULES, Rule
 from .status import remedy, sentence
 from .tool import Tool
@@ -155,4 +166,9 @@ def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[
         steps.append(Step("Does the request keep it?", not away, selection_text(narrowing)))
         if away:
             return steps
+    if view.filters:
+        filtered = removed.why if isinstance(removed, FilteredAway) else None
+        steps.append(
+            Step("Does the launch filter let it?", filtered is None, "yes" if filtered is None else str(filtered))
+        )
     return steps

@@ -16,7 +16,7 @@ from .offer import Offers, Prompt, Resource, Template
 from .pattern import Pattern
 from .policy import Policy
 from .reference import OfServer, OfToolset, reference
-from .resolve import NarrowedAway, NotGranted, NotSelected, Removal
+from .resolve import FilteredAway, NarrowedAway, NotGranted, NotSelected, Removal
 from .rules import RULES, SOURCE_RULES
 from .selection import Everything, Selection
 from .server import DeclaredAt, InstalledBy, Trust
@@ -246,6 +246,8 @@ def _beyond(source: Source, removed: Removal) -> str:
             return f"The toolset {source.toolset} is not granted."
         case NarrowedAway():
             return f"The request does not choose {source} as a whole, by its toolset or its server."
+        case FilteredAway(why):
+            return f"{source} is filtered away: {why}."
         case _:
             assert_never(removed)
 
@@ -283,6 +285,9 @@ def _removal(source: Source, policy: Policy, view: View) -> Removal | None:
     for narrowing in view.narrowings:
         if not chooses(narrowing, source):
             return NarrowedAway(narrowing)
+    for each in view.filters:
+        if (barred := each.bars_source(source)) is not None:
+            return FilteredAway(barred)
     return None
 
 

@@ -12,6 +12,7 @@ from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
 from .presentations.presenting import Presenting
 from .principal import Principal
+from .prompting import Prompting
 from .redact import Redaction
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
@@ -74,6 +75,7 @@ class Declared:
     """Who may come in over HTTP. While nobody is named, whoever reaches the gateway is `LOCAL`."""
     redaction: Redaction = field(default_factory=Redaction)
     presenting: Presenting = field(default_factory=Presenting)
+    prompting: Prompting = field(default_factory=Prompting)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
 

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from .ids import PrincipalId, ToolId
 from .policy import Policy
-from .resolve import NarrowedAway, NotGranted, NotSelected, Removal
+from .resolve import FilteredAway, NarrowedAway, NotGranted, NotSelected, Removal
 from .selection import Everything, Selection
 
 
@@ -16,6 +16,8 @@ def removal_sentence(removed: Removal) -> str:
             return "The principal's grants do not cover its toolset."
         case NarrowedAway(by):
             return f"The request's own narrowing leaves it out: {selection_text(by)}."
+        case FilteredAway(why):
+            return f"It is filtered away: {why}."
         case _:
             assert_never(removed)
 
@@ -35,6 +37,9 @@ def removal_remedy(removed: Removal, tool: ToolId, policy: Policy, principal: Pr
             return f"This is operator policy: in pegboard.yaml, grant {tool.toolset} to {principal}."
         case NarrowedAway():
             return "Ask without narrowing the request so."
+        case FilteredAway(why):
+            key = f"{'allow' if why.by is None else 'deny'}_{why.kind}"
+            return f"Change {key} of the filter: in pegboard.yaml under prompts, or by its flag."
         case _:
             assert_never(removed)
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
 from .ids import LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from .launch import Barred, barring
 from .naming import RESERVED, is_hashed, wire_names
 from .policy import Policy
 from .reference import Directory, Unknown
@@ -64,7 +65,14 @@ class NarrowedAway:
     by: Selection
 
 
-Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway
+@dataclass(frozen=True, slots=True)
+class FilteredAway:
+    """The launch filter of whoever asks leaves it out."""
+
+    why: Barred
+
+
+Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway | FilteredAway
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +221,12 @@ def resolve(
     reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
     offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
     narrowed = [(narrowing, select(narrowing, offered)) for narrowing in view.narrowings]
-    untouched = not narrowed and len(reach) == len(everyone.ids)
+    untouched = not narrowed and not view.filters and len(reach) == len(everyone.ids)
     verdicts: dict[ToolId, Verdict] = {}
     for listing in catalogue.listings.values():
         judged = judge(listing, policy)
         for tool in listing.tools:
-            removed = None if untouched else _removal(tool.id, chosen, reach, narrowed)
+            removed = None if untouched else _removal(tool.id, chosen, reach, narrowed, view)
             verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
     locked = {id for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
@@ -241,14 +249,14 @@ def _known(policy: Policy, view: View, verdicts: Mapping[ToolId, Verdict], every
     """Those that this view has; of those that are gone, the ones that it would have."""
     vouched, selection, granted = policy.vouched, policy.declared.selection, policy.granted(view.principal)
     whole = isinstance(selection.toolsets, Everything) and not selection.disabled
-    if not vouched.ids or (whole and granted is None and not view.narrowings):
+    if not vouched.ids or (whole and granted is None and not view.narrowings and not view.filters):
         return vouched
     seen = {id for id in vouched.ids if id in verdicts and not isinstance(verdicts[id], Absent)}
     gone = [id for id in vouched.ids if id not in verdicts and (granted is None or id.toolset in granted)]
     if gone:
         within = Directory(tuple(gone), everyone.toolsets, everyone.servers)
         kept = [select(each, within).tools for each in (selection, *view.narrowings)]
-        seen.update(frozenset.intersection(*kept))
+        seen.update(id for id in frozenset.intersection(*kept) if barring(view.filters, id) is None)
     return vouched if len(seen) == len(vouched.ids) else Vouched(tuple([id for id in vouched.ids if id in seen]))
 
 
@@ -270,7 +278,11 @@ def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[Too
 
 
 def _removal(
-    id: ToolId, chosen: Selected, reach: frozenset[ToolId], narrowed: list[tuple[Selection, Selected]]
+    id: ToolId,
+    chosen: Selected,
+    reach: frozenset[ToolId],
+    narrowed: list[tuple[Selection, Selected]],
+    view: View,
 ) -> Removal | None:
     if id not in chosen.tools:
         return NotSelected()
@@ -279,4 +291,6 @@ def _removal(
     for narrowing, selected in narrowed:
         if id not in selected.tools:
             return NarrowedAway(narrowing)
+    if view.filters and (barred := barring(view.filters, id)) is not None:
+        return FilteredAway(barred)
     return None

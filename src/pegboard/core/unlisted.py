@@ -6,6 +6,7 @@ from typing import Final
 
 from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting
 from .ids import BuiltinKey, ProviderKey, ServerKey, ToolId, tool_id
+from .launch import barring
 from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
 from .policy import Policy
 from .reference import Directory
@@ -121,4 +122,5 @@ def _reaches(id: ToolId, everyone: Directory, policy: Policy, view: View) -> boo
         id in select(policy.declared.selection, alone).tools
         and (granted is None or id.toolset in granted)
         and all(id in select(narrowing, alone).tools for narrowing in view.narrowings)
+        and barring(view.filters, id) is None
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .ids import LOCAL, PrincipalId
+from .launch import LaunchFilter
 from .selection import Selection
 
 
@@ -13,6 +14,8 @@ class View:
 
     principal: PrincipalId = LOCAL
     narrowings: tuple[Selection, ...] = ()
+    filters: tuple[LaunchFilter, ...] = ()
+    """What was said at the launch of whoever asks: by pattern, so that what fits nothing is no error."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -20,11 +23,14 @@ class View:
     @cached_property
     def _hash(self) -> int:
         """Worked out once: what was resolved for a view is looked up by it at every call."""
-        return hash((self.principal, self.narrowings))
+        return hash((self.principal, self.narrowings, self.filters))
 
-    def __reduce__(self) -> tuple[type["View"], tuple[PrincipalId, tuple[Selection, ...]]]:
+    def __reduce__(self) -> tuple[type["View"], tuple[PrincipalId, tuple[Selection, ...], tuple[LaunchFilter, ...]]]:
         # Text hashes differently in another process, so the hash is left behind.
-        return View, (self.principal, self.narrowings)
+        return View, (self.principal, self.narrowings, self.filters)
 
     def narrowed(self, by: Selection) -> "View":
-        return View(self.principal, (*self.narrowings, by))
+        return View(self.principal, (*self.narrowings, by), self.filters)
+
+    def filtered(self, by: LaunchFilter) -> "View":
+        return View(self.principal, self.narrowings, (*self.filters, by)) if by.limits else self

@@ -8,6 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from .building import Offered as Offered
+    from .building import Part as Part
+    from .building import PartKind as PartKind
+    from .building import Prompt as Prompt
+    from .building import build as build
+    from .capability import Capabilities as Capabilities
+    from .capability import Place as Place
+    from .capability import Ruling as Ruling
+    from .capability import capabilities as capabilities
     from .events import Arguments as Arguments
     from .events import Broken as Broken
     from .events import Called as Called
@@ -24,12 +33,17 @@ if TYPE_CHECKING:
     from .formats import Message as Message
     from .formats import named as named
     from .formats import parse as parse
+    from .model import Model as Model
+    from .model import model_facts as model_facts
     from .scanner import Parsed as Parsed
     from .shapes import ToolShape as ToolShape
 
 _PLACES: Final = {
+    "building": ("Offered", "Part", "PartKind", "Prompt", "build"),
+    "capability": ("Capabilities", "Place", "Ruling", "capabilities"),
     "events": ("Arguments", "Broken", "Called", "Done", "Event", "Markup", "Started", "Text", "Thinking", "joined"),
     "formats": ("FORMATS", "Fed", "Format", "Message", "named", "parse"),
+    "model": ("Model", "model_facts"),
     "scanner": ("Parsed",),
     "shapes": ("ToolShape",),
 }

@@ -109,7 +109,7 @@ def refusal(resolution: Resolution) -> str | None:
 
 def of_toolset(view: View, toolset: str) -> View:
     """The same, within this toolset alone."""
-    return View(view.principal, (Selection(TheseToolsets((toolset,))), *view.narrowings))
+    return View(view.principal, (Selection(TheseToolsets((toolset,))), *view.narrowings), view.filters)
 
 
 def no_toolset(resolution: Resolution) -> str | None:

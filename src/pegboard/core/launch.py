@@ -1,0 +1,139 @@
+"""The launch filter: by pattern, the built-ins, servers and tools that one launch is about. It only takes away."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from .ids import BUILTIN, BadId, BuiltinKey, Source, ToolId
+from .pattern import Pattern, Patterns, pattern
+
+KINDS: Final = ("builtins", "servers", "tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """Why the filter takes something away, as a clause."""
+
+    kind: str
+    """One of `KINDS`: the part of the filter that does."""
+    by: str | None
+    """The pattern that denies it; `None` where none of those allowed fits it."""
+
+    def __str__(self) -> str:
+        if self.by is not None:
+            return f"the launch filter denies it: {self.by!r} under deny_{self.kind}"
+        return f"the launch filter allows others: nothing under allow_{self.kind} fits it"
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """With `allow`, only what fits one of those patterns, so that none of them allows nothing. What fits one under
+    `deny` never."""
+
+    allow: tuple[Pattern, ...] | None = None
+    deny: tuple[Pattern, ...] = ()
+
+    @property
+    def limits(self) -> bool:
+        return self.allow is not None or bool(self.deny)
+
+    def bars(self, id: ToolId, kind: str) -> Barred | None:
+        if self.deny and (denying := self._denied.fitting(id)):
+            return Barred(kind, _written(self.deny[denying[0]], kind))
+        if self.allow is not None and not self._allowed.fitting(id):
+            return Barred(kind, None)
+        return None
+
+    @cached_property
+    def _denied(self) -> Patterns:
+        return Patterns(self.deny)
+
+    @cached_property
+    def _allowed(self) -> Patterns:
+        return Patterns(self.allow or ())
+
+
+ANYTHING: Final = Allowance()
+
+
+@dataclass(frozen=True)
+class LaunchFilter:
+    """Three questions of which a tool must pass all that are asked of it: a built-in the first, any other tool the
+    second with what it comes from and the third with itself."""
+
+    builtins: Allowance = ANYTHING
+    servers: Allowance = ANYTHING
+    """By what tools come from: a server's key, its id alone, or a toolset's id."""
+    tools: Allowance = ANYTHING
+
+    @property
+    def limits(self) -> bool:
+        return self.builtins.limits or self.servers.limits or self.tools.limits
+
+    def bars(self, id: ToolId) -> Barred | None:
+        if isinstance(id.source, BuiltinKey):
+            return self.builtins.bars(id, "builtins") if self.builtins.limits else None
+        if self.servers.limits and (barred := self.bars_source(id.source)) is not None:
+            return barred
+        return self.tools.bars(id, "tools") if self.tools.limits else None
+
+    def bars_source(self, source: Source) -> Barred | None:
+        if source not in self._by_source:
+            self._by_source[source] = self.servers.bars(ToolId(source, "*"), "servers")
+        return self._by_source[source]
+
+    @cached_property
+    def _by_source(self) -> dict[Source, Barred | None]:
+        """Filled as sources are met: the answer is the same for all tools of one."""
+        return {}
+
+    def builtin_allowed(self, name: str) -> bool:
+        return self.bars(ToolId(BuiltinKey(), name)) is None
+
+    def server_allowed(self, source: Source) -> bool:
+        return self.bars_source(source) is None
+
+    def tool_allowed(self, id: ToolId) -> bool:
+        return self.bars(id) is None
+
+
+NO_FILTER: Final = LaunchFilter()
+
+
+def barring(filters: Iterable[LaunchFilter], id: ToolId) -> Barred | None:
+    """The first reason of any of them."""
+    return next((barred for each in filters if (barred := each.bars(id)) is not None), None)
+
+
+def launch_pattern(kind: str, text: str) -> Pattern | BadId:
+    """A pattern as people write it for one of `KINDS`: a built-in's name, a server or toolset, or `scope:name`."""
+    text = text.strip()
+    if kind == "tools":
+        return pattern(text)
+    if kind == "builtins":
+        read = pattern(f"{BUILTIN}:{text}")
+        what = "a built-in's name such as tool_search or *_sql"
+    else:
+        text = text.removeprefix("mcp:").removeprefix("toolset:")
+        read = pattern(f"{text}:*")
+        what = "a server or toolset such as github, dev~github or db-*"
+    if isinstance(read, BadId) or not text or ":" in text:
+        return BadId(text, f"{text!r} is not a pattern for {kind}: write {what}")
+    return read
+
+
+def allowance(kind: str, allow: Iterable[str] | None, deny: Iterable[str] = ()) -> Allowance | BadId:
+    """From texts; the first that is no pattern, where one is none."""
+    read: list[tuple[Pattern, ...] | None] = []
+    for texts in (allow, deny):
+        patterns = None if texts is None else [launch_pattern(kind, text) for text in texts]
+        for each in patterns or ():
+            if isinstance(each, BadId):
+                return each
+        read.append(None if patterns is None else tuple(each for each in patterns if isinstance(each, Pattern)))
+    return Allowance(read[0], read[1] or ())
+
+
+def _written(pattern: Pattern, kind: str) -> str:
+    return {"builtins": pattern.name, "servers": pattern.scope}.get(kind, str(pattern))

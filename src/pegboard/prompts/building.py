@@ -1,0 +1,285 @@
+"""The system prompt, part by part in one order, each part with its reason and its cost, within a hard budget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.override import OverrideIndex
+from pegboard.core.presentations.entries import readable
+from pegboard.core.presentations.kept import free_name
+from pegboard.core.prompting import CODE_MODE, PYTHON, SEARCH, Prompting
+from pegboard.core.resolve import Open
+from pegboard.core.tokens import tokens
+
+from .capability import Capabilities, Kind, Place, Ruling
+from .formats import FORMATS
+from .native import functions_text
+from .searching import SEARCH_SHAPE
+from .shapes import ToolShape
+
+_JOINT: Final = "\n\n"
+
+
+class PartKind(StrEnum):
+    """In the order in which a prompt has them."""
+
+    BASE = "base"
+    FORMAT = "format"
+    BUILTINS = "built-ins"
+    TOOLS = "tools"
+    CLIENT = "client's tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    kind: PartKind
+    text: str
+    why: str
+    tokens: int
+    joint: str = _JOINT
+    """What stands between it and the part before it: tools are one block, whosever they are."""
+    beside: bool = False
+    """Whether it goes into the `tools` array of the request and not into the system prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool that the model is told of."""
+
+    shape: ToolShape
+    id: ToolId | None
+    """`None` where it is the client's own."""
+    tokens: int
+    """What it costs by itself."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    capabilities: Capabilities
+    parts: tuple[Part, ...]
+    offered: tuple[Offered, ...]
+    """In the order in which the model reads them."""
+    left_out: tuple[Ruling, ...]
+    """What the budget had no room for."""
+    budget: int
+
+    @property
+    def system(self) -> str:
+        told = [part for part in self.parts if not part.beside]
+        return "".join((part.joint if place else "") + part.text for place, part in enumerate(told))
+
+    @property
+    def tokens(self) -> int:
+        return sum(part.tokens for part in self.parts)
+
+    @property
+    def shapes(self) -> tuple[ToolShape, ...]:
+        return tuple(each.shape for each in self.offered)
+
+    @property
+    def callable(self) -> tuple[ToolShape, ...]:
+        """What calls are read against: tool_search too where the model may call it without being told of it."""
+        hidden = self.capabilities.may_search and all(each.shape.name != SEARCH for each in self.offered)
+        return (*self.shapes, *((SEARCH_SHAPE,) if hidden else ()))
+
+    def tool(self, name: str) -> ToolId | None:
+        """The tool of the board that the model means by a name in this prompt."""
+        return next((each.id for each in self.offered if each.shape.name == name), None)
+
+    def ruling(self, id: ToolId) -> Ruling:
+        """Which step put a tool into this prompt or kept it out."""
+        ruled = self.capabilities.ruling(id)
+        return next((each for each in self.left_out if each.subject == ruled.subject), ruled)
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """In the order in which they are kept when the budget is short."""
+
+    each: tuple[tuple[PartKind, ToolShape, ToolId | None], ...]
+
+    def of(self, kind: PartKind, most: int) -> list[ToolShape]:
+        return [shape for own, shape, _ in self.each[:most] if own is kind]
+
+
+def build(
+    capabilities: Capabilities,
+    settings: Prompting,
+    *,
+    overrides: OverrideIndex | None = None,
+    client: Sequence[ToolShape] = (),
+) -> Prompt:
+    """`overrides` are those of the policy, for the words that people gave to tools; `client` are tools of whoever asks,
+    which keep their names: a tool of the board that has one of them is told by a longer name.
+
+    Over the budget the last of what was found goes first, then what is always shown, the client's tools and the
+    built-ins; without any of these nothing is told of calling.
+    """
+    found = _candidates(capabilities, overrides, client)
+    kept = _most_that_fit(
+        len(found.each), lambda most: _cost(_parts(capabilities, settings, found, most)), settings.budget
+    )
+    parts = _parts(capabilities, settings, found, kept)
+    if _cost(parts) > settings.budget:
+        parts = ()
+    return Prompt(
+        capabilities=capabilities,
+        parts=parts,
+        offered=_offered(found, kept),
+        left_out=tuple(_left_out(shape, id, settings.budget) for _, shape, id in found.each[kept:]),
+        budget=settings.budget,
+    )
+
+
+def shape_of(
+    id: ToolId, capabilities: Capabilities, overrides: OverrideIndex | None, taken: Sequence[str] = ()
+) -> ToolShape:
+    """A tool as a model is told of it: by the name in this view, and in the words that people gave it."""
+    resolution = capabilities.resolution
+    verdict = resolution.verdicts[id]
+    assert isinstance(verdict, Open), "only what is open is told of"
+    spec = verdict.shown.spec
+    written = None if overrides is None else overrides.for_tool(id).description_override
+    name = free_name(id, resolution, taken) or resolution.names[id]
+    return ToolShape(name, spec.description if written is None else written, readable(spec.input_schema))
+
+
+def _candidates(
+    capabilities: Capabilities, overrides: OverrideIndex | None, client: Sequence[ToolShape]
+) -> _Candidates:
+    if capabilities.primary is None:
+        return _Candidates(())
+    taken = [shape.name for shape in client]
+    own = [*_builtins(capabilities, overrides)]
+    beside = [(PartKind.CLIENT, shape, None) for shape in client]
+    board = [(PartKind.TOOLS, shape_of(id, capabilities, overrides, taken), id) for id in capabilities.tools]
+    return _Candidates((*own, *beside, *board))
+
+
+def _builtins(
+    capabilities: Capabilities, overrides: OverrideIndex | None
+) -> Sequence[tuple[PartKind, ToolShape, ToolId | None]]:
+    found: list[tuple[PartKind, ToolShape, ToolId | None]] = []
+    for name in capabilities.builtins:
+        id = ToolId(BuiltinKey(), name)
+        if name == SEARCH:
+            found.append((PartKind.BUILTINS, SEARCH_SHAPE, id))
+        elif not (name == PYTHON and capabilities.primary == CODE_MODE):
+            # In CodeMode every program goes there by itself: the model does not call it by name.
+            found.append((PartKind.BUILTINS, shape_of(id, capabilities, overrides), id))
+    return found
+
+
+def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, most: int) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    if settings.base:
+        parts.append(_part(PartKind.BASE, settings.base, "it is what the settings say under prompts.base", first=True))
+    groups = {kind: found.of(kind, most) for kind in (PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT)}
+    shapes = [shape for group in groups.values() for shape in group]
+    if capabilities.primary is None or not (shapes or capabilities.primary == CODE_MODE):
+        return tuple(parts)
+    render: Callable[[Sequence[ToolShape]], str] = functions_text
+    if not capabilities.is_native:
+        format = FORMATS[capabilities.primary]
+        render = format.tools_text
+        why = f"{capabilities.primary} is the format in which this model calls tools"
+        parts.append(_part(PartKind.FORMAT, format.instructions(shapes), why, first=not parts))
+    return (*parts, *_blocks(groups, render, capabilities))
+
+
+def _blocks(
+    groups: Mapping[PartKind, Sequence[ToolShape]],
+    render: Callable[[Sequence[ToolShape]], str],
+    capabilities: Capabilities,
+) -> list[Part]:
+    """One block, because models are used to one, told as the parts that it is made of: what a rendering has in common
+    with the next longer one is what the tools so far take of it."""
+    present = [(kind, group) for kind, group in groups.items() if group]
+    so_far: list[ToolShape] = []
+    texts: list[str] = []
+    for _, group in present:
+        so_far += group
+        texts.append(render(so_far))
+    if not texts:
+        return []
+    whole, begun = texts[-1], 0
+    parts: list[Part] = []
+    for place, (kind, _) in enumerate(present):
+        end = len(whole) if place == len(present) - 1 else max(begun, _shared(texts[place], whole))
+        joint = "" if place else _JOINT
+        parts.append(
+            _part(kind, whole[begun:end], _why(kind, capabilities), joint=joint, beside=capabilities.is_native)
+        )
+        begun = end
+    return parts
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with: by halves, because these texts are long."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _why(kind: PartKind, capabilities: Capabilities) -> str:
+    match kind:
+        case PartKind.BUILTINS:
+            return f"these built-ins are in: {', '.join(capabilities.builtins)}"
+        case PartKind.CLIENT:
+            return "the client brought them"
+        case _:
+            most = capabilities.model.most_found
+            return f"they are always shown or were found, the best first; {capabilities.model.size}: {most} at most"
+
+
+def _part(
+    kind: PartKind, text: str, why: str, *, first: bool = False, joint: str = _JOINT, beside: bool = False
+) -> Part:
+    joint = "" if first else joint
+    return Part(kind, text, why, _tokens(joint + text), joint, beside)
+
+
+def _cost(parts: Sequence[Part]) -> int:
+    return sum(part.tokens for part in parts)
+
+
+def _most_that_fit(count: int, cost: Callable[[int], int], budget: int) -> int:
+    """Nearly always all of them. Else by halves, because a prompt of fewer tools costs less; and what that finds is
+    looked at again, because a format may not keep to it."""
+    if count == 0 or cost(count) <= budget:
+        return count
+    low, high = 0, count
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cost(middle) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    while low and cost(low) > budget:
+        low -= 1
+    return low
+
+
+def _offered(found: _Candidates, kept: int) -> tuple[Offered, ...]:
+    order = {kind: place for place, kind in enumerate((PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT))}
+    inside = sorted(found.each[:kept], key=lambda each: order[each[0]])
+    return tuple(Offered(shape, id, _tokens(functions_text([shape]))) for _, shape, id in inside)
+
+
+def _left_out(shape: ToolShape, id: ToolId | None, budget: int) -> Ruling:
+    kind = Kind.BUILTIN if id is not None and isinstance(id.source, BuiltinKey) else Kind.TOOL
+    why = f"the budget of {budget} tokens had no room for it"
+    return Ruling(kind, shape.name if id is None else str(id), Place.OUT, why)
+
+
+@lru_cache(maxsize=512)
+def _tokens(text: str) -> int:
+    return tokens(text)

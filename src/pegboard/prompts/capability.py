@@ -1,0 +1,306 @@
+"""The decision tree: which built-ins, formats and tools a model gets of a board, and the reason of each decision.
+
+It takes away from a resolution and adds nothing: whether a tool is open is decided there.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import assert_never
+
+from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.launch import LaunchFilter
+from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, Prompting
+from pegboard.core.removal import removal_sentence
+from pegboard.core.resolve import Absent, Locked, Open, Resolution
+from pegboard.core.status import sentence
+
+from .formats import FORMATS
+from .model import Model
+
+
+class Kind(StrEnum):
+    BUILTIN = "built-in"
+    FORMAT = "format"
+    TOOL = "tool"
+
+
+class Place(StrEnum):
+    """By the words that people read."""
+
+    IN = "in"
+    """Of a format: available."""
+    CALLABLE = "callable"
+    """The model is not told of it, and may call it."""
+    DEFERRED = "deferred"
+    """Known to search, and in the prompt once it is found."""
+    OUT = "out"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    kind: Kind
+    subject: str
+    """A built-in's or format's name, or a tool's id."""
+    place: Place
+    why: str
+    """As a clause."""
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.place.value}, because {self.why}"
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What one model gets of one view of the board."""
+
+    model: Model
+    resolution: Resolution
+    launch: LaunchFilter
+    builtins: tuple[str, ...]
+    """Those that the model is told of, in the order in which it is."""
+    formats: tuple[str, ...]
+    """Those that are available, in the order in which they are tried."""
+    primary: str | None
+    """`None` where none is available: the model can call nothing then, and is told of nothing."""
+    tools: tuple[ToolId, ...]
+    """Those that the model is told of: what is always shown, then what was found, the best first."""
+    found: tuple[ToolId, ...]
+    always: frozenset[ToolId]
+    has_deferred: bool
+    about_builtins: tuple[Ruling, ...]
+    about_formats: tuple[Ruling, ...]
+
+    @property
+    def is_native(self) -> bool:
+        return self.primary == NATIVE
+
+    @cached_property
+    def searches(self) -> bool:
+        """Whether a search is to run before the first turn."""
+        return self.has_deferred and SEARCH in self.builtins
+
+    @property
+    def may_search(self) -> bool:
+        """Whether the model may call tool_search, told of it or not."""
+        return any(each.subject == SEARCH and each.place is not Place.OUT for each in self.about_builtins)
+
+    def with_found(self, found: Sequence[ToolId]) -> "Capabilities":
+        """The same after a search, `found` the best first: the model is told of as many as its size allows."""
+        told = _told(self.resolution, self.launch, self.always, found, self.model, self.primary)
+        return replace(self, tools=told, found=tuple(dict.fromkeys(found)))
+
+    def rulings(self) -> Iterator[Ruling]:
+        """On every built-in, every format and every tool of the catalogue, each once."""
+        yield from self.about_builtins
+        yield from self.about_formats
+        for id in self.resolution.verdicts:
+            if not _is_of_the_four(id):
+                yield self.ruling(id)
+
+    def ruling(self, id: ToolId) -> Ruling:
+        if _is_of_the_four(id):
+            return next(each for each in self.about_builtins if each.subject == id.name)
+        place, why = self._placed(id)
+        return Ruling(Kind.TOOL, str(id), place, why)
+
+    def _placed(self, id: ToolId) -> tuple[Place, str]:
+        verdict = self.resolution.verdicts.get(id)
+        if (closed := _closed(verdict)) is not None:
+            return Place.OUT, closed
+        if (barred := self.launch.bars(id)) is not None:
+            return Place.OUT, str(barred)
+        if self.primary is None:
+            return Place.OUT, "no format is available to call it in"
+        if isinstance(id.source, BuiltinKey):
+            return Place.IN, "it is a built-in of the gateway"
+        if id in self.always:
+            return Place.IN, "always_visible names it"
+        return self._found(id)
+
+    def _found(self, id: ToolId) -> tuple[Place, str]:
+        most = self.model.most_found
+        if id not in self.found:
+            then = (
+                "is in the prompt once a search finds it"
+                if self.may_search
+                else "tool_search is out, so it stays there"
+            )
+            return Place.DEFERRED, f"it is known to search and {then}"
+        place = self.found.index(id) + 1
+        if id in self.tools:
+            return (
+                Place.IN,
+                f"it was found, in place {place}; {self.model.size}: it is shown {most} found tools at most",
+            )
+        return (
+            Place.DEFERRED,
+            f"it was found in place {place}, and {self.model.size}: it is shown {most} found tools at most",
+        )
+
+
+def capabilities(
+    settings: Prompting,
+    model: Model,
+    launch: LaunchFilter,
+    resolution: Resolution,
+    found: Sequence[ToolId] = (),
+    *,
+    always: Collection[ToolId] = (),
+    sources: Collection[str] = (),
+) -> Capabilities:
+    """`found` is what searches found, the best first; `always` what need not be found; `sources` are the database
+    sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does."""
+    stands = frozenset(always)
+    has_deferred = _has_deferred(resolution, launch, stands)
+    rules = _Builtins(settings, launch, resolution, has_deferred, tuple(sources))
+    about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
+    offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
+    about_formats = tuple(_about_formats(settings, model, about_builtins))
+    available = tuple(each.subject for each in about_formats if each.place is Place.IN)
+    primary = _primary(settings, model, available)
+    return Capabilities(
+        model=model,
+        resolution=resolution,
+        launch=launch,
+        builtins=offered,
+        formats=available,
+        primary=primary,
+        tools=_told(resolution, launch, stands, found, model, primary),
+        found=tuple(dict.fromkeys(found)),
+        always=stands,
+        has_deferred=has_deferred,
+        about_builtins=about_builtins,
+        about_formats=about_formats,
+    )
+
+
+@dataclass(frozen=True)
+class _Builtins:
+    settings: Prompting
+    launch: LaunchFilter
+    resolution: Resolution
+    has_deferred: bool
+    sources: tuple[str, ...]
+
+    def ruling(self, name: str) -> Ruling:
+        place, why = self._placed(name)
+        return Ruling(Kind.BUILTIN, name, place, why)
+
+    def _placed(self, name: str) -> tuple[Place, str]:
+        if name not in self.settings.builtins:
+            return Place.OUT, "it is not among prompts.builtins"
+        if (barred := self.launch.bars(ToolId(BuiltinKey(), name))) is not None:
+            return Place.OUT, str(barred)
+        match name:
+            case "tool_search":
+                if self.has_deferred:
+                    return Place.IN, "it is switched on, and there are deferred tools to find"
+                return Place.CALLABLE, "no tool is deferred, so that there is nothing to tell the model to look for"
+            case "python_execution":
+                if CODE_MODE not in self.settings.formats:
+                    return Place.OUT, f"{CODE_MODE} is not among prompts.formats"
+            case _:
+                if not self.sources:
+                    return Place.OUT, "no database source is on"
+        return self._of_the_board(name)
+
+    def _of_the_board(self, name: str) -> tuple[Place, str]:
+        verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), name))
+        if verdict is None:
+            return Place.OUT, f"this gateway has no {name}"
+        if (closed := _closed(verdict)) is not None:
+            return Place.OUT, closed
+        of_python = name == PYTHON
+        beside = f"{CODE_MODE} is among prompts.formats" if of_python else f"a database source is on: {self.sources[0]}"
+        return Place.IN, f"it is switched on, and {beside}"
+
+
+def _about_formats(settings: Prompting, model: Model, builtins: Sequence[Ruling]) -> Iterator[Ruling]:
+    seen: set[str] = set()
+    for written in settings.formats:
+        name = model.format if written == FAMILY else written
+        if not name:
+            yield Ruling(Kind.FORMAT, FAMILY, Place.OUT, "no format is known to be the model's own")
+        elif name not in seen:
+            seen.add(name)
+            yield _format_ruling(name, written == FAMILY, model, builtins)
+
+
+def _format_ruling(name: str, of_family: bool, model: Model, builtins: Sequence[Ruling]) -> Ruling:
+    if name == NATIVE:
+        place = Place.IN if model.tool_calling else Place.OUT
+        can = "can" if model.tool_calling else "cannot, as far as is known,"
+        return Ruling(Kind.FORMAT, name, place, f"the model {can} call tools natively")
+    if name == CODE_MODE:
+        python = next(each for each in builtins if each.subject == PYTHON)
+        if python.place is Place.IN:
+            return Ruling(Kind.FORMAT, name, Place.IN, f"{PYTHON} is in")
+        return Ruling(Kind.FORMAT, name, Place.OUT, f"it needs {PYTHON}, which is out: {python.why}")
+    if name not in FORMATS:
+        return Ruling(Kind.FORMAT, name, Place.OUT, "there is no such format")
+    if of_family:
+        return Ruling(Kind.FORMAT, name, Place.IN, f"{model.family or 'the model'} was trained on it")
+    return Ruling(Kind.FORMAT, name, Place.IN, "it is switched on, and any model can write text")
+
+
+def _primary(settings: Prompting, model: Model, available: Sequence[str]) -> str | None:
+    preferred = model.format if settings.primary == FAMILY else settings.primary
+    if preferred in available:
+        return preferred
+    return available[0] if available else None
+
+
+def _has_deferred(resolution: Resolution, launch: LaunchFilter, always: frozenset[ToolId]) -> bool:
+    return any(
+        not isinstance(id.source, BuiltinKey) and id not in always and launch.bars(id) is None
+        for id in resolution.open_ids
+    )
+
+
+def _told(
+    resolution: Resolution,
+    launch: LaunchFilter,
+    always: frozenset[ToolId],
+    found: Sequence[ToolId],
+    model: Model,
+    primary: str | None,
+) -> tuple[ToolId, ...]:
+    """In the order of the board what need not be found, then what was, the best first."""
+    if primary is None:
+        return ()
+
+    def passes(id: ToolId) -> bool:
+        return isinstance(resolution.verdicts.get(id), Open) and launch.bars(id) is None
+
+    own = (id for id in _builtin_ids(resolution) if not _is_of_the_four(id))
+    order = resolution.open_ids if always else ()
+    stands = [id for id in (*own, *(id for id in order if id in always)) if passes(id)]
+    fresh = [
+        id for id in dict.fromkeys(found) if id not in always and not isinstance(id.source, BuiltinKey) and passes(id)
+    ]
+    return (*stands, *fresh[: model.most_found])
+
+
+def _builtin_ids(resolution: Resolution) -> Sequence[ToolId]:
+    return [id for id in resolution.open_ids if isinstance(id.source, BuiltinKey)]
+
+
+def _is_of_the_four(id: ToolId) -> bool:
+    return isinstance(id.source, BuiltinKey) and id.name in BUILTINS
+
+
+def _closed(verdict: Open | Locked | Absent | None) -> str | None:
+    match verdict:
+        case Open():
+            return None
+        case Locked() as locked:
+            return f"it is locked ({locked.status.value}): {sentence(locked.reason)}".rstrip(".")
+        case Absent(removed=removed):
+            said = removal_sentence(removed).rstrip(".")
+            return f"it is not in this view: {said[:1].lower()}{said[1:]}"
+        case None:
+            return "the board has no such tool"
+        case _:
+            assert_never(verdict)

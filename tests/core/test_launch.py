@@ -1,0 +1,198 @@
+"""The launch filter: which built-ins, servers and tools pass, why the others do not, and that it opens nothing."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from tests.core import laws
+from tests.core.boards import (
+    BUILTINS,
+    DEV_FILES,
+    DOCS_FILES,
+    GITHUB,
+    MATH,
+    ME,
+    Board,
+    board,
+    boards,
+    tool,
+    views,
+)
+from tests.core.launching import launches
+
+from pegboard.core.explain import Step, explain
+from pegboard.core.ids import BadId, Source, ToolId
+from pegboard.core.launch import NO_FILTER, Allowance, Barred, LaunchFilter, allowance, launch_pattern
+from pegboard.core.offers import Beyond, openings, why_not
+from pegboard.core.pattern import Pattern
+from pegboard.core.removal import removal_remedy, removal_sentence
+from pegboard.core.resolve import Absent, FilteredAway, Open, resolve
+from pegboard.core.view import View
+
+READ, WRITE = ToolId(GITHUB, "read"), ToolId(DEV_FILES, "write")
+
+
+def filtered(kind: str, allow: list[str] | None = None, deny: list[str] | None = None) -> LaunchFilter:
+    made = allowance(kind, allow, deny or [])
+    assert isinstance(made, Allowance)
+    return LaunchFilter(**{kind: made})
+
+
+@pytest.mark.behaviour("filter.builtin_allowed")
+@pytest.mark.parametrize(
+    ("allow", "deny", "passing"),
+    [
+        (None, [], {"tool_search", "execute_sql", "search_schemas"}),
+        (["tool_search"], [], {"tool_search"}),
+        (["*_sql", "tool_*"], [], {"tool_search", "execute_sql"}),
+        (["*"], ["execute_*"], {"tool_search", "search_schemas"}),
+        (["execute_sql"], ["execute_sql"], set()),
+        ([], [], set()),
+        (["nothing"], [], set()),
+        (None, ["search_[a-z]*"], {"tool_search", "execute_sql"}),
+    ],
+)
+def test_built_ins_pass_by_patterns_of_their_names(allow: list[str] | None, deny: list[str], passing: set[str]) -> None:
+    launch = filtered("builtins", allow, deny)
+    names = ("tool_search", "execute_sql", "search_schemas")
+    assert {name for name in names if launch.builtin_allowed(name)} == passing
+    assert launch.tool_allowed(READ)
+
+
+@pytest.mark.behaviour("filter.server_allowed")
+@pytest.mark.parametrize(
+    ("allow", "deny", "passing"),
+    [
+        (None, [], {GITHUB, DEV_FILES, DOCS_FILES, MATH}),
+        (["github"], [], {GITHUB}),
+        (["dev"], [], {GITHUB, DEV_FILES}),
+        (["files"], [], {DEV_FILES, DOCS_FILES}),
+        (["dev~files"], [], {DEV_FILES}),
+        (["*~files", "math"], [], {DEV_FILES, DOCS_FILES, MATH}),
+        (None, ["dev"], {DOCS_FILES, MATH}),
+        (["*"], ["d?cs"], {GITHUB, DEV_FILES, MATH}),
+        ([], [], set()),
+    ],
+)
+def test_servers_pass_by_toolset_by_server_or_by_both(
+    allow: list[str] | None, deny: list[str], passing: set[Source]
+) -> None:
+    launch = filtered("servers", allow, deny)
+    assert {source for source in (GITHUB, DEV_FILES, DOCS_FILES, MATH) if launch.server_allowed(source)} == passing
+    assert all(launch.tool_allowed(ToolId(source, "x")) == launch.server_allowed(source) for source in (GITHUB, MATH))
+    assert launch.builtin_allowed("tool_search")
+
+
+@pytest.mark.behaviour("filter.tool_allowed")
+@pytest.mark.parametrize(
+    ("allow", "deny", "passing"),
+    [
+        (["github:*"], [], {READ}),
+        (["*:read"], [], {READ}),
+        (["read", "files:write"], [], {READ, WRITE}),
+        (["mcp:dev~files:write"], [], {WRITE}),
+        (None, ["*:w*"], {READ}),
+        (["*"], ["read"], {WRITE}),
+        ([], [], set()),
+    ],
+)
+def test_tools_pass_by_scope_and_name(allow: list[str] | None, deny: list[str], passing: set[ToolId]) -> None:
+    launch = filtered("tools", allow, deny)
+    assert {id for id in (READ, WRITE) if launch.tool_allowed(id)} == passing
+
+
+@pytest.mark.behaviour("filter.tool_allowed")
+def test_a_tool_must_pass_what_is_said_of_servers_and_what_is_said_of_tools() -> None:
+    both = LaunchFilter(servers=filtered("servers", ["github"]).servers, tools=filtered("tools", ["*:write"]).tools)
+    assert [both.tool_allowed(id) for id in (READ, WRITE, ToolId(GITHUB, "write"))] == [False, False, True]
+    assert both.bars(WRITE) == Barred("servers", None)
+    assert both.bars(READ) == Barred("tools", None)
+
+
+def test_why_something_does_not_pass_names_the_pattern() -> None:
+    told = [filtered("tools", None, ["*:w*"]).bars(WRITE), filtered("servers", [], []).bars(WRITE)]
+    assert [*map(str, told)] == [
+        "the launch filter denies it: '*:w*' under deny_tools",
+        "the launch filter allows others: nothing under allow_servers fits it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("builtins", ""), ("builtins", "a:b"), ("servers", ""), ("servers", "a:b"), ("tools", ""), ("tools", ":x")],
+)
+def test_what_is_no_pattern_is_told(kind: str, text: str) -> None:
+    read = launch_pattern(kind, text)
+    assert isinstance(read, BadId)
+    assert repr(text) in read.why
+    assert allowance(kind, ["fine", text]) == read
+    assert allowance(kind, None, [text]) == read
+
+
+def test_a_pattern_longer_than_any_id_is_refused() -> None:
+    assert isinstance(launch_pattern("builtins", "x" * 600), BadId)
+
+
+def test_no_filter_limits_nothing_and_leaves_a_view_as_it_is() -> None:
+    assert not NO_FILTER.limits
+    assert View(ME).filtered(NO_FILTER) == View(ME)
+    view = View(ME).filtered(filtered("tools", []))
+    assert view != View(ME)
+    assert pickle.loads(pickle.dumps(view)) == view
+
+
+@pytest.mark.behaviour("filter.only_narrows")
+@given(boards(), views, launches)
+def test_a_filter_only_takes_away_and_the_resolver_says_what_it_says(
+    board: Board, view: View, launch: LaunchFilter
+) -> None:
+    wide = resolve(board.catalogue, board.policy, view)
+    narrow = resolve(board.catalogue, board.policy, view.filtered(launch))
+    assert laws.opened(narrow) == {id for id in laws.opened(wide) if launch.tool_allowed(id)}
+    assert narrow.names.keys() <= wide.names.keys()
+    for id, verdict in narrow.verdicts.items():
+        if launch.tool_allowed(id) or isinstance(wide.verdicts[id], Absent):
+            assert type(verdict) is type(wide.verdicts[id])
+        else:
+            barred = launch.bars(id)
+            assert barred is not None
+            assert verdict == Absent(board.tools[id], FilteredAway(barred))
+
+
+@pytest.mark.behaviour("filter.only_narrows")
+@given(boards(), views, launches, launches)
+def test_filters_commute(board: Board, view: View, one: LaunchFilter, other: LaunchFilter) -> None:
+    there = resolve(board.catalogue, board.policy, view.filtered(one).filtered(other))
+    back = resolve(board.catalogue, board.policy, view.filtered(other).filtered(one))
+    assert laws.opened(there) == laws.opened(back)
+    assert there.names == back.names
+
+
+def test_an_operator_is_told_which_step_filtered_a_tool_away() -> None:
+    made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write"), tool(BUILTINS, "x")])
+    view = View(ME).filtered(filtered("tools", None, ["*:write"]))
+    trail = explain(made.catalogue, made.policy, view, WRITE)
+    assert trail is not None
+    assert trail.steps[2] == Step(
+        "Does the launch filter let it?", False, "the launch filter denies it: '*:write' under deny_tools"
+    )
+    assert isinstance(trail.verdict, Absent)
+    removed = trail.verdict.removed
+    assert removal_sentence(removed) == "It is filtered away: the launch filter denies it: '*:write' under deny_tools."
+    assert removal_remedy(removed, WRITE, made.policy, ME) == (
+        "Change deny_tools of the filter: in pegboard.yaml under prompts, or by its flag."
+    )
+    other = explain(made.catalogue, made.policy, view, READ)
+    assert other is not None
+    assert isinstance(other.verdict, Open)
+    assert Step("Does the launch filter let it?", True, "yes") in other.steps
+
+
+def test_what_a_filtered_server_offers_beside_tools_is_beyond_the_view() -> None:
+    made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])
+    view = View(ME).filtered(LaunchFilter(servers=Allowance((Pattern("github", "*"),))))
+    found = openings(made.catalogue, made.policy, view)
+    barred = Barred("servers", None)
+    assert found[DEV_FILES] == Beyond(FilteredAway(barred))
+    assert why_not(DEV_FILES, found[DEV_FILES]) == f"dev~files is filtered away: {barred}."
+    assert not isinstance(found[GITHUB], Beyond)
