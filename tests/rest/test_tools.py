@@ -13,6 +13,7 @@ from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, Tool
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
+from pegboard.core.principal import Principal
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import DeclaredAt, Trust
 from pegboard.core.tool import ToolSpec
@@ -286,3 +287,19 @@ async def test_a_client_that_closes_its_connection_gives_its_call_up() -> None:
                 await begun.wait()
                 gone.set()
         assert desk.house.provider(GITHUB).given_up == 1
+
+
+async def test_a_caller_that_nobody_declared_is_told_and_not_shown_an_empty_board() -> None:
+    bob = Principal(PrincipalId("bob"), DeclaredAt("pegboard.yaml", 3))
+    async with at_desk(replace(board(), principals={bob.id: bob})) as desk:
+        asked: tuple[tuple[str, dict[str, str]], ...] = (
+            ("/tools", {}),
+            ("/tools/search", {"query": "read"}),
+            ("/why", {"tool": READ}),
+        )
+        for path, params in asked:
+            assert problem(await desk.ask("GET", path, params={**params, "as": "bbo"})) == (
+                404,
+                "There is no caller 'bbo'. Did you mean 'bob'? Callers are declared under principals in pegboard.yaml.",
+            )
+        assert (await desk.get("/tools", **{"as": "bob"}))["tools"]

@@ -159,13 +159,17 @@ class Policy:
     def trust(self, server: Server) -> Trust:
         return self.decided.trust.get(server.key, server.trust)
 
+    def knows(self, principal: PrincipalId) -> bool:
+        """Whether somebody can ask by this name. Where callers have none, all of them are whoever works here."""
+        known = self.declared.principals
+        return not known or principal in known or principal == LOCAL
+
     def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
         """`None`: nothing was said of this principal, and so nothing is taken away.
 
         Once callers have names, a name that nobody gave has nothing, whatever was once granted to it.
         """
-        known = self.declared.principals
-        if known and principal not in known and principal != LOCAL:
+        if not self.knows(principal):
             return frozenset()
         said = self.decided.grants.get(principal)
         return self.declared.grants.get(principal) if said is None else said

@@ -1,6 +1,7 @@
 """Routes for tools: every verdict, one tool in full, a call, and the trail of a decision."""
 
 import json
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import uuid4
@@ -24,8 +25,8 @@ from pegboard.core.call import (
 )
 from pegboard.core.catalogue import Starting, is_known
 from pegboard.core.explain import explain
-from pegboard.core.ids import CallId, ToolId, WireName
-from pegboard.core.reference import Kind, Unknown, find, reference
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.reference import Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Resolution, directory
 from pegboard.core.status import Unlisted, status
 from pegboard.core.view import View
@@ -151,6 +152,8 @@ _NAMED = 50
 
 def resolution_of(gateway: Gateway, view: View) -> Resolution:
     resolution = gateway.board.resolution(view)
+    if not gateway.board.policy.knows(view.principal):
+        raise Problem(HTTPStatus.NOT_FOUND, _no_caller(view.principal, gateway.board.policy.declared.principals))
     if resolution.refused:
         told = [str(unknown) for unknown in resolution.refused]
         sets = sorted({id.toolset for id in resolution.offered})
@@ -161,6 +164,13 @@ def resolution_of(gateway: Gateway, view: View) -> Resolution:
             {"errors": told, "offered": sorted(str(id) for id in resolution.offered)[:200]},
         )
     return resolution
+
+
+def _no_caller(principal: PrincipalId, known: Iterable[PrincipalId]) -> str:
+    names = sorted({*known, LOCAL})
+    near = closest(principal, names)
+    meant = f"Did you mean {near[0]!r}?" if near else f"Known are {', '.join(names[:_NAMED])}."
+    return f"There is no caller {principal!r}. {meant} Callers are declared under principals in pegboard.yaml."
 
 
 def _ended(ended: Ended) -> Shape:
