@@ -12,6 +12,8 @@ from pegboard.prompts.shapes import ToolShape
 
 EDGES = re.compile(r"<(?:bos|eos)>")
 """Tokens around an output that no server passes on."""
+ANY_END = re.compile(r"end(?!.*think)", re.IGNORECASE)
+"""A marker that ends messages of every kind tells nothing of thinking."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Case:
             prompt = self.prompt or ""
             if start in prompt and end not in prompt[prompt.rfind(start) :]:
                 return self.splits_thinking is not False
-            at = self.text.find(end)
+            at = -1 if ANY_END.search(end) else self.text.find(end)
             if at >= 0 and start not in self.text[:at] and self.splits_thinking is None:
                 return True
         return False

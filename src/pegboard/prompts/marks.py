@@ -24,6 +24,8 @@ class Marks:
         self.prefixes = frozenset(word[:size] for word in kept for size in range(1, len(word)))
         self.firsts = "".join(sorted({word[0] for word in kept}))
         self.longest = max(map(len, kept), default=0)
+        self.open_ended = frozenset(word for word in kept if word in self.prefixes)
+        """Markers with which a longer one begins."""
         self._first = re.compile("[" + re.escape(self.firsts) + "]" if kept else r"(?!)").search
 
     def hold(self, text: str, start: int, end: int) -> int:
@@ -43,10 +45,14 @@ class Marks:
         """The marker at a place: "" if there is none, None if more text must come to tell."""
         for word in self.words:
             if text.startswith(word, place):
-                return word
+                return None if not final and self.goes_on(word, text, place, end) else word
         if not final and end - place < self.longest and text[place:] in self.prefixes:
             return None
         return ""
+
+    def goes_on(self, word: str, text: str, place: int, end: int) -> bool:
+        """Whether the marker found there may yet become a longer one."""
+        return word in self.open_ended and end - place < self.longest and text[place:] in self.prefixes
 
 
 marks = lru_cache(maxsize=512)(Marks)

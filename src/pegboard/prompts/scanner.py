@@ -43,11 +43,16 @@ class Signs:
     bare: str = ""
     """Characters that may begin a call without any marker."""
     anywhere: bool = False
-    """Such a call may begin inside a line. Only where tools are known: else any bracket in prose would do."""
+    """Such a call may begin inside a line, not only at the beginning of one."""
 
     @cached_property
     def fences(self) -> Fences:
-        return Fences(self.thinking, self.openers)
+        return Fences(self.thinking, self.strong)
+
+    @property
+    def strong(self) -> tuple[str, ...]:
+        """The openers that mean a call wherever they stand."""
+        return self.openers
 
     @cached_property
     def ends(self) -> Marks:
@@ -56,6 +61,10 @@ class Signs:
     @cached_property
     def meaningless(self) -> frozenset[str]:
         return frozenset(self.closers + self.strays)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(self.marks.words)
 
     @cached_property
     def marks(self) -> Marks:
@@ -91,9 +100,11 @@ class Scanner:
         """All that was read of the call that is open."""
         self.events: list[Event] = []
         self.state: State = self.in_thinking if in_thinking else self.in_text
+        self.said = ""
+        """The last character of text."""
         self._held = ""
         self._draft = Draft()
-        self._blank = True
+        self.line_is_blank = True
         self._forbidden = False
         self._count = 0
         self._call: _Opened | None = None
@@ -138,12 +149,21 @@ class Scanner:
     def in_text(self, text: str, place: int, end: int) -> int:
         found = self.signs.find(text, place)
         if found is None:
-            sure = end if self.final else self.signs.marks.hold(text, place, end)
+            sure = end if self.final else self.hold(text, place, end)
             self.say(text[place:sure])
             return end if sure == end else ~sure
         at, word = found.start(), found.group()
+        if not self.final and (
+            self.signs.marks.at(text, at, end, False) is None
+            if word not in self.signs.words
+            else self.signs.marks.goes_on(word, text, at, end)
+        ):
+            # A bracket may become a marker that begins with one, and a marker a longer one.
+            sure = self.before(text, place, at)
+            self.say(text[place:sure])
+            return ~sure
         if at > place:
-            self.say(text[place:at])
+            self.say(text[place : self.reach_back(text, place, at) if word in self.signs.openers else at])
         if word in self.signs.fences.opening:
             self.mark(word)
             self.state = self.in_thinking
@@ -154,9 +174,7 @@ class Scanner:
                 return at
         elif word in self.signs.meaningless:
             self.mark(word)
-        elif self.signs.marks.at(text, at, end, self.final) is None:
-            return ~at  # A bracket may still become a marker that begins with one.
-        elif not self._forbidden and (self._blank or (self.signs.anywhere and self.known_tools)):
+        elif not self._forbidden and (self.line_is_blank or self.signs.anywhere):
             self.source = []
             self.open_bare(word)
             return at
@@ -181,7 +199,7 @@ class Scanner:
         self._draft.clear()
         self.mark(found.group())
         self.state = self.in_text
-        self._blank = True
+        self.line_is_blank = True
         return found.end()
 
     def after(self, text: str, place: int, end: int) -> int:
@@ -196,18 +214,31 @@ class Scanner:
         if word:
             self.mark(word)
             return place + len(word)
-        self._blank = True
+        self.line_is_blank = True
         self.state = self.in_text
         return place
+
+    def hold(self, text: str, place: int, end: int) -> int:
+        """How far text is surely text, although more will come."""
+        return self.signs.marks.hold(text, place, end)
+
+    def before(self, text: str, place: int, at: int) -> int:
+        """From where text may belong to a call, if an opener should stand behind it."""
+        return at
+
+    def reach_back(self, text: str, place: int, at: int) -> int:
+        """From where text before an opener does belong to the call."""
+        return at
 
     # -- what states say ---------------------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
         if text:
             self.events.append(Text(text))
+            self.said = text[-1]
             line = text.rfind("\n")
             tail = text[line + 1 :]
-            self._blank = (line >= 0 or self._blank) and (not tail or tail.isspace())
+            self.line_is_blank = (line >= 0 or self.line_is_blank) and (not tail or tail.isspace())
 
     def mark(self, raw: str) -> None:
         self.events.append(Markup(raw))

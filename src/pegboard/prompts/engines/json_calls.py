@@ -34,9 +34,19 @@ class JsonSigns(ValueSigns):
     keyed: bool = False
     """An object of one key is a call too: the key is the name, its value the arguments."""
 
+    @property
+    def strong(self) -> tuple[str, ...]:
+        return tuple(word for word in self.openers if word not in self.weak)
+
+    @cached_property
+    def too_much(self) -> str:
+        """What models write once too often behind a call, where an end marker is to come."""
+        firsts = {word[0] for word in self.openers}
+        return "".join(character for character in "}>" if character not in firsts) if self.ends.words else ""
+
     @cached_property
     def heads(self) -> "re.Pattern[str] | None":
-        return re.compile(self.header) if self.header else None
+        return re.compile(self.header + r"\s*\Z") if self.header else None
 
 
 class JsonScanner(ValueScanner):
@@ -75,6 +85,8 @@ class JsonScanner(ValueScanner):
         self.in_list = False
         self.is_bare = word in self.signs.weak
         self.state = self.opened
+        if self.is_bare and not self.line_is_blank:
+            self.not_a_call()
         return False
 
     def open_bare(self, character: str) -> None:
@@ -126,16 +138,32 @@ class JsonScanner(ValueScanner):
                 self.source.append(text[place:])
                 self.broken(CUT)
                 return end
-            self.not_a_call()
-            return place
+            return self.unheaded(place)
         found = heads.match(text[place:at])
-        if found is None or not found.group(1):
-            self.not_a_call()
-            return place
+        name = self.named(found) if found is not None else None
+        if not name:
+            return self.unheaded(place)
         self.source.append(text[place:at])
-        self._begin(found.group(1))
-        self.begin_value(streams=True)
+        self.begin_headed(name)
         return at
+
+    def named(self, header: "re.Match[str]") -> str | None:
+        """The name in a header, None if it is none after all."""
+        return header.group(1)
+
+    def begin_headed(self, name: str) -> None:
+        """The arguments of a call stand next, whose name is known."""
+        self._begin(name)
+        self.begin_value(streams=True)
+
+    def unheaded(self, place: int) -> int:
+        """Behind an opener stands no header. Up to an end marker it is a broken call; where there are none, text."""
+        if self.signs.ends.words:
+            self._begin(None)
+            self.state = self.lenient
+        else:
+            self.not_a_call()
+        return place
 
     # -- the keys of the object --------------------------------------------------------------------------------------
 
@@ -211,6 +239,10 @@ class JsonScanner(ValueScanner):
     # -- the end of a call -------------------------------------------------------------------------------------------
 
     def _headed_ended(self, read: Read | Refused) -> None:
+        if not self.name:
+            self.broken("The call was not made: it has no name. Write the name of the tool before its arguments.")
+            self.state = self.after_value
+            return
         arguments = (
             f"its arguments cannot be read: {read.why}" if isinstance(read, Refused) else as_arguments(read.value)
         )
@@ -224,11 +256,7 @@ class JsonScanner(ValueScanner):
 
     def _envelope_ended(self) -> None:
         calls = self._keyed() or (wanted(self.values) if not self.faults else self.faults[0])
-        if (
-            self.is_bare
-            and not self.started
-            and (isinstance(calls, str) or not all(self.known(call.name) for call in calls))
-        ):
+        if self.is_bare and not self.started and not self._bare_calls(calls):
             self.not_a_call()
             return
         if isinstance(calls, str):
@@ -239,12 +267,20 @@ class JsonScanner(ValueScanner):
             self._emit(calls, tuple(self.repairs))
         self.state = self.after_value
 
+    def _bare_calls(self, calls: "list[Wanted] | str") -> bool:
+        """Whether an object that no marker announces is a call: of a known tool, or at least with arguments."""
+        if isinstance(calls, str):
+            return False
+        return all(self.known(call.name) for call in calls) and (self.known_tools or not self.name)
+
     def _contradicts(self, calls: Sequence[Wanted]) -> bool:
         """Whether another tool was told as started than the one that the whole object means."""
         return self.started and calls[0].name != self.name
 
     def _keyed(self) -> list[Wanted] | None:
-        if not self.signs.keyed or self.faults or not self.values or not KNOWN.isdisjoint(self.values):
+        if not self.signs.keyed or self.faults or not self.values:
+            return None
+        if any(key in KNOWN and key not in self.names.tools for key in self.values):
             return None
         calls = []
         for name, value in self.values.items():
@@ -281,7 +317,7 @@ class JsonScanner(ValueScanner):
         elif not (
             (self.in_list and character == ",")
             or (character == ";" and self.is_bare)
-            or (character in "}>" and self.signs.ends.words and not self.is_bare)
+            or (character in self.signs.too_much and not self.is_bare)
         ):
             return self.after(text, place, end)
         self.mark(character)
@@ -334,7 +370,7 @@ class JsonScanner(ValueScanner):
 
     def _rescued(self, value: Json, repairs: tuple[str, ...]) -> bool:
         if self.headed:
-            if not isinstance(value, dict):
+            if not isinstance(value, dict) or not self.name:
                 return False
             calls: list[Wanted] | str = [Wanted(self.name, value)]
         else:

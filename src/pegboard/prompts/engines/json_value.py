@@ -32,7 +32,7 @@ class ValueSigns(Signs):
     @cached_property
     def give_up(self) -> Marks:
         """Where a value that is no JSON ends at the latest."""
-        return marks(self.ends.words + self.openers)
+        return marks(self.ends.words + self.strong)
 
 
 class ValueScanner(Scanner):

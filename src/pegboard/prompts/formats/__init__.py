@@ -9,11 +9,53 @@ from .format import Fed, Format, Message, Reading, parse
 __all__ = ["FORMATS", "Fed", "Format", "Message", "Reading", "named", "parse"]
 
 _MODULES: Final[Mapping[str, str]] = {
+    "apriel": "between_markers",
+    "codemode": "codemode",
+    "cohere": "cohere",
+    "deepseek_v3": "deepseek",
+    "deepseek_v31": "deepseek",
+    "ernie45": "ernie45",
+    "firefunction": "functools_list",
+    "functionary": "functionary",
+    "gemini_json": "generic",
+    "gigachat3": "gigachat3",
+    "granite3": "granite3",
+    "granite_20b": "granite_20b",
+    "granite_function_call": "granite_20b",
     "hermes": "hermes",
+    "hermes_longcat": "hermes_longcat",
+    "json": "pure_json",
+    "json_apertus": "json_apertus",
+    "json_fenced": "generic",
+    "json_generic": "generic",
+    "json_internlm2": "json_internlm2",
+    "json_jamba": "between_markers",
+    "json_phi4mini": "functools_list",
+    "json_xlam": "json_xlam",
+    "kimi_k2": "kimi_k2",
+    "llama3_json": "llama3_json",
+    "llama_function_tag": "functionary",
+    "mistral": "mistral",
+    "native": "native",
+    "nemotron_v2": "between_markers",
+    "pipeline_default": "anything",
 }
 """By the name of the format: the module that holds it, as `FORMAT`, or as a member of its `FORMATS`."""
 
-_ALIASES: Final[Mapping[str, str]] = {}
+_ALIASES: Final[Mapping[str, str]] = {
+    "any": "pipeline_default",
+    "pure_json": "json",
+    "purejson": "json",
+    "qwen": "hermes",
+    "qwen25": "hermes",
+    "longcat": "hermes_longcat",
+    "llama3": "llama3_json",
+    "granite": "granite3",
+    "deepseek_r1": "deepseek_v3",
+    "deepseek_v3.1": "deepseek_v31",
+    "phi4_mini": "json_phi4mini",
+    "kimi": "kimi_k2",
+}
 """Other names by which people and model servers know a format."""
 
 

@@ -9,9 +9,12 @@ from .marked import Marked
 FORMAT: Final = Marked(
     name="hermes",
     signs=JsonSigns(
-        openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>"),
-        closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>"),
-        strays=("<|im_end|>",),
+        openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>", "```json", "```"),
+        closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>", "<|im_end|>"),
+        weak=("```json", "```"),
+        tails=("```",),
+        bare="{[",
+        anywhere=True,
     ),
     around_each=("<tool_call>\n", "\n</tool_call>"),
     result_role="user",

@@ -1,0 +1,174 @@
+"""The engine of code mode: blocks of Python between fences of Markdown, or between <code> tags on lines of their own.
+
+A fence begins and ends a line. Inside a string over several lines it belongs to the string. Blocks in other languages
+are text, and a block in no language counts only if it looks like Python.
+"""
+
+import re
+from collections.abc import Sequence
+from textwrap import dedent
+from typing import Final
+
+from pegboard.prompts.scanner import CUT, Scanner, Signs
+from pegboard.prompts.shapes import ToolShape
+
+PYTHON: Final = "python_execution"
+LANGUAGES: Final = frozenset(("python", "py", "python3", "tool_code"))
+TAG, END_TAG = "<code>", "</code>"
+_INFO_MOST: Final = 128
+"""Characters behind a fence that may name a language; a longer line is prose."""
+_CLOSING_MOST: Final = 128
+_INFO: Final = re.compile(r"[ \t]*\{?\.?([\w+#.\-]*)[^`]*\Z")
+_TOKEN: Final = re.compile(r'"""|\'\'\'|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|#[^\n]*', re.DOTALL)
+_TRIPLE: Final = {
+    '"""': re.compile(r'(?:\\.|[^"\\]|"(?!""))*"""', re.DOTALL),
+    "'''": re.compile(r"(?:\\.|[^'\\]|'(?!''))*'''", re.DOTALL),
+}
+_LOOKS: Final = re.compile(
+    r"^(?:import \w|from \w[\w.]* import |(?:async )?def \w+\(|class \w+[(:]|print\(|for \w.* in .*:|while .*:|with .*:"
+    r"|try:|if .*:|@\w|return\b|[A-Za-z_]\w* = .*\()",
+    re.MULTILINE,
+)
+
+
+class CodeScanner(Scanner):
+    def __init__(self, signs: Signs, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools, in_thinking=in_thinking)
+        self.fence = ""
+        self.language = ""
+        """Of the block that is open: "python", "" where none was named, or another."""
+        self.parts: list[str] = []
+        self._line: list[str] = []
+        self._quote = ""
+
+    def open(self, word: str) -> bool:
+        self.fence = word
+        self.state = self.in_info
+        if not self.line_is_blank:
+            self.not_a_call()
+        return False
+
+    def in_info(self, text: str, place: int, end: int) -> int:
+        """The rest of the line of an opening fence."""
+        at = text.find("\n", place, place + _INFO_MOST)
+        if at < 0:
+            if end - place < _INFO_MOST and not self.final:
+                return ~place
+            self.not_a_call()
+            return place
+        info = text[place:at]
+        longer = len(info) - len(info.lstrip(self.fence[0])) if self.fence != TAG else 0
+        found = _INFO.match(info, longer)
+        if found is None or (self.fence == TAG and info.strip()):
+            self.not_a_call()
+            return place
+        self.fence += self.fence[0] * longer
+        said = found.group(1).lower()
+        self.language = "python" if said in LANGUAGES or self.fence == TAG else said
+        self.source.append(text[place : at + 1])
+        self.parts, self._line, self._quote = [], [], ""
+        if self.language == "python":
+            self.start(PYTHON)
+        elif self.language:
+            self.say(self.taken())
+        self.state = self.at_line
+        return at + 1
+
+    def at_line(self, text: str, place: int, end: int) -> int:
+        at = text.find("\n", place)
+        line = text[place:] if at < 0 else text[place : at + 1]
+        if at < 0 and not self.final:
+            if len(line) < _CLOSING_MOST and self._may_close(line):
+                return ~place
+            self._line = [line]
+            self.state = self.in_line
+        elif self._closes(line):
+            self._close(line)
+            return place + len(line)
+        else:
+            self._read(line)
+        self._take(line)
+        return place + len(line)
+
+    def in_line(self, text: str, place: int, end: int) -> int:
+        """A line that closes nothing, of which more is to come."""
+        at = text.find("\n", place)
+        more = text[place:] if at < 0 else text[place : at + 1]
+        self._line.append(more)
+        self._take(more)
+        if at >= 0:
+            self._read("".join(self._line))
+            self._line = []
+            self.state = self.at_line
+        return place + len(more)
+
+    # -- closing -----------------------------------------------------------------------------------------------------
+
+    def _may_close(self, line: str) -> bool:
+        said = line.strip()
+        return not said or END_TAG.startswith(said) if self.fence == TAG else not said.strip(self.fence[0])
+
+    def _closes(self, line: str) -> bool:
+        if self._quote:
+            return False
+        said = line.strip()
+        if self.fence == TAG:
+            return said == END_TAG
+        return len(said) >= len(self.fence) and not said.strip(self.fence[0])
+
+    def _close(self, line: str) -> None:
+        self.state = self.in_text
+        body = "".join(self.parts)
+        if self.language not in ("", "python") or (not self.language and not self._looks_like_python(body)):
+            self.source.append(line)
+            self.not_a_call()
+            return
+        if not self.language:
+            self.start(PYTHON)
+            self.argue(body)
+        self.source.append(line)
+        self.done({"code": dedent(body).removesuffix("\n")}, body, typed=True)
+        self.line_is_blank = True
+
+    def _looks_like_python(self, body: str) -> bool:
+        return _LOOKS.search(body) is not None or any(f"{name}(" in body for name in self.names.tools)
+
+    # -- what stands inside ------------------------------------------------------------------------------------------
+
+    def _take(self, text: str) -> None:
+        if self.language not in ("", "python"):
+            self.say(text)
+            return
+        self.source.append(text)
+        self.parts.append(text)
+        if self.language:
+            self.argue(text)
+
+    def _read(self, line: str) -> None:
+        """Whether a string goes on behind the line."""
+        if self.language not in ("", "python"):
+            return
+        place = 0
+        while True:
+            if self._quote:
+                ended = _TRIPLE[self._quote].match(line, place)
+                if ended is None:
+                    return
+                place, self._quote = ended.end(), ""
+            token = _TOKEN.search(line, place)
+            if token is None:
+                return
+            place = token.end()
+            if token.group() in _TRIPLE:
+                self._quote = token.group()
+
+    def at_end(self) -> None:
+        if not self.source:
+            return
+        if self.language == "python" and self.state in (self.at_line, self.in_line):
+            why = "A string in the code does not end." if self._quote else CUT
+            self.broken(
+                f"{why} Close the block with {END_TAG if self.fence == TAG else self.fence} on a line of its own."
+            )
+        else:
+            self.not_a_call()

@@ -1,0 +1,113 @@
+"""Code mode: Python in a fence is what the model calls with, and python_execution is what runs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.folded import Json
+from pegboard.prompts.coercion import types_of
+from pegboard.prompts.engines.code import PYTHON, CodeScanner
+from pegboard.prompts.events import Called
+from pegboard.prompts.scanner import Signs
+from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.thinking import THINK
+
+from .format import Fed, Message
+
+
+@dataclass(frozen=True)
+class CodeSigns(Signs):
+    @property
+    def strong(self) -> tuple[str, ...]:
+        return ()
+
+
+SIGNS: Final = CodeSigns(openers=("```", "~~~", "<code>"), strays=("<end_code>",))
+_TYPES: Final = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+    "null": "None",
+}
+
+
+@dataclass(frozen=True)
+class CodeMode:
+    name: str = "codemode"
+    aliases: tuple[str, ...] = ("code_mode",)
+
+    @property
+    def thinking(self) -> tuple[tuple[str, str], ...]:
+        return THINK
+
+    def instructions(self, tools: Sequence[ToolShape]) -> str:
+        return (
+            "To use the functions above, write Python in a block like this, and nothing after it:\n"
+            "```python\n"
+            'found = some_function(first="value", second=2)\n'
+            "print(found)\n"
+            "```\n"
+            "Call the functions by keyword. Only what you print comes back to you. Several calls, loops and conditions "
+            "may stand in one block. If no code is needed, answer in plain text."
+        )
+
+    def tools_text(self, tools: Sequence[ToolShape]) -> str:
+        """The tools as functions of Python."""
+        return "\n\n".join(_stub(tool) for tool in tools).join(("```python\n", "\n```"))
+
+    def calls_text(self, calls: Sequence[Called]) -> str:
+        return "\n".join(_block(_code(call)) for call in calls)
+
+    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
+        texts = [f"```tool_output\n{fed.text}\n```" for fed in results]
+        return (Message("user", "\n".join(texts)),) if texts else ()
+
+    def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> CodeScanner:
+        return CodeScanner(SIGNS, tools, in_thinking=in_thinking)
+
+
+def _stub(tool: ToolShape) -> str:
+    required = tool.parameters.get("required")
+    needed = set(map(str, required)) if isinstance(required, list) else set()
+    ordered = sorted(tool.properties.items(), key=lambda item: item[0] not in needed)
+    arguments = [f"{key}: {_hint(schema)}" + ("" if key in needed else " = None") for key, schema in ordered]
+    star = "*, " if arguments else ""
+    text = tool.description.replace('"""', "'''").strip()
+    lines = [line for key, schema in ordered if (line := _told(key, schema))]
+    body = "\n    ".join([text, *lines]).strip()
+    return f'def {tool.name}({star}{", ".join(arguments)}):\n    """{body}"""'
+
+
+def _hint(schema: Json) -> str:
+    return " | ".join(sorted(_TYPES.get(kind, "object") for kind in types_of(schema))) or "object"
+
+
+def _told(key: str, schema: Json) -> str:
+    said = schema.get("description") if isinstance(schema, dict) else None
+    return f"{key}: {said}".replace('"""', "'''") if isinstance(said, str) and said else ""
+
+
+def _code(call: Called) -> str:
+    if call.name == PYTHON and isinstance(code := call.arguments.get("code"), str):
+        return code
+    return f"print({call.name}({_keywords(call.arguments)}))"
+
+
+def _keywords(arguments: Mapping[str, Json]) -> str:
+    if all(key.isidentifier() for key in arguments):
+        return ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"**{dict(arguments)!r}"
+
+
+def _block(code: str) -> str:
+    """A fence that is longer than any in the code."""
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return f"{fence}python\n{code}\n{fence}"
+
+
+FORMAT: Final = CodeMode()

@@ -1,0 +1,70 @@
+"""Functionary and Llama's own recipe: `<function=NAME>{…}</function>`; Functionary 3.2 writes `>>>NAME`, a line break
+and the arguments, and `>>>all` before text. The prompt ends in `>>>`, so an output begins as if it stood there."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from pegboard.prompts.engines.json_calls import JsonScanner, JsonSigns
+from pegboard.prompts.events import Called
+from pegboard.prompts.scanner import HEADER_MOST
+from pegboard.prompts.shapes import ToolShape
+
+from .marked import Marked, headed
+
+ARROWS, TAG, ALL = ">>>", "<function=", "all\n"
+_NAME: Final = re.compile(r"([\w.\-]+)\n\s*\Z")
+_PART: Final = re.compile(r"[\w.\-]+(?:\n\s*)?\Z")
+
+
+class FunctionaryScanner(JsonScanner):
+    def __init__(self, signs: JsonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools, in_thinking=in_thinking)
+        if not in_thinking:
+            self.state = self.at_name
+
+    def open(self, word: str) -> bool:
+        super().open(word)
+        if word == ARROWS:
+            self.state = self.at_name
+        return False
+
+    def at_name(self, text: str, place: int, end: int) -> int:
+        """Behind the arrows, and at the beginning: a name and a line break, then an object; or `all` and text."""
+        if text.startswith(ALL, place):
+            self.mark(self.taken() + ALL)
+            self.state = self.in_text
+            return place + len(ALL)
+        at = text.find("{", place, place + HEADER_MOST)
+        head = text[place : at if at >= 0 else place + HEADER_MOST]
+        found = _NAME.match(head) if at >= 0 else None
+        if found is not None and self.known(found.group(1)):
+            self.source.append(head)
+            self.in_list = self.is_bare = False
+            self.begin_headed(found.group(1))
+            return at
+        if at < 0 and len(head) < HEADER_MOST and not self.final and _PART.match(head):
+            return ~place
+        self.not_a_call()
+        self._forbidden = False
+        return place
+
+
+class Functionary(Marked):
+    def call_text(self, call: Called) -> str:
+        return headed(call.name, call.arguments, ">")
+
+
+SIGNS: Final = JsonSigns(openers=(TAG,), closers=("</function>", "<|eom_id|>", "<|eot_id|>"), header=r"([\w.\-]+)>")
+
+FORMATS: Final = {
+    "functionary": Functionary(
+        name="functionary",
+        signs=JsonSigns(openers=(TAG, ARROWS), closers=SIGNS.closers, header=SIGNS.header),
+        around_each=(TAG, "</function>"),
+        scanner_type=FunctionaryScanner,
+    ),
+    "llama_function_tag": Functionary(
+        name="llama_function_tag", signs=SIGNS, around_each=(TAG, "</function>"), result_role="ipython"
+    ),
+}

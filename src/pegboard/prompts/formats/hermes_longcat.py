@@ -1,0 +1,19 @@
+"""LongCat: Hermes in tags of its own."""
+
+from typing import Final
+
+from pegboard.prompts.engines.json_calls import JsonSigns
+
+from .marked import Marked
+
+FORMAT: Final = Marked(
+    name="hermes_longcat",
+    signs=JsonSigns(
+        openers=("<longcat_tool_call>",),
+        closers=("</longcat_tool_call>",),
+        thinking=(("<longcat_think>", "</longcat_think>"), ("<think>", "</think>")),
+    ),
+    around_each=("<longcat_tool_call>\n", "\n</longcat_tool_call>"),
+    result_role="user",
+    result_around=("<longcat_tool_response>\n", "\n</longcat_tool_response>"),
+)

@@ -1,0 +1,220 @@
+"""Every format that writes JSON behind a marker, or JSON alone: as models write it, rightly and not quite."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from benchmarks.parser_cases.invariants import broken_rule
+
+from pegboard.core.folded import Json
+from pegboard.prompts.events import Called
+from pegboard.prompts.formats import FORMATS, Fed, named, parse
+from pegboard.prompts.shapes import ToolShape
+
+TOOLS = (
+    ToolShape("look", "Look at a place.", {"type": "object", "properties": {"at": {"type": "string"}}}),
+    ToolShape("wait", "Do nothing.", {"type": "object", "properties": {}}),
+    ToolShape("dig-up", "Dig.", {"type": "object", "properties": {"deep": {"type": "integer"}}, "required": ["deep"]}),
+)
+JSON_FORMATS = (
+    "apriel",
+    "cohere",
+    "deepseek_v3",
+    "deepseek_v31",
+    "ernie45",
+    "firefunction",
+    "functionary",
+    "gemini_json",
+    "gigachat3",
+    "granite3",
+    "granite_20b",
+    "granite_function_call",
+    "hermes",
+    "hermes_longcat",
+    "json",
+    "json_apertus",
+    "json_fenced",
+    "json_generic",
+    "json_internlm2",
+    "json_jamba",
+    "json_phi4mini",
+    "json_xlam",
+    "kimi_k2",
+    "llama3_json",
+    "llama_function_tag",
+    "mistral",
+    "nemotron_v2",
+    "pipeline_default",
+)
+HOSTILE: tuple[dict[str, Json], ...] = (
+    {"at": 'a "quoted" \\ path\n\twith </tool_call> [TOOL_CALLS] ``` <|tool_call_end|> and { [ braces'},
+    {"at": "北京 — \U0001f600 \u2028", "deep": [1, -2.5e3, True, None, {"x": {"y": []}}]},
+    {},
+    {"at": "", "1": "", "a b": "x"},
+)
+
+
+@dataclass(frozen=True)
+class Output:
+    format: str
+    text: str
+    calls: tuple[tuple[str, dict[str, Json]], ...]
+    said: str = ""
+    repaired: bool = False
+    broken: int = 0
+
+
+LOOK: tuple[str, dict[str, Json]] = ("look", {"at": "Bern"})
+WAIT: tuple[str, dict[str, Json]] = ("wait", {})
+BEGIN, SEPARATOR, END = ("<\uff5ctool\u2581" + word + "\uff5c>" for word in ("call\u2581begin", "sep", "call\u2581end"))
+OUTPUTS = (
+    Output(
+        "hermes", 'Hm. <tool_call>{"arguments": {"at": "Bern"}, "name": "look"}</tool_call> So.', (LOOK,), "Hm. So."
+    ),
+    Output("hermes", '<TOOL_CALL>{"tool_name": "look", "tool_args": {"at": "Bern"}}></TOOL_CALL>', (LOOK,)),
+    Output("hermes", "<tool_call>{'name': 'wait', 'arguments': {}}</tool_call>", (WAIT,), repaired=True),
+    Output("hermes", '<tool_call>{"name": "wait"}</tool_call>', (WAIT,)),
+    Output(
+        "hermes",
+        '<tool_call>{"name": "look", "arguments": "{\\"at\\": \\"Bern\\"}"}</tool_call>',
+        (LOOK,),
+        repaired=True,
+    ),
+    Output(
+        "hermes",
+        '<tool_call>\n[{"name": "look", "arguments": {"at": "Bern"}}, {"name": "wait"}]\n</tool_call>',
+        (LOOK, WAIT),
+    ),
+    Output(
+        "hermes", '<tool_call>{"name": "look", "arguments": {"at": "Bern"}}\n{"name": "wait"}</tool_call>', (LOOK, WAIT)
+    ),
+    Output("hermes", '```json\n{"name": "look", "arguments": {"at": "Bern"}}\n```', (LOOK,)),
+    Output("hermes", 'I call {"name": "wait", "arguments": {}} now', (WAIT,), "I call now"),
+    Output("hermes", 'It is {"name": "John", "arguments": {}}', (), 'It is {"name": "John", "arguments": {}}'),
+    Output("hermes", "<tool_call></tool_call>", (), broken=1),
+    Output("hermes", "<tool_call>not at all</tool_call>", (), "<tool_call>not at all"),
+    Output("hermes", '<tool_call>{"name": "look", "arguments": [1]}</tool_call>', (), broken=1),
+    Output("hermes_longcat", '<longcat_tool_call>{"name": "wait", "arguments": {}}</longcat_tool_call>', (WAIT,)),
+    Output(
+        "mistral",
+        '[TOOL_CALLS] [{"name": "look", "arguments": {"at": "Bern"}}, {"name": "wait", "arguments": {}}]',
+        (LOOK, WAIT),
+    ),
+    Output("mistral", '[TOOL_CALLS]look[ARGS]{"at": "Bern"}[TOOL_CALLS]wait[ARGS]{}', (LOOK, WAIT)),
+    Output("mistral", 'Yes.[TOOL_CALLS]look[CALL_ID]a1B2c3D4e[ARGS]{"at": "Bern"}</s>', (LOOK,), "Yes."),
+    Output("mistral", '[TOOL_CALLS]look{"at": "Bern"}', (LOOK,)),
+    Output("mistral", '[TOOL_CALLS]dig-up[ARGS]{"deep": 3}', (("dig-up", {"deep": 3}),)),
+    Output("mistral", 'look[TOOL_CALLS]{"at": "Bern"}', (LOOK,), repaired=True),
+    Output("mistral", 'I look[TOOL_CALLS][ARGS]{"at": "Bern"}', (LOOK,), "I", repaired=True),
+    Output("mistral", "I wait look[TOOL_CALLS]wait[ARGS]{}", (WAIT,), "I wait look"),
+    Output("mistral", 'overlook[TOOL_CALLS]{"at": "Bern"}', (), "overlook", broken=1),
+    Output("mistral", '[TOOL_CALLS][ARGS]{"at": "Bern"}', (), broken=1),
+    Output("mistral", '[{"name": "look", "arguments": {"at": "Bern"}}] there', (LOOK,), "there"),
+    Output("mistral", "[THINK][TOOL_CALLS]wait[ARGS]{}[/THINK]no", (), "no"),
+    Output("mistral", "see [1] and [TOOL_CAL", (), "see [1] and [TOOL_CAL"),
+    Output("json", '{"name": "look", "parameters": {"at": "Bern"}}', (LOOK,)),
+    Output("json", '{"action": "look", "action_input": {"at": "Bern"}}', (LOOK,)),
+    Output(
+        "json",
+        '{"function": {"name": "look", "arguments": "{\\"at\\": \\"Bern\\"}"}, "type": "function"}',
+        (LOOK,),
+        repaired=True,
+    ),
+    Output(
+        "json",
+        '{"tool_calls": [{"name": "look", "args": {"at": "Bern"}}, {"function": {"name": "wait"}}]}',
+        (LOOK, WAIT),
+    ),
+    Output("json", '```json\n[{"name": "look", "arguments": {"at": "Bern"}}]\n```\nthere', (LOOK,), "there"),
+    Output("json", '{"answer": 42}', (), '{"answer": 42}'),
+    Output("json", '{"name": "look", "colour": "red"}', (), '{"name": "look", "colour": "red"}'),
+    Output("json", 'Take {"name": "look", "arguments": {}}', (), 'Take {"name": "look", "arguments": {}}'),
+    Output("json", '{"name": "look", "arguments": {"at": ', (), broken=1),
+    Output("llama3_json", '<|python_tag|>{"name": "look", "parameters": {"at": "Bern"}}<|eom_id|>', (LOOK,)),
+    Output(
+        "llama3_json",
+        'Well {"name": "look", "parameters": {"at": "Bern"}}; {"name": "wait", "parameters": {}} so',
+        (LOOK, WAIT),
+        "Well so",
+    ),
+    Output("granite3", '<|tool_call|>[{"name": "look", "arguments": {"at": "Bern"}}]', (LOOK,)),
+    Output(
+        "granite_20b",
+        '<function_call> {"name": "look", "arguments": {"at": "Bern"}}<function_call> {"name": "wait"}',
+        (LOOK, WAIT),
+    ),
+    Output("json_apertus", '<|tools_prefix|>[{"look": {"at": "Bern"}}, {"wait": {}}]<|tools_suffix|>', (LOOK, WAIT)),
+    Output(
+        "cohere",
+        "<|START_THINKING|>x<|END_THINKING|><|START_ACTION|>"
+        '[{"tool_call_id": "0", "tool_name": "look", "parameters": {"at": "Bern"}}]<|END_ACTION|>',
+        (LOOK,),
+    ),
+    Output("gigachat3", '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "wait", "arguments": {}}</s>', (WAIT,)),
+    Output("json_phi4mini", 'functools[{"name": "look", "arguments": {"at": "Bern"}}]', (LOOK,)),
+    Output("json_phi4mini", "import functools, then", (), "import functools, then"),
+    Output("functionary", '<function=look>{"at": "Bern"}</function>', (LOOK,)),
+    Output("functionary", '>>>look\n{"at": "Bern"}', (LOOK,)),
+    Output("functionary", "wait\n{}>>>all\nDone.", (WAIT,), "Done."),
+    Output("functionary", "Hello\nthere", (), "Hello there"),
+    Output(
+        "kimi_k2",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>"
+        '{"at": "Bern"}<|tool_call_end|><|tool_calls_section_end|>',
+        (LOOK,),
+    ),
+    Output("kimi_k2", "<|tool_call_begin|>wait<|tool_call_argument_begin|>{}<|tool_call_end|>", (WAIT,)),
+    Output("kimi_k2", "<|tool_call_begin|>7<|tool_call_argument_begin|>{}<|tool_call_end|>", (), broken=1),
+    Output("deepseek_v3", f'{BEGIN}function{SEPARATOR}look\n```json\n{{"at": "Bern"}}\n```{END}', (LOOK,)),
+    Output("deepseek_v31", f'{BEGIN}look{SEPARATOR}{{"at": "Bern"}}{END}{BEGIN}wait{SEPARATOR}{{}}{END}', (LOOK, WAIT)),
+    Output("nemotron_v2", 'x</think><TOOLCALL>[{"name": "wait", "arguments": {}}]</TOOLCALL>', (WAIT,), "x</think>"),
+    Output("json_internlm2", '<|action_start|> <|plugin|>{"name": "wait", "parameters": {}}<|action_end|>', (WAIT,)),
+    Output("pipeline_default", '[TOOL_CALLS] [{"name": "wait", "arguments": {}}]', (WAIT,)),
+    Output("pipeline_default", '<tool_call>{"name": "wait", "arguments": {}}</tool_call>', (WAIT,)),
+)
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:40]}")
+def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) -> None:
+    format = FORMATS[output.format]
+    found = parse(format, output.text, TOOLS)
+    assert tuple((call.name, call.arguments) for call in found.calls) == output.calls
+    assert " ".join(found.text.split()) == " ".join(output.said.split())
+    assert len(found.broken) == output.broken
+    assert any(call.repairs for call in found.calls) == output.repaired
+    assert broken_rule(format, output.text, TOOLS, False, random.Random(1)) is None
+
+
+@pytest.mark.parametrize("name", JSON_FORMATS)
+def test_what_a_format_renders_it_reads_back(name: str) -> None:
+    format = FORMATS[name]
+    made = [Called(tool.name, arguments) for tool, arguments in zip((*TOOLS, TOOLS[0]), HOSTILE, strict=True)]
+    text = f"I begin.\n{format.calls_text(made)}"
+    found = parse(format, text, TOOLS)
+    assert [(call.name, call.arguments) for call in found.calls] == [(call.name, call.arguments) for call in made]
+    assert [call.repairs for call in found.calls] == [()] * len(made)
+    assert broken_rule(format, text, TOOLS, False, random.Random(2), times=3) is None
+    assert format.calls_text([]) == ""
+
+
+@pytest.mark.parametrize("name", JSON_FORMATS)
+def test_a_format_shows_every_tool_tells_how_to_call_and_gives_results_back(name: str) -> None:
+    format = FORMATS[name]
+    shown = format.tools_text(TOOLS)
+    assert all(tool.name in shown and tool.description in shown for tool in TOOLS)
+    example = parse(format, format.instructions(TOOLS), (ToolShape("tool_name"), ToolShape("other_tool")))
+    assert {call.name for call in example.calls} == {"tool_name", "other_tool"}
+    fed = format.results([Fed("look", "fog", "1"), Fed("wait", "nothing", "2", failed=True)])
+    assert "fog" in fed[0].text
+    assert "nothing" in fed[-1].text
+    assert format.results([]) == ()
+    assert named(name.upper()) is format
+
+
+@pytest.mark.parametrize("name", JSON_FORMATS)
+def test_no_prefix_of_a_call_is_a_call(name: str) -> None:
+    format = FORMATS[name]
+    text = format.calls_text([Called("look", {"at": "Bern", "deep": {"x": 1}})])
+    for size in range(len(text)):
+        for call in parse(format, text[:size], TOOLS).calls:
+            assert call.arguments == {"at": "Bern", "deep": {"x": 1}}, text[:size]
