@@ -30,3 +30,9 @@ def test_the_program_on_the_page_prints_what_the_page_shows() -> None:
 def test_the_program_that_searches_before_the_first_turn_prints_what_the_page_shows() -> None:
     program, shown = blocks()[3:5]
     assert printed(program) == shown.text
+
+
+@pytest.mark.behaviour("prompt.library")
+def test_the_program_that_asks_a_model_prints_what_the_page_shows() -> None:
+    program, shown = blocks()[5:7]
+    assert printed(program) == shown.text

@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from pegboard.library import Result, Shown, open_board
+from pegboard.prompts import LaunchFilter, Prompting
 from pegboard.tools import NotAToolError, ToolContext, tool
 
 pytestmark = pytest.mark.anyio
@@ -216,3 +217,19 @@ async def test_what_an_automatic_search_cannot_use_is_told_at_once(asked: Any, t
     async with open_board(weather=[forecast]) as board:
         with pytest.raises((TypeError, ValueError), match=told):
             await board.automatic_search(*asked)
+
+
+@pytest.mark.behaviour("prompt.library")
+async def test_a_program_gets_the_whole_request_for_what_its_user_says() -> None:
+    async with open_board(weather=[forecast, alert]) as board:
+        native = await board.prompt("What will the weather be?", "qwen3:8b")
+        assert native.request["model"] == "qwen3:8b"
+        tools = native.request["tools"]
+        assert isinstance(tools, list)
+        assert len(tools) == len(native.prompt.shapes)
+        assert "native: in, because the model can call tools natively" in native.decisions
+        text = await board.prompt("", "nobody-knows", settings=Prompting(base="Brief."), launch=LaunchFilter())
+        assert "tools" not in text.request
+        assert text.prompt.system.startswith("Brief.")
+        with pytest.raises(TypeError, match="user_text is of type int"):
+            await board.prompt(7, "x")  # type: ignore[arg-type]

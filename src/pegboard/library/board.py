@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
-from typing import Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 from uuid import uuid4
 
 from pegboard.core.call import (
@@ -26,9 +26,11 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.ids import LOCAL, BadId, CallId, ProviderKey, ToolId, ToolsetId, ToolsetKey, WireName, toolset_id
+from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.override import Override
 from pegboard.core.own import Own, PythonTool
 from pegboard.core.policy import Declared
+from pegboard.core.prompting import Prompting
 from pegboard.core.resolve import Open
 from pegboard.core.server import Always, DeclaredAt, Server, Trust
 from pegboard.core.tool import Json, JsonSchema
@@ -37,11 +39,14 @@ from pegboard.core.view import View
 from pegboard.gateway.automatic import automatic_search
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, Provider
-from pegboard.prompts.model import Model
+from pegboard.prompts.model import Model, model_facts
 from pegboard.providers.python.local import LocalTools
 from pegboard.tools import Function, described
 
 from .memory import KeptHere, Unrecorded
+
+if TYPE_CHECKING:
+    from pegboard.prompts import Prompt
 
 _HERE: Final = DeclaredAt("your program", 1)
 _SETTLES: Final = 30.0
@@ -63,6 +68,16 @@ class Found:
     """What a search brought, and why that: a sentence for each decision."""
 
     tools: tuple[Shown, ...]
+    decisions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a model is to be sent, and why that: a sentence for each decision."""
+
+    prompt: "Prompt"
+    request: Mapping[str, Json]
+    """The body of a request to any server that speaks OpenAI's API."""
     decisions: tuple[str, ...]
 
 
@@ -95,6 +110,32 @@ class Board:
             _check_size(billions)
         automatic = await automatic_search(self.gateway, View(), user_text, Model(billions))
         return Found(self._shown(automatic.found.ids), tuple(map(str, automatic.decisions)))
+
+    async def prompt(
+        self,
+        user_text: str,
+        model: str,
+        *,
+        settings: Prompting | None = None,
+        metadata: Mapping[str, Json] | None = None,
+        launch: LaunchFilter = NO_FILTER,
+    ) -> Told:
+        """What a model is to be sent for what its user says: the prompt with the tools that fit, and the request.
+
+        `model` is its name as its server writes it, `metadata` what the server tells of it. What the model answers is
+        read by `pegboard.prompts.parse`, or is in the `tool_calls` of the answer where the prompt is native.
+        """
+        from pegboard.gateway.prompting import prompted
+        from pegboard.prompts import chat_request
+
+        if not isinstance(user_text, str):
+            raise TypeError(f"user_text is of type {type(user_text).__name__}: give what the user says, as a str.")
+        told = Prompting() if settings is None else settings
+        facts = model_facts(model, metadata, told.models)
+        made = await prompted(self.gateway, View(), facts, user_text, settings=told, launch=launch)
+        rulings = (*made.prompt.capabilities.about_builtins, *made.prompt.capabilities.about_formats)
+        request = chat_request(made.prompt, [{"role": "user", "content": user_text}] if user_text else [])
+        return Told(made.prompt, request, (*map(str, rulings), *map(str, made.automatic.decisions)))
 
     def _shown(self, ids: Iterable[ToolId]) -> tuple[Shown, ...]:
         resolution = self.gateway.board.resolution(View())

@@ -8,6 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from pegboard.core.launch import Allowance as Allowance
+    from pegboard.core.launch import LaunchFilter as LaunchFilter
+    from pegboard.core.launch import allowance as allowance
+    from pegboard.core.prompting import KnownModel as KnownModel
+    from pegboard.core.prompting import Prompting as Prompting
+
     from .building import Offered as Offered
     from .building import Part as Part
     from .building import PartKind as PartKind
@@ -27,6 +33,11 @@ if TYPE_CHECKING:
     from .events import Text as Text
     from .events import Thinking as Thinking
     from .events import joined as joined
+    from .feeding import fed as fed
+    from .feeding import fed_error as fed_error
+    from .feeding import fed_unknown as fed_unknown
+    from .feeding import shortened as shortened
+    from .feeding import told_broken as told_broken
     from .formats import FORMATS as FORMATS
     from .formats import Fed as Fed
     from .formats import Format as Format
@@ -35,6 +46,7 @@ if TYPE_CHECKING:
     from .formats import parse as parse
     from .model import Model as Model
     from .model import model_facts as model_facts
+    from .request import chat_request as chat_request
     from .scanner import Parsed as Parsed
     from .shapes import ToolShape as ToolShape
 
@@ -42,18 +54,27 @@ _PLACES: Final = {
     "building": ("Offered", "Part", "PartKind", "Prompt", "build"),
     "capability": ("Capabilities", "Place", "Ruling", "capabilities"),
     "events": ("Arguments", "Broken", "Called", "Done", "Event", "Markup", "Started", "Text", "Thinking", "joined"),
+    "feeding": ("fed", "fed_error", "fed_unknown", "shortened", "told_broken"),
     "formats": ("FORMATS", "Fed", "Format", "Message", "named", "parse"),
     "model": ("Model", "model_facts"),
+    "request": ("chat_request",),
     "scanner": ("Parsed",),
     "shapes": ("ToolShape",),
 }
-_MODULES: Final = {name: module for module, names in _PLACES.items() for name in names}
+_OF_CORE: Final = {
+    "pegboard.core.launch": ("Allowance", "LaunchFilter", "allowance"),
+    "pegboard.core.prompting": ("KnownModel", "Prompting"),
+}
+_MODULES: Final = {
+    **{name: f".{module}" for module, names in _PLACES.items() for name in names},
+    **{name: module for module, names in _OF_CORE.items() for name in names},
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    found: object = getattr(import_module(_MODULES[name], __name__), name)
     return found
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import assert_never
 
 from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.launch import LaunchFilter
+from pegboard.core.launch import LaunchFilter, barring
 from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, Prompting
 from pegboard.core.removal import removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open, Resolution
@@ -57,7 +57,8 @@ class Capabilities:
 
     model: Model
     resolution: Resolution
-    launch: LaunchFilter
+    launches: tuple[LaunchFilter, ...]
+    """All of which a built-in or tool must pass."""
     builtins: tuple[str, ...]
     """Those that the model is told of, in the order in which it is."""
     formats: tuple[str, ...]
@@ -88,7 +89,7 @@ class Capabilities:
 
     def with_found(self, found: Sequence[ToolId]) -> "Capabilities":
         """The same after a search, `found` the best first: the model is told of as many as its size allows."""
-        told = _told(self.resolution, self.launch, self.always, found, self.model, self.primary)
+        told = _told(self.resolution, self.launches, self.always, found, self.model, self.primary)
         return replace(self, tools=told, found=tuple(dict.fromkeys(found)))
 
     def rulings(self) -> Iterator[Ruling]:
@@ -109,7 +110,7 @@ class Capabilities:
         verdict = self.resolution.verdicts.get(id)
         if (closed := _closed(verdict)) is not None:
             return Place.OUT, closed
-        if (barred := self.launch.bars(id)) is not None:
+        if (barred := barring(self.launches, id)) is not None:
             return Place.OUT, str(barred)
         if self.primary is None:
             return Place.OUT, "no format is available to call it in"
@@ -143,7 +144,7 @@ class Capabilities:
 def capabilities(
     settings: Prompting,
     model: Model,
-    launch: LaunchFilter,
+    launch: LaunchFilter | Sequence[LaunchFilter],
     resolution: Resolution,
     found: Sequence[ToolId] = (),
     *,
@@ -153,8 +154,10 @@ def capabilities(
     """`found` is what searches found, the best first; `always` what need not be found; `sources` are the database
     sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does."""
     stands = frozenset(always)
-    has_deferred = _has_deferred(resolution, launch, stands)
-    rules = _Builtins(settings, launch, resolution, has_deferred, tuple(sources))
+    launches = (launch,) if isinstance(launch, LaunchFilter) else tuple(launch)
+    launches = tuple(each for each in launches if each.limits)
+    has_deferred = _has_deferred(resolution, launches, stands)
+    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources))
     about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
     offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
     about_formats = tuple(_about_formats(settings, model, about_builtins))
@@ -163,11 +166,11 @@ def capabilities(
     return Capabilities(
         model=model,
         resolution=resolution,
-        launch=launch,
+        launches=launches,
         builtins=offered,
         formats=available,
         primary=primary,
-        tools=_told(resolution, launch, stands, found, model, primary),
+        tools=_told(resolution, launches, stands, found, model, primary),
         found=tuple(dict.fromkeys(found)),
         always=stands,
         has_deferred=has_deferred,
@@ -179,7 +182,7 @@ def capabilities(
 @dataclass(frozen=True)
 class _Builtins:
     settings: Prompting
-    launch: LaunchFilter
+    launches: tuple[LaunchFilter, ...]
     resolution: Resolution
     has_deferred: bool
     sources: tuple[str, ...]
@@ -191,7 +194,7 @@ class _Builtins:
     def _placed(self, name: str) -> tuple[Place, str]:
         if name not in self.settings.builtins:
             return Place.OUT, "it is not among prompts.builtins"
-        if (barred := self.launch.bars(ToolId(BuiltinKey(), name))) is not None:
+        if (barred := barring(self.launches, ToolId(BuiltinKey(), name))) is not None:
             return Place.OUT, str(barred)
         match name:
             case "tool_search":
@@ -252,16 +255,16 @@ def _primary(settings: Prompting, model: Model, available: Sequence[str]) -> str
     return available[0] if available else None
 
 
-def _has_deferred(resolution: Resolution, launch: LaunchFilter, always: frozenset[ToolId]) -> bool:
+def _has_deferred(resolution: Resolution, launches: tuple[LaunchFilter, ...], always: frozenset[ToolId]) -> bool:
     return any(
-        not isinstance(id.source, BuiltinKey) and id not in always and launch.bars(id) is None
+        not isinstance(id.source, BuiltinKey) and id not in always and barring(launches, id) is None
         for id in resolution.open_ids
     )
 
 
 def _told(
     resolution: Resolution,
-    launch: LaunchFilter,
+    launches: tuple[LaunchFilter, ...],
     always: frozenset[ToolId],
     found: Sequence[ToolId],
     model: Model,
@@ -272,7 +275,7 @@ def _told(
         return ()
 
     def passes(id: ToolId) -> bool:
-        return isinstance(resolution.verdicts.get(id), Open) and launch.bars(id) is None
+        return isinstance(resolution.verdicts.get(id), Open) and barring(launches, id) is None
 
     own = (id for id in _builtin_ids(resolution) if not _is_of_the_four(id))
     order = resolution.open_ids if always else ()

@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "toolset": "toolset:toolset",
         "tools": "deciding:tools",
         "search": "meaning:search",
+        "prompt": "prompt:prompt",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
         "overrides": "overrides:overrides",

@@ -1,0 +1,71 @@
+"""What a model would be sent of the board as it is: capabilities, the search before its first turn, the prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pegboard.core.deferral import Materialised
+from pegboard.core.launch import NO_FILTER, LaunchFilter
+from pegboard.core.presentations.kept import kept
+from pegboard.core.prompting import Prompting
+from pegboard.core.view import View
+from pegboard.prompts.automatic import Automatic
+from pegboard.prompts.building import Prompt, build
+from pegboard.prompts.capability import Capabilities, capabilities
+from pegboard.prompts.model import Model
+from pegboard.prompts.shapes import ToolShape
+
+from .automatic import automatic_search
+from .gateway import Gateway
+
+
+@dataclass(frozen=True)
+class Prompted:
+    prompt: Prompt
+    automatic: Automatic
+    view: View
+    """As the launch filters leave it: whoever calls what the prompt tells of calls it in this view."""
+
+
+def launched(view: View, settings: Prompting, launch: LaunchFilter = NO_FILTER) -> View:
+    """The view through the filter of the settings and one of a launch."""
+    return view.filtered(settings.launch).filtered(launch)
+
+
+def capable(
+    gateway: Gateway,
+    view: View,
+    model: Model,
+    settings: Prompting,
+    found: Materialised = Materialised(),  # noqa: B008  a constant
+    *,
+    sources: Sequence[str] = (),
+) -> Capabilities:
+    """`view` as `launched` made it: its filters are asked about built-ins as well."""
+    board = gateway.board
+    resolution = board.resolution(view)
+    always = kept(resolution, board.policy.declared.presenting, ()).values()
+    return capabilities(settings, model, view.filters, resolution, found.ids, always=always, sources=sources)
+
+
+async def prompted(
+    gateway: Gateway,
+    view: View,
+    model: Model,
+    said: str,
+    *,
+    settings: Prompting | None = None,
+    launch: LaunchFilter = NO_FILTER,
+    found: Materialised = Materialised(),  # noqa: B008  a constant
+    client: Sequence[ToolShape] = (),
+    sources: Sequence[str] = (),
+) -> Prompted:
+    """For what the user says, in one order: capabilities, search, prompt. `settings` are those of the board unless
+    others are given; `found` is what the conversation found before; `client` are tools of whoever asks."""
+    told = gateway.board.policy.declared.prompting if settings is None else settings
+    view = launched(view, told, launch)
+    before = capable(gateway, view, model, told, found, sources=sources)
+    automatic = await automatic_search(gateway, view, said, model, found=found, is_on=before.may_search)
+    # Asked of the board again: it may have changed while the search ran.
+    after = capable(gateway, view, model, told, automatic.found, sources=sources)
+    prompt = build(after, told, overrides=gateway.board.policy.overrides, client=client)
+    return Prompted(prompt, automatic, view)

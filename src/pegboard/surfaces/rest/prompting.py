@@ -1,0 +1,79 @@
+"""The answer that tells what a model would be sent. Loaded for the first who asks: it needs all there is of prompts."""
+
+from pegboard.core.ids import ToolId
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.prompting import Prompted, prompted
+from pegboard.prompts.building import Prompt
+from pegboard.prompts.capability import Ruling
+from pegboard.prompts.model import Model, model_facts
+from pegboard.prompts.request import chat_request
+
+from .prompts import PromptQuery
+from .shapes import Shape
+
+
+async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> Shape:
+    usual = gateway.board.policy.declared.prompting
+    model = model_facts(asked.model, None, asked.known(usual))
+    made = await prompted(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
+    said = [{"role": "user", "content": asked.query}] if asked.query else []
+    answer: Shape = {
+        "model": _model_shape(model),
+        "primary": made.prompt.capabilities.primary,
+        "builtins": [_ruling_shape(each) for each in made.prompt.capabilities.about_builtins],
+        "formats": [_ruling_shape(each) for each in made.prompt.capabilities.about_formats],
+        "search": [str(decision) for decision in made.automatic.decisions],
+        **_prompt_shape(made.prompt),
+        "request": chat_request(made.prompt, said),
+    }
+    return answer if about is None else {**answer, "why": _ruling_shape(_ruled(made, about))}
+
+
+def _ruled(made: Prompted, about: ToolId) -> Ruling:
+    return made.prompt.ruling(about)
+
+
+def _prompt_shape(prompt: Prompt) -> Shape:
+    return {
+        "parts": [
+            {
+                "kind": part.kind.value,
+                "tokens": part.tokens,
+                "why": part.why,
+                "beside": part.beside,
+                "text": part.text,
+            }
+            for part in prompt.parts
+        ],
+        "tools": [
+            {
+                "name": each.shape.name,
+                "id": None if each.id is None else str(each.id),
+                "tokens": each.tokens,
+                "why": "" if each.id is None else prompt.ruling(each.id).why,
+            }
+            for each in prompt.offered
+        ],
+        "leftOut": [_ruling_shape(each) for each in prompt.left_out],
+        "tokens": prompt.tokens,
+        "budget": prompt.budget,
+        "system": prompt.system,
+    }
+
+
+def _model_shape(model: Model) -> Shape:
+    return {
+        "name": model.name,
+        "billions": model.billions,
+        "toolCalling": model.tool_calling,
+        "family": model.family,
+        "format": model.format,
+        "thinking": model.thinking,
+        "mostFound": model.most_found,
+        "whence": [*model.whence],
+    }
+
+
+def _ruling_shape(ruling: Ruling) -> Shape:
+    return {"subject": ruling.subject, "place": ruling.place.value, "why": ruling.why}

@@ -1,0 +1,87 @@
+"""The route that tells what a model would be sent, and why: every decision, every part and what it costs."""
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, Field
+
+from pegboard.core.ids import BadId
+from pegboard.core.launch import KINDS, Allowance, LaunchFilter, allowance
+from pegboard.core.prompting import CODE_MODE, FAMILY, LEAST_BUDGET, NATIVE, TEXT_FORMATS, KnownModel, Prompting
+from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.gateway.gateway import Gateway
+
+from .bodies import Name, ViewQuery
+from .problems import Problem
+from .shapes import Shape
+from .tools import resolution_of, tool_named
+
+_FORMATS: Final = (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)
+
+
+def _known(name: str) -> str:
+    if name not in _FORMATS:
+        raise ValueError(f"this must be one of {', '.join(_FORMATS)}")
+    return name
+
+
+class PromptQuery(ViewQuery):
+    """Lists that are given and empty allow nothing; absent ones allow all."""
+
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    query: Annotated[str, Field(max_length=LONGEST_QUERY)] = ""
+    format: Annotated[str, AfterValidator(_known)] | None = None
+    budget: Annotated[int, Field(ge=LEAST_BUDGET, le=1_000_000)] | None = None
+    billions: Annotated[float, Field(gt=0, lt=100_000)] | None = None
+    tool_calling: bool | None = None
+    tool: Name | None = None
+    allow_builtins: list[str] | None = None
+    allow_servers: list[str] | None = None
+    allow_tools: list[str] | None = None
+    deny_builtins: list[str] = Field(default_factory=list)
+    deny_servers: list[str] = Field(default_factory=list)
+    deny_tools: list[str] = Field(default_factory=list)
+
+    def launch(self) -> LaunchFilter:
+        made: dict[str, Allowance] = {}
+        for kind in KINDS:
+            only: list[str] | None = getattr(self, f"allow_{kind}")
+            read = allowance(kind, _said(only), _said(getattr(self, f"deny_{kind}")) or ())
+            if isinstance(read, BadId):
+                raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{read.why}.")
+            made[kind] = read
+        return LaunchFilter(**made)
+
+    def settings(self, usual: Prompting) -> Prompting:
+        chosen = usual if self.budget is None else replace(usual, budget=self.budget)
+        if self.format is None:
+            return chosen
+        return replace(chosen, primary=self.format, formats=(self.format, *chosen.formats))
+
+    def known(self, usual: Prompting) -> tuple[KnownModel, ...]:
+        if self.billions is None and self.tool_calling is None:
+            return usual.models
+        return (KnownModel("*", self.billions, self.tool_calling), *usual.models)
+
+
+def _said(texts: list[str] | None) -> list[str] | None:
+    """A parameter that is given and empty says that the list is: a URL has no other way to write that."""
+    return None if texts is None else [text for text in texts if text]
+
+
+def prompt_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["tools"])
+
+    @routes.get("/prompt")
+    async def prompt(asked: Annotated[PromptQuery, Query()]) -> Shape:
+        """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
+        from .prompting import told
+
+        view = asked.view()
+        resolution = resolution_of(gateway, view)
+        about = None if asked.tool is None else tool_named(gateway, asked.tool, resolution)
+        return await told(gateway, asked, view, about)
+
+    return routes

@@ -1,0 +1,110 @@
+"""What a model would be sent of a real board: capabilities, the search, the prompt, in this order."""
+
+from dataclasses import replace
+
+import pytest
+from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
+
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.deferral import Materialised
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.launch import Allowance, LaunchFilter
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Policy
+from pegboard.core.presentations import Listed, Presenting
+from pegboard.core.prompting import Prompting
+from pegboard.core.resolve import Open
+from pegboard.core.view import View
+from pegboard.gateway.prompting import prompted
+from pegboard.prompts.automatic import Step
+from pegboard.prompts.model import Model
+from pegboard.prompts.request import chat_request
+from pegboard.prompts.shapes import ToolShape
+
+pytestmark = pytest.mark.anyio
+CREATE_FILE, CREATE_FOLDER = ToolId(key("files"), "create_file"), ToolId(key("folders"), "create_folder")
+SAID = "Please create a file and a folder"
+NATIVE = Model(3, name="m", tool_calling=True)
+
+
+@pytest.mark.behaviour("prompt.flow_order", "autosearch.found_tools_enter_the_prompt", "prompt.capabilities")
+async def test_what_the_search_finds_is_in_the_prompt_and_in_the_request() -> None:
+    async with open_workshop() as workshop:
+        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
+    names = [shape.name for shape in made.prompt.shapes]
+    assert [names[0], {*names[1:]}] == ["tool_search", {"create_file", "create_folder"}]
+    assert made.automatic.ran
+    body = chat_request(made.prompt, [{"role": "user", "content": SAID}])
+    tools = body["tools"]
+    assert isinstance(tools, list)
+    assert [tool["function"]["name"] for tool in tools if isinstance(tool, dict)] == names  # type: ignore[index, call-overload]
+
+
+@pytest.mark.behaviour("prompt.flow_order", "filter.builtin_allowed")
+@pytest.mark.parametrize(
+    ("settings", "launch"),
+    [
+        (Prompting(builtins=()), LaunchFilter()),
+        (Prompting(), LaunchFilter(builtins=Allowance(()))),
+        (Prompting(launch=LaunchFilter(builtins=Allowance(deny=(Pattern("builtin", "tool_*"),)))), LaunchFilter()),
+    ],
+)
+async def test_capabilities_come_first_so_that_nothing_is_searched_without_tool_search(
+    settings: Prompting, launch: LaunchFilter
+) -> None:
+    async with open_workshop() as workshop:
+        made = await prompted(workshop.gateway, View(), NATIVE, SAID, settings=settings, launch=launch)
+    assert not made.automatic.ran
+    assert made.prompt.shapes == ()
+
+
+@pytest.mark.behaviour("filter.server_allowed", "filter.tool_allowed", "filter.only_narrows")
+async def test_what_the_filters_leave_out_is_neither_found_nor_told_nor_open_in_the_view() -> None:
+    settings = Prompting(launch=LaunchFilter(servers=Allowance(deny=(Pattern("folders", "*"),))))
+    launch = LaunchFilter(tools=Allowance(deny=(Pattern("files", "create_f*"),)))
+    async with open_workshop() as workshop:
+        made = await prompted(workshop.gateway, View(), Model(70), SAID, settings=settings, launch=launch)
+        resolution = workshop.gateway.board.resolution(made.view)
+    assert {CREATE_FILE, CREATE_FOLDER}.isdisjoint(made.automatic.found.ids)
+    assert "create_f" not in made.prompt.system
+    assert not isinstance(resolution.verdicts[CREATE_FILE], Open)
+    assert made.prompt.ruling(CREATE_FOLDER).why.endswith("the launch filter denies it: 'folders' under deny_servers")
+    assert made.prompt.ruling(CREATE_FILE).why.endswith(
+        "the launch filter denies it: 'files:create_f*' under deny_tools"
+    )
+
+
+async def test_what_the_settings_of_the_board_say_is_what_is_built() -> None:
+    declared = replace(
+        DECLARED,
+        prompting=Prompting(base="From the file.", formats=("hermes",)),
+        presenting=Presenting(always_visible=(Listed(str(CREATE_FILE), HERE),)),
+    )
+    async with open_workshop(declared) as workshop:
+        made = await prompted(workshop.gateway, View(), NATIVE, "")
+    assert made.prompt.system.startswith("From the file.\n\n")
+    assert made.prompt.capabilities.primary == "hermes"
+    assert [each.id for each in made.prompt.offered[1:]] == [CREATE_FILE]
+    assert [decision.why for decision in made.automatic.decisions] == ["the user has said nothing to search by"]
+
+
+@pytest.mark.behaviour("deferred.widens_nothing")
+async def test_what_was_found_before_and_locked_since_is_not_told_again() -> None:
+    before = Materialised((CREATE_FOLDER,))
+    async with open_workshop() as workshop:
+        told = await prompted(workshop.gateway, View(), NATIVE, "", found=before)
+        assert told.prompt.tool("create_folder") == CREATE_FOLDER
+        off = await workshop.gateway.operator.do(ThrowSwitch(CREATE_FOLDER, False), LOCAL)
+        assert isinstance(off, Policy)
+        after = await prompted(workshop.gateway, View(), NATIVE, "", found=before)
+    assert after.prompt.tool("create_folder") is None
+    assert after.prompt.ruling(CREATE_FOLDER).why.startswith("it is locked (disabled_by_user): ")
+
+
+async def test_tools_of_the_client_stand_behind_those_of_the_board() -> None:
+    mine = ToolShape("create_file", "Mine.", {"type": "object"})
+    async with open_workshop() as workshop:
+        made = await prompted(workshop.gateway, View(), Model(70), "create a file", client=[mine])
+    assert made.prompt.shapes[-1] == mine
+    assert made.prompt.tool("files__create_file") == CREATE_FILE
+    assert any(decision.step is Step.FOUND for decision in made.automatic.decisions)
