@@ -1,0 +1,265 @@
+"""Outputs that are framed as messages, each with a header that says to whom it goes: thinking, text or a call."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from pegboard.prompts.events import Thinking
+from pegboard.prompts.marks import Marks, marks, matcher
+from pegboard.prompts.repair import Read, Refused
+from pegboard.prompts.scanner import HEADER_MOST, SPACE, State
+from pegboard.prompts.shapes import ToolShape
+
+from .json_calls import JsonScanner, JsonSigns
+from .json_value import ValueScanner, ValueSigns, as_arguments
+from .tag_signs import Tags
+from .tags import TagScanner
+
+MESSAGE: Final = "<|message|>"
+RIGHT: Final = "Write the arguments as one JSON object"
+
+_to: Final = re.compile(r"\bto=([^\s<]+)").search
+_to_begun: Final = re.compile(r"\s*(?:t(?:o(?:=[^<]*)?)?)?\Z").match
+_to_begins: Final = re.compile(r"\s*to=").match
+_channel: Final = re.compile(r"<\|channel\|>\s*(\w+)").search
+_author: Final = matcher(r"[\w.\-]*")
+
+
+@dataclass(frozen=True)
+class MessageSigns(ValueSigns):
+    begins: tuple[str, ...] = ()
+    """What a header begins with."""
+
+    @cached_property
+    def breaks(self) -> Marks:
+        """Where a message ends: at its end, or where the next begins."""
+        return marks(self.begins + self.closers)
+
+
+class HarmonyScanner(ValueScanner):
+    """`<|start|>assistant<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`."""
+
+    signs: MessageSigns
+
+    def __init__(self, signs: MessageSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools)
+        self.name = ""
+        self.state: State = self.in_analysis if in_thinking else self.at_beginning
+
+    def at_beginning(self, text: str, place: int, end: int) -> int:
+        """The prompt may have begun the header, so that the output goes on with the recipient."""
+        if _to_begins(text, place):
+            self.state = self.in_header
+        elif not self.final and end - place < HEADER_MOST and _to_begun(text, place):
+            return ~place
+        else:
+            self.state = self.in_text
+        return place
+
+    def in_text(self, text: str, place: int, end: int) -> int:
+        return self.in_message(text, place, end, thinks=False)
+
+    def in_analysis(self, text: str, place: int, end: int) -> int:
+        return self.in_message(text, place, end, thinks=True)
+
+    def in_message(self, text: str, place: int, end: int, *, thinks: bool) -> int:
+        found = self.signs.breaks.search(text, place)
+        sure = found.start() if found else end if self.final else self.signs.breaks.hold(text, place, end)
+        if sure > place:
+            if thinks:
+                self.events.append(Thinking(text[place:sure]))
+            else:
+                self.say(text[place:sure])
+        if found is None:
+            return end if sure == end else ~sure
+        if found.group() in self.signs.begins:
+            self.state = self.in_header
+            return sure
+        self.mark(found.group())
+        self.state = self.in_text
+        return found.end()
+
+    def in_header(self, text: str, place: int, end: int) -> int:
+        stop = text.find(MESSAGE, place, place + HEADER_MOST)
+        if stop < 0:
+            if not self.final and end - place < HEADER_MOST:
+                return ~place
+            # No header after all: one character on, so that what follows is looked at again.
+            self.say(text[place : place + 1])
+            self.state = self.in_text
+            return place + 1
+        behind = stop + len(MESSAGE)
+        header = text[place:behind]
+        recipient, channel = _to(header), _channel(header)
+        if recipient and recipient.group(1) not in ("assistant", "user"):
+            self.source = [header]
+            self.name = recipient.group(1).removeprefix("functions.")
+            self.start(self.name)
+            self.state = self.at_body
+            return behind
+        self.mark(header)
+        self.state = self.in_analysis if channel and channel.group(1) == "analysis" else self.in_text
+        return behind
+
+    def at_body(self, text: str, place: int, end: int) -> int:
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.source.append(text[place:behind])
+            return behind
+        word = self.signs.ends.at(text, place, end, self.final)
+        if word is None:
+            return ~place
+        if word:
+            self.repaired("nothing was read as no arguments")
+            self.done({}, "")
+            self.state = self.after
+        elif text[place] == "{":
+            self.begin_value(streams=True)
+        else:
+            self.state = self.in_junk
+        return place
+
+    def value_ended(self, raw: str, value: Read | None) -> None:
+        read = value or self.load(raw)
+        arguments = read.why if isinstance(read, Refused) else as_arguments(read.value)
+        if isinstance(arguments, str):
+            self.broken(f"The call of {self.name!r} was not made: {arguments}. {RIGHT}.")
+            return
+        repairs = () if isinstance(read, Refused) else read.repairs
+        for repair in (*repairs, *arguments[1]):
+            self.repaired(repair)
+        self.done(arguments[0], raw)
+        self.state = self.after
+
+    def unclosed(self, place: int) -> int:
+        self.state = self.in_junk
+        return place
+
+    def in_junk(self, text: str, place: int, end: int) -> int:
+        """What is no JSON runs to the end of the message."""
+        found = self.signs.breaks.search(text, place)
+        sure = found.start() if found else end if self.final else self.signs.breaks.hold(text, place, end)
+        if sure > place:
+            self.source.append(text[place:sure])
+        if found is None:
+            return end if sure == end else ~sure
+        self.broken(f"The call of {self.name!r} was not made: its arguments are no JSON. {RIGHT}.")
+        return sure
+
+
+@dataclass(frozen=True)
+class FramedTags(Tags):
+    frame: str = ""
+    """A pattern for the header of a message, whose first group is the recipient."""
+    frame_start: str = ""
+    message_ends: tuple[str, ...] = ()
+
+    @cached_property
+    def match_frame(self) -> "re.Pattern[str]":
+        return re.compile(self.frame)
+
+    @cached_property
+    def message_marks(self) -> Marks:
+        return marks(self.message_ends)
+
+
+class FramedTagScanner(TagScanner):
+    """Calls as tags count only in a message to a tool: in any other they are quoted."""
+
+    signs: FramedTags
+
+    def __init__(self, signs: FramedTags, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools)
+        self.state: State = self.in_own if in_thinking else self.at_frame
+
+    def at_frame(self, text: str, place: int, end: int) -> int:
+        """At the beginning of a message: its header, or text without one."""
+        begins = text.startswith(self.signs.frame_start, place) or _to_begins(text, place)
+        if begins:
+            stop = text.find(MESSAGE, place, place + HEADER_MOST)
+            if stop < 0 and not self.final and end - place < HEADER_MOST:
+                return ~place
+            header = text[place : stop + len(MESSAGE)] if stop >= 0 else ""
+            found = self.signs.match_frame.fullmatch(header)
+            if found:
+                self.mark(header)
+                to = found.group(1)
+                self.state = self.in_said if to == "user" else self.in_own if to == "self" else self.in_text
+                return place + len(header)
+        elif (
+            not self.final
+            and end - place < HEADER_MOST
+            and (self.signs.frame_start.startswith(text[place:end]) or _to_begun(text, place))
+        ):
+            return ~place
+        self.state = self.in_said
+        return place
+
+    def in_said(self, text: str, place: int, end: int) -> int:
+        return self.in_message(text, place, end, thinks=False)
+
+    def in_own(self, text: str, place: int, end: int) -> int:
+        return self.in_message(text, place, end, thinks=True)
+
+    def in_message(self, text: str, place: int, end: int, *, thinks: bool) -> int:
+        found = self.signs.message_marks.search(text, place)
+        sure = found.start() if found else end if self.final else self.signs.message_marks.hold(text, place, end)
+        if sure > place:
+            if thinks:
+                self.events.append(Thinking(text[place:sure]))
+            else:
+                self.say(text[place:sure])
+        if found is None:
+            return end if sure == end else ~sure
+        self.mark(found.group())
+        self.state = self.at_frame
+        return found.end()
+
+    def open(self, word: str) -> bool:
+        if word not in self.signs.message_ends:
+            return super().open(word)
+        self.source = []
+        self.mark(word)
+        self.state = self.at_frame
+        return False
+
+    def begin(self, name: str) -> None:
+        """A tool is named with its toolset before it; one that is a toolset of its own, twice."""
+        before, _, last = name.rpartition(".")
+        super().begin(
+            last if before and name not in self.names.tools and (before == last or last in self.names.tools) else name
+        )
+
+
+class InklingScanner(JsonScanner):
+    """The author of a message may stand before what it holds: for nobody to read."""
+
+    signs: JsonSigns
+    AUTHOR: Final = "<|message_model|>"
+    CONTENT: Final = "<|content_"
+
+    def open(self, word: str) -> bool:
+        if word != self.AUTHOR:
+            return super().open(word)
+        self.state = self.at_author
+        return False
+
+    def at_author(self, text: str, place: int, end: int) -> int:
+        stop = _author(text, place).end()
+        rest = text[stop : stop + len(self.CONTENT)]
+        if rest != self.CONTENT and self.CONTENT.startswith(rest) and not self.final and end - place < HEADER_MOST:
+            return ~place
+        named = rest == self.CONTENT and stop - place < HEADER_MOST - len(self.CONTENT)
+        if named:
+            self.source.append(text[place:stop])
+        self.mark(self.taken())
+        self.state = self.in_text
+        return stop if named else place
+
+    def at_end(self) -> None:
+        if self.source and self.state == self.at_author:
+            self.mark(self.taken())
+        else:
+            super().at_end()

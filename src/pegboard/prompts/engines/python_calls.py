@@ -1,0 +1,328 @@
+"""Calls as Python writes them: `[f(a=1), g(b='x')]`, wrapped in markers or bare, or one to a line.
+
+Quotes and brackets are followed to the end of a call, each character once; only then is it read, as literals.
+Nothing runs.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.folded import Json
+from pegboard.prompts.marks import matcher
+from pegboard.prompts.python_literals import ENDS, LiteralError, keywords, odd_backslashes
+from pegboard.prompts.scanner import HEADER_MOST, SPACE
+from pegboard.prompts.shapes import ToolShape
+
+from .json_inside import JsonInside
+from .json_value import ValueSigns
+
+RIGHT: Final = "Write it as tool_name(argument=value, …) with plain values"
+LANGUAGES: Final = frozenset(("", "python", "py", "python3", "tool_code", "tool_call", "tool_calls"))
+LANGUAGE_MOST: Final = 20
+FENCE: Final = "```"
+
+_name: Final = re.compile(r"(\w[\w.\-]*)[ \t]*\(").match
+_begun: Final = re.compile(r"\w[\w.\-]*[ \t]*\Z").match
+_plain: Final = matcher(r"[^'\"()\[\]{}]*")
+
+
+@dataclass(frozen=True)
+class PythonSigns(ValueSigns):
+    fenced: bool = False
+    """The opener is the fence of a block of code, whose first line may name a language."""
+    lines: bool = False
+    """A call of a known tool counts at the beginning of any line, without marker or list."""
+
+
+class PythonScanner(JsonInside):
+    signs: PythonSigns
+
+    def __init__(self, signs: PythonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
+        super().__init__(signs, tools, in_thinking=in_thinking)
+        self.in_list = False
+        self.is_bare = False
+        self.in_fence = False
+        """Inside a block of code that holds no calls: the next fence closes it."""
+        self.name = ""
+        self.written: list[str] = []
+        self.open_brackets = 0
+        self.quotes = ""
+        self.is_escaped = False
+
+    # -- where a call may begin --------------------------------------------------------------------------------------
+
+    def in_text(self, text: str, place: int, end: int) -> int:
+        if not self.signs.lines:
+            return super().in_text(text, place, end)
+        marked = self.signs.find(text, place)
+        sure = marked.start() if marked else end if self.final else self.signs.marks.hold(text, place, end)
+        at = place
+        while at < sure:
+            if not self.line_is_blank:
+                stop = min(text.find("\n", at) + 1 or sure, sure)
+                self.say(text[at:stop])
+                at = stop
+                continue
+            word = SPACE(text, at).end()
+            if word > at:
+                self.say(text[at : min(word, sure)])
+                at = min(word, sure)
+                continue
+            found = _name(text, at)
+            if found and found.end() - at <= HEADER_MOST and self.known_tools and self.known(found.group(1)):
+                self.open_bare("")
+                return at
+            if not found and not self.final and sure == end and end - at < HEADER_MOST and _begun(text, at):
+                return ~at
+            stop = min(text.find("\n", at) + 1 or sure, sure)
+            self.say(text[at:stop])
+            at = stop
+        if marked:
+            return super().in_text(text, sure, end)
+        return end if sure == end else ~sure
+
+    def open(self, word: str) -> bool:
+        self.in_list = False
+        self.is_bare = self.signs.fenced and word == FENCE
+        if not self.is_bare:
+            self.state = self.opened
+        elif self.in_fence:
+            self.in_fence = False
+            self.not_a_call()
+        else:
+            self.state = self.at_language
+        return False
+
+    def open_bare(self, character: str) -> None:
+        self.in_list, self.is_bare = False, True
+        self.state = self.opened
+        if not self.known_tools and not self.line_is_blank:
+            self.not_a_call()  # Inside a line any bracket of prose would do, were no tools known.
+
+    def at_language(self, text: str, place: int, end: int) -> int:
+        stop = text.find("\n", place, place + LANGUAGE_MOST)
+        if stop < 0 and end - place < LANGUAGE_MOST and not self.final:
+            return ~place
+        if stop < 0 or text[place:stop].strip() not in LANGUAGES:
+            self.in_fence = True
+            self.not_a_call()
+            return place
+        self.source.append(text[place : stop + 1])
+        self.state = self.opened
+        return stop + 1
+
+    def opened(self, text: str, place: int, end: int) -> int:
+        """Behind an opener or between calls: white space, a list, or a name."""
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.source.append(text[place:behind])
+            return behind
+        if text[place] == "[" and not self.in_list:
+            self.in_list = True
+            self.source.append("[")
+            return place + 1
+        if text[place] == "{" and not self.is_bare:
+            self.begin_value(streams=False)
+            return place
+        found = _name(text, place)
+        if found is None and not self.final and end - place < HEADER_MOST and _begun(text, place):
+            return ~place
+        if found is None or found.end() - place > HEADER_MOST:
+            return self.no_name(text, place, end)
+        name = found.group(1)
+        if self.is_bare and not self.known(name):
+            self.in_fence = self.signs.fenced
+            self.not_a_call()
+            return place
+        self.source.append(found.group())
+        self.name, self.written, self.open_brackets, self.is_escaped = name, [], 1, False
+        self.start(name)
+        self.state = self.in_arguments
+        return found.end()
+
+    def no_name(self, text: str, place: int, end: int) -> int:
+        word = "" if self.is_bare else self.signs.ends.at(text, place, end, self.final)
+        if word is None:
+            return ~place
+        if word:
+            self.source.append(word)
+            self.broken(f"The call is empty. {RIGHT}.")
+            return place + len(word)
+        self.in_fence = self.signs.fenced and self.is_bare
+        self.not_a_call()
+        return place
+
+    # -- arguments ---------------------------------------------------------------------------------------------------
+
+    def write(self, said: str) -> None:
+        self.source.append(said)
+        self.written.append(said)
+        self.argue(said)
+
+    def in_arguments(self, text: str, place: int, end: int) -> int:
+        start, depth = place, self.open_brackets
+        while True:
+            at = _plain(text, place).end()
+            if at == end:
+                self.open_brackets = depth
+                self.write(text[start:] if start else text)
+                return end
+            found = text[at]
+            place = at + 1
+            if found == "'" or found == '"':
+                self.open_brackets = depth
+                if at > start:
+                    self.write(text[start:at])
+                self.state = self.at_quotes
+                return at
+            if found in "([{":
+                depth += 1
+                continue
+            depth -= 1
+            if not depth:
+                if at > start:
+                    self.write(text[start:at])
+                self.source.append(found)
+                self.end_call(found)
+                return place
+
+    def at_quotes(self, text: str, place: int, end: int) -> int:
+        quote = text[place]
+        if not self.final and end - place < 3 and text[place:end] == quote * (end - place):
+            return ~place  # One quote, an empty string, or the first of three.
+        self.quotes = quote * 3 if text.startswith(quote * 3, place) else quote
+        self.write(self.quotes)
+        self.is_escaped = False
+        self.state = self.in_quotes
+        return place + len(self.quotes)
+
+    def in_quotes(self, text: str, place: int, end: int) -> int:
+        scan, quotes = place, self.quotes
+        if self.is_escaped:
+            scan, self.is_escaped = place + 1, False
+        at = text.find(quotes, scan)
+        while at >= 0 and odd_backslashes(text, scan, at):
+            scan = at + 1
+            at = text.find(quotes, scan)
+        if at < 0:
+            return self.still_quoted(text, place, scan, end)
+        if len(quotes) == 3:
+            # Of more than three quotes the last three close.
+            run = at + 3
+            while run < end and text[run] == quotes[0]:
+                run += 1
+            if run == end and not self.final:
+                if at > place:
+                    self.write(text[place:at])
+                return ~at
+            at = run - 3
+        self.write(text[place : at + len(quotes)])
+        self.state = self.behind_quotes if len(quotes) == 1 else self.in_arguments
+        return at + len(quotes)
+
+    def still_quoted(self, text: str, place: int, scan: int, end: int) -> int:
+        sure = end
+        if len(self.quotes) == 3 and not self.final:
+            while sure > scan and end - sure < 2 and text[sure - 1] == self.quotes[0]:
+                sure -= 1
+        self.is_escaped = odd_backslashes(text, scan, sure)
+        if self.is_escaped and sure < end:
+            self.is_escaped, sure = False, sure + 1
+        if sure > place:
+            self.write(text[place:sure] if place or sure < end else text)
+        return end if sure == end else ~sure
+
+    def behind_quotes(self, text: str, place: int, end: int) -> int:
+        """A quote ends the string only if something structural follows; the reader of literals has the same rule."""
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.write(text[place:behind])
+            return behind
+        self.state = self.in_arguments if text[place] in ENDS else self.in_quotes
+        return place
+
+    # -- the end of a call -------------------------------------------------------------------------------------------
+
+    def end_call(self, closed_by: str) -> None:
+        raw = "".join(self.written)
+        try:
+            if closed_by != ")":
+                raise LiteralError(f"its parenthesis is closed by {closed_by!r}")
+            named, positional, repairs = keywords(raw)
+            if positional:
+                named = self.placed(named, positional)
+        except LiteralError as error:
+            self.broken(f"The call of {self.name!r} was not made: {error}. {RIGHT}.")
+        else:
+            for repair in repairs:
+                self.repaired(repair)
+            self.done(named, raw)
+        self.state = self.behind_call
+
+    def placed(self, named: dict[str, Json], positional: Sequence[Json]) -> dict[str, Json]:
+        """An argument without a name, where it can be one alone: the only parameter, or an object of all arguments."""
+        tool = self.tool
+        properties = tool.properties if tool else {}
+        required = tool.parameters.get("required") if tool else None
+        only = list(properties) if len(properties) == 1 else required if isinstance(required, list) else []
+        first = positional[0]
+        if len(positional) == 1 and not named:
+            if isinstance(first, dict) and first and first.keys() <= properties.keys():
+                self.repaired("the arguments were given as one object")
+                return first
+            if len(only) == 1 and isinstance(only[0], str):
+                self.repaired(f"the argument without a name was read as {only[0]!r}")
+                return {only[0]: first}
+        raise LiteralError("an argument has no name")
+
+    def behind_call(self, text: str, place: int, end: int) -> int:
+        behind = SPACE(text, place).end()
+        if behind > place:
+            self.mark(text[place:behind])
+            if self.signs.lines and "\n" in text[place:behind]:
+                self.line_is_blank = True
+                self.state = self.in_text
+            return behind
+        found = text[place]
+        if self.in_list and found == "]":
+            self.in_list = False
+        elif (self.in_list and found == ",") or (found == ";" and not self.in_list):
+            pass
+        elif (found == "_" or found.isalnum()) and (self.in_list or not self.is_bare or self.signs.fenced):
+            self.state = self.opened
+            return place
+        else:
+            self.state = self.after
+            return place
+        self.mark(found)
+        return place + 1
+
+    def at_end(self) -> None:
+        if self.source and self.is_bare and self.state in (self.opened, self.at_language):
+            self.not_a_call()
+        else:
+            super().at_end()
+
+    # -- JSON where Python should be ----------------------------------------------------------------------------------
+
+    instead_of = "Python"
+    right = RIGHT
+
+    def behind_json(self, text: str, place: int, end: int) -> int:
+        found = text[place]
+        if self.in_list and found == "]":
+            self.in_list = False
+        elif self.in_list and found == "{":
+            self.state = self.opened
+            return place
+        elif not (self.in_list and (found == "," or found.isspace())):
+            self.state = self.after
+            return place
+        self.mark(found)
+        return place + 1
+
+    def unclosed(self, place: int) -> int:
+        self.broken(f"The call was not made: it is neither Python nor JSON. {RIGHT}.")
+        return place

@@ -1,0 +1,26 @@
+"""dots: <invoke name="…"> with a <parameter name="…"> for each argument, in <dots_function_call>."""
+
+from typing import Final
+
+from pegboard.prompts.engines.tag_signs import Tags
+
+from .tagged import KEY, NAME, Tagged
+
+FORMAT: Final = Tagged(
+    name="dots",
+    signs=Tags(
+        openers=("<dots_function_call>", "<invoke"),
+        closers=("</invoke>", "</dots_function_call>"),
+        call_start="<invoke",
+        call="<invoke\\s+name" + NAME,
+        call_close="</invoke>",
+        block_close="</dots_function_call>",
+        key_start="<parameter",
+        key="<parameter\\s+name" + KEY,
+        value_close="</parameter>",
+    ),
+    block=("<dots_function_call>", "</dots_function_call>"),
+    call=('<invoke name="{name}">', "</invoke>"),
+    argument=('<parameter name="{key}">', "</parameter>"),
+    between="",
+)

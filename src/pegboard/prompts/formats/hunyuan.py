@@ -1,0 +1,37 @@
+"""Hunyuan: the pairs of GLM behind <tool_sep>, all calls in one <tool_calls>. Older ones write a JSON array there."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pegboard.prompts.engines.tag_signs import Tags
+
+from .glm import KEY_TAG
+from .tagged import Tagged
+
+SIGNS: Final = Tags(
+    openers=("<tool_calls>", "<tool_call>"),
+    closers=("</tool_call>", "</tool_calls>"),
+    call_start="<tool_call>",
+    call=r"<tool_call>\s*(?P<name>[^<>\s]*)\s*<tool_sep>",
+    tag_end="<tool_sep>",
+    call_close="</tool_call>",
+    block_close="</tool_calls>",
+    key_start="<arg_key>",
+    key=KEY_TAG,
+    key_end="<arg_value>",
+    value_close="</arg_value>",
+)
+
+
+def _hunyuan(name: str) -> Tagged:
+    return Tagged(
+        name=name,
+        signs=SIGNS,
+        block=("<tool_calls>\n", "\n</tool_calls>"),
+        call=("<tool_call>{name}<tool_sep>\n", "</tool_call>"),
+        argument=("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>\n"),
+        result_around=("<tool_response>\n", "\n</tool_response>"),
+    )
+
+
+FORMATS: Final[Mapping[str, Tagged]] = {"hunyuan": _hunyuan("hunyuan"), "hy_v3": _hunyuan("hy_v3")}

@@ -1,0 +1,22 @@
+"""Inkling: messages by kind of content; one that invokes a tool holds an object with its name and its arguments."""
+
+from typing import Final
+
+from pegboard.prompts.engines.json_calls import JsonSigns
+from pegboard.prompts.engines.messages import InklingScanner
+
+from .marked import Marked
+
+FORMAT: Final = Marked(
+    name="inkling",
+    signs=JsonSigns(
+        openers=("<|content_invoke_tool_json|>", InklingScanner.AUTHOR),
+        closers=("<|end_message|>", "<|content_model_end_sampling|>"),
+        strays=("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
+        thinking=(("<|content_thinking|>", "<|end_message|>"),),
+    ),
+    around_each=("<|message_model|><|content_invoke_tool_json|>", "<|end_message|>"),
+    between="",
+    keys=("name", "args"),
+    scanner_type=InklingScanner,
+)

@@ -1,0 +1,27 @@
+"""MiniMax M2: <invoke name="…"> with a <parameter name="…"> for each argument, in <minimax:tool_call>."""
+
+from typing import Final
+
+from pegboard.prompts.engines.tag_signs import Tags
+
+from .tagged import KEY, NAME, Tagged
+
+FORMAT: Final = Tagged(
+    name="minimax_m2",
+    signs=Tags(
+        openers=("<minimax:tool_call>", "<invoke"),
+        closers=("</invoke>", "</minimax:tool_call>"),
+        strays=("[e~[",),
+        call_start="<invoke",
+        call="<invoke\\s+name" + NAME,
+        call_close="</invoke>",
+        block_close="</minimax:tool_call>",
+        key_start="<parameter",
+        key="<parameter\\s+name" + KEY,
+        value_close="</parameter>",
+    ),
+    block=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
+    call=('<invoke name="{name}">\n', "</invoke>"),
+    argument=('<parameter name="{key}">', "</parameter>\n"),
+    result_around=("<response>", "</response>"),
+)

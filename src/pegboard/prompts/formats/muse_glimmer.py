@@ -1,0 +1,30 @@
+"""Muse Glimmer: messages with a recipient; one to a tool holds <atem:invoke name="…"> with its parameters."""
+
+from typing import Final
+
+from pegboard.prompts.engines.messages import FramedTags, FramedTagScanner
+
+from .tagged import KEY, NAME, Tagged
+
+FORMAT: Final = Tagged(
+    name="muse_glimmer",
+    signs=FramedTags(
+        openers=("<atem:function_calls>", "<atem:invoke", "<|eom|>", "<|eot|>"),
+        closers=("</atem:invoke>", "</atem:function_calls>"),
+        thinking=(),
+        call_start="<atem:invoke",
+        call="<atem:invoke\\s+name" + NAME,
+        call_close="</atem:invoke>",
+        block_close="</atem:function_calls>",
+        key_start="<atem:parameter",
+        key="<atem:parameter\\s+name" + KEY,
+        value_close="</atem:parameter>",
+        frame=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
+        frame_start="<|start|>",
+        message_ends=("<|eom|>", "<|eot|>"),
+    ),
+    block=("<|start|>assistant to=tools<|message|><atem:function_calls>\n", "\n</atem:function_calls><|eom|>"),
+    call=('<atem:invoke name="{name}">\n', "</atem:invoke>"),
+    argument=('<atem:parameter name="{key}">', "</atem:parameter>\n"),
+    scanner_type=FramedTagScanner,
+)

@@ -1,0 +1,108 @@
+"""What all formats share that write a call as tags: they differ by the tags."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pegboard.core.folded import Json
+from pegboard.prompts.engines.tag_signs import Tags
+from pegboard.prompts.engines.tags import TagScanner
+from pegboard.prompts.events import Called
+from pegboard.prompts.shapes import ToolShape
+
+from .format import Fed, Message
+from .marked import as_function, compact
+from .wording import taught
+
+NAME: Final = r'\s*=\s*["\']?(?P<name>[^<>"\'\n]*)["\']?\s*>'
+"""The rest of a tag that holds the name of a tool, quoted or not."""
+KEY: Final = r'\s*=\s*["\']?(?P<key>[^<>"\'\n]*)["\']?\s*>'
+GAP: Final = r"(?:\s|\\[nrt])*"
+
+
+def kind(value: Json) -> str:
+    """The type of a value as JSON Schema names it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+
+
+@dataclass(frozen=True)
+class Tagged:
+    name: str
+    signs: Tags
+    call: tuple[str, str]
+    """Before the arguments, with `{name}`, and behind them."""
+    argument: tuple[str, str]
+    """Before a value, with `{key}`, and `{kind}` or `{string}` where the tag tells its type; and behind it."""
+    block: tuple[str, str] = ("", "")
+    """Around all calls, or around each."""
+    block_each: bool = False
+    between: str = "\n"
+    aliases: tuple[str, ...] = ()
+    tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
+    result_role: str = "tool"
+    result_around: tuple[str, str] = ("", "")
+    results_around: tuple[str, str] = ("", "")
+    """Around the results of one turn, where they share a message."""
+    scanner_type: type[TagScanner] = field(default=TagScanner, repr=False)
+
+    def instructions(self, tools: Sequence[ToolShape]) -> str:
+        return taught(
+            "the name of the tool and one tag for each argument",
+            self.calls_text,
+            "Write text as it is, without quotes around it, over as many lines as it has; write numbers, true, false, "
+            "lists and objects as JSON.",
+        )
+
+    def tools_text(self, tools: Sequence[ToolShape]) -> str:
+        return "\n".join(compact(as_function(tool)) for tool in tools).join(self.tools_around)
+
+    def calls_text(self, calls: Sequence[Called]) -> str:
+        if not calls:
+            return ""
+        texts = [self.call_text(call, place) for place, call in enumerate(calls)]
+        if self.block_each:
+            return self.between.join(text.join(self.block) for text in texts)
+        return self.between.join(texts).join(self.block)
+
+    def call_text(self, call: Called, place: int) -> str:
+        before, behind = self.call
+        arguments = [self.argument_text(key, value) for key, value in call.arguments.items()]
+        return before.format(name=call.name, index=place + 1) + "".join(arguments) + behind
+
+    def argument_text(self, key: str, value: Json) -> str:
+        before, behind = self.argument
+        said = self.value_text(value)
+        is_text = "true" if isinstance(value, str) else "false"
+        return before.format(key=key, kind=kind(value), string=is_text) + said + behind.format(key=key)
+
+    def value_text(self, value: Json) -> str:
+        if not isinstance(value, str):
+            return json.dumps(value, ensure_ascii=False)
+        # Where a line break at each end belongs to the tags, a text that has one of its own needs theirs as well.
+        inline = self.signs.trim and not self.argument[0].endswith("\n")
+        return f"\n{value}\n" if inline and (value.startswith("\n") or value.endswith("\n")) else value
+
+    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
+        before, behind = self.result_around
+        texts = [before.format(name=fed.name, id=fed.id) + fed.text + behind for fed in results]
+        if not texts:
+            return ()
+        if self.result_role == "user" or self.results_around != ("", ""):
+            return (Message(self.result_role, "\n".join(texts).join(self.results_around)),)
+        return tuple(Message(self.result_role, text) for text in texts)
+
+    def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> TagScanner:
+        return self.scanner_type(self.signs, tools, in_thinking=in_thinking)

@@ -1,0 +1,26 @@
+"""What models are told in every format alike: two calls for an example, and the rules."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pegboard.prompts.events import Called
+
+EXAMPLE: Final = (
+    Called("tool_name", {"first": "some text", "second": 2, "third": ["a", "list"]}),
+    Called("other_tool", {}),
+)
+RULES: Final = (
+    "Use only the tools above and the arguments that their schemas have. Never invent a result: "
+    "stop after the calls and wait for what they give. If no tool is needed, answer in plain text."
+)
+
+
+def taught(with_what: str, calls_text: Callable[[Sequence[Called]], str], values: str) -> str:
+    """How to call, by example: one call, two calls, how values are written, the rules."""
+    return (
+        f"To call a tool, write exactly this, with {with_what}:\n"
+        f"{calls_text(EXAMPLE[:1])}\n"
+        "Several calls at once are written like this:\n"
+        f"{calls_text(EXAMPLE)}\n"
+        f"{values} {RULES}"
+    )

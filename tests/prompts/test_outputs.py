@@ -1,0 +1,81 @@
+"""Outputs in every format that writes tags, Python or messages: what they hold, whole, in chunks and cut anywhere."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from benchmarks.parser_cases.invariants import broken_rule, streamed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard.prompts.events import joined
+from pegboard.prompts.formats import FORMATS, parse
+
+from .outputs import OUTPUTS, TOOLS, Output
+
+NAMES = sorted({output.format for output in OUTPUTS})
+
+
+def plain(text: str) -> str:
+    """Where a call stood, white space may be missing: that is told as markup."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:30]!r}")
+def test_an_output_holds_what_the_model_meant(output: Output) -> None:
+    found = parse(FORMATS[output.format], output.text, output.tools, in_thinking=output.in_thinking)
+    calls = [(call.name, dict(call.arguments)) for call in found.calls]
+    assert calls == [(name, dict(arguments)) for name, arguments in output.calls]
+    assert (plain(found.text), plain(found.thinking)) == (plain(output.said), plain(output.thought))
+    assert len(found.broken) == output.broken
+    assert any(call.recovered for call in found.calls) == output.recovered
+    assert any(call.repairs for call in found.calls) == output.repaired
+
+
+@pytest.mark.behaviour("law.parsing_is_chunk_independent")
+@pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:30]!r}")
+def test_an_output_keeps_every_rule_in_any_chunks_and_cut_anywhere(output: Output) -> None:
+    format = FORMATS[output.format]
+    assert broken_rule(format, output.text, output.tools, output.in_thinking, random.Random(3), times=8) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_cut_is_never_a_call_that_the_whole_does_not_hold(name: str) -> None:
+    format = FORMATS[name]
+    for output in OUTPUTS:
+        if output.format != name or output.broken:
+            continue
+        whole = [(call.name, call.arguments) for call in parse(format, output.text, output.tools).calls]
+        for size in range(len(output.text)):
+            cut = parse(format, output.text[:size], output.tools).calls
+            sure = [(call.name, call.arguments) for call in cut if not call.recovered]
+            assert sure == whole[: len(sure)], output.text[:size]
+
+
+def pieces(name: str) -> Sequence[str]:
+    """What outputs of a format are made of, and what spoils them."""
+    texts = [output.text for output in OUTPUTS if output.format == name]
+    cuts = [text[start : start + size] for text in texts for start in range(0, len(text), 7) for size in (3, 12, 40)]
+    return [*texts, *cuts, *"\"'\\{}[]()<>=,: \n", "null", "é", "```", "\\n", "'''"]
+
+
+@pytest.mark.behaviour("law.parsing_is_chunk_independent")
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=8)
+@given(data=st.data(), in_thinking=st.booleans())
+def test_no_pieces_of_outputs_break_a_rule(name: str, data: st.DataObject, in_thinking: bool) -> None:
+    text = "".join(data.draw(st.lists(st.sampled_from(pieces(name)), max_size=6)))[:300]
+    assert broken_rule(FORMATS[name], text, TOOLS, in_thinking, random.Random(5), times=2) is None
+
+
+@pytest.mark.behaviour("law.parsing_is_chunk_independent")
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(OUTPUTS), st.data())
+def test_wherever_an_output_is_cut_into_chunks_its_events_are_those_of_the_whole(
+    output: Output, data: st.DataObject
+) -> None:
+    format = FORMATS[output.format]
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(output.text)), max_size=40)))
+    parts = [output.text[start:end] for start, end in zip([0, *cuts], [*cuts, len(output.text)], strict=True)]
+    whole = parse(format, output.text, output.tools, in_thinking=output.in_thinking).events
+    assert joined(streamed(format, parts, output.tools, output.in_thinking)) == joined(whole)

@@ -1,0 +1,143 @@
+"""Python literals: read as Python reads them, tolerant where a model slips, and never run."""
+
+import ast
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pegboard.core.folded import Json
+from pegboard.prompts.python_literals import DEEPEST, LiteralError, called, keywords, literal, unescaped, written
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(VALUES)
+def test_a_value_that_is_written_reads_back(value: Json) -> None:
+    assert literal(written(value)) == value
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "a",
+                "7",
+                "é",
+                "€",
+                " ",
+                "{",
+                "\\n",
+                "\\t",
+                "\\\\",
+                "\\'",
+                '\\"',
+                "\\x41",
+                "\\u00e9",
+                "\\7",
+                "\\33",
+                "\\d",
+                "\\é",
+                "\\\n",
+                "\\U0001f600",
+                "\\N{BULLET}",
+                "\\a",
+                "\\b",
+            ]
+        )
+    ).map("".join)
+)
+def test_a_body_between_quotes_means_what_python_says(body: str) -> None:
+    for quote in "\"'":
+        with warnings.catch_warnings():
+            # An escape that Python does not know keeps its backslash, and Python warns of it.
+            warnings.simplefilter("ignore")
+            try:
+                meant = ast.literal_eval(f"{quote}{body}{quote}")
+            except (ValueError, SyntaxError):
+                continue
+        assert unescaped(body, quote) == unescaped(body, "") == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("007", 7),
+        ("-1_000", -1000),
+        ("0x1F", 31),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("true", True),
+        ("null", None),
+        ("(1, 2)", [1, 2]),
+        ("(1)", 1),
+        ("(1,)", [1]),
+        ("()", []),
+        ("{'a', 'b'}", ["a", "b"]),
+        ("{1: 'x', None: 2}", {"1": "x", "None": 2}),
+        ("{key: 'x', }", {"key": "x"}),
+        ("[1, 2, ]", [1, 2]),
+        (r"r'\d+\n'", r"\d+\n"),
+        (r"'\d'", r"\d"),
+        ("'a\nb'", "a\nb"),
+        ("'''it's \"so\"'''", 'it\'s "so"'),
+        ('"""a""""', 'a"'),
+        ("'it's here'", "it's here"),
+        ("“quoted”", "quoted"),
+        (r"'\ud83d\ude00'", "😀"),
+        (r"'\ud83d'", "\ufffd"),
+        (r"'\033[0m\N{BULLET}'", "\033[0m•"),
+    ],
+)
+def test_what_models_write_is_read(text: str, value: Json) -> None:
+    assert literal(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "__import__('os')",
+        "1 + 1",
+        "[1",
+        "'open",
+        "{'a': }",
+        "f'{x}'",
+        "b'x'",
+        "nan",
+        "1e999",
+        "-",
+        "1 2",
+        "[" * (DEEPEST + 2) + "]" * (DEEPEST + 2),
+        "[" * 100_000,
+        "9" * 10_000,
+    ],
+)
+def test_what_is_no_literal_is_refused_and_never_run(text: str) -> None:
+    with pytest.raises(LiteralError):
+        literal(text)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.dictionaries(st.text(min_size=1), VALUES, max_size=5))
+def test_a_call_reads_back_whatever_its_arguments_are_named(arguments: dict[str, Json]) -> None:
+    text = called("f", arguments)
+    assert keywords(text.removeprefix("f(").removesuffix(")")) == (arguments, [], ())
+
+
+def test_reserved_words_and_dashes_may_name_an_argument() -> None:
+    assert keywords("from='a', class=1, max-size = 2")[0] == {"from": "a", "class": 1, "max-size": 2}
+
+
+def test_an_argument_that_is_given_twice_is_refused() -> None:
+    for text in ("a=1, a=2", "a=1, **{'a': 2}"):
+        with pytest.raises(LiteralError, match="twice"):
+            keywords(text)

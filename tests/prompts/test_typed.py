@@ -1,0 +1,107 @@
+"""Raw text between tags: its schema says what it is."""
+
+import pytest
+
+from pegboard.core.folded import Json
+from pegboard.prompts.shapes import ToolShape
+from pegboard.prompts.typed import Bare, schema_of, settled, typed
+
+INTEGER: Json = {"type": "integer"}
+NUMBER: Json = {"type": "number"}
+TEXT: Json = {"type": "string"}
+NULLABLE: Json = {"type": ["string", "null"]}
+FLAG: Json = {"type": "boolean"}
+OBJECT: Json = {"type": "object"}
+LIST: Json = {"type": "array"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "schema", "value"),
+    [
+        ("3", INTEGER, 3),
+        (" 3\n", INTEGER, 3),
+        ("3.0", INTEGER, 3),
+        ("3.5", INTEGER, "3.5"),
+        ("three", INTEGER, "three"),
+        ("-2.5", NUMBER, -2.5),
+        ("1e400", NUMBER, "1e400"),
+        ("nan", NUMBER, "nan"),
+        ("True", FLAG, True),
+        ("false", FLAG, False),
+        ("1", FLAG, "1"),
+        ("3", TEXT, "3"),
+        (" x ", TEXT, " x "),
+        ('"x"', TEXT, '"x"'),
+        ("null", TEXT, "null"),
+        ("null", NULLABLE, None),
+        ("none", NULLABLE, "none"),
+        ("null", INTEGER, None),
+        ("None", OBJECT, None),
+        ('{"a": 1}', OBJECT, {"a": 1}),
+        ("[1]", OBJECT, "[1]"),
+        ("{'a': True}", OBJECT, {"a": True}),
+        ('[{\\"a\\": \\"b\\"}]', LIST, [{"a": "b"}]),
+        ("not a list", LIST, "not a list"),
+        ("[" * 5000 + "]" * 5000, LIST, "[" * 5000 + "]" * 5000),
+        ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 5),
+        ("red", {"enum": ["red", "7"]}, "red"),
+        ("7", {"enum": ["red", "7"]}, "7"),
+        ("7", None, 7),
+        ("[1, 2]", None, [1, 2]),
+        ("null", None, None),
+        ('"x"', None, '"x"'),
+        ("plain", None, "plain"),
+        ("", None, ""),
+        ("", INTEGER, ""),
+    ],
+)
+def test_a_value_is_what_its_schema_says(raw: str, schema: Json, value: Json) -> None:
+    found, _ = typed(raw, schema)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_what_no_schema_speaks_of_stays_text_where_a_format_never_writes_json() -> None:
+    assert typed("7", None, guess=False) == ("7", ())
+
+
+def test_reading_that_had_to_bend_something_says_so() -> None:
+    assert typed("{'a': 1}", OBJECT) == ({"a": 1}, ("it was read as a Python literal, not as JSON",))
+
+
+def test_a_schema_is_found_through_its_references_and_one_that_goes_in_circles_says_nothing() -> None:
+    tool = ToolShape(
+        "t",
+        parameters={
+            "properties": {
+                "a": {"$ref": "#/$defs/one"},
+                "b": {"anyOf": [{"$ref": "#/$defs/one"}, {"type": "null"}]},
+                "c": {"$ref": "#/$defs/round"},
+                "d": {"type": "integer", "nullable": True},
+            },
+            "$defs": {"one": {"type": "integer"}, "round": {"$ref": "#/$defs/round"}},
+        },
+    )
+    assert [typed("7", schema_of(tool, key))[0] for key in ("a", "b", "c", "d")] == [7, 7, 7, 7]
+    assert [typed("null", schema_of(tool, key))[0] for key in ("b", "d")] == [None, None]
+    assert schema_of(tool, "c") is None
+    assert schema_of(None, "a") is None
+
+
+def test_bare_words_in_a_tree_are_read_by_the_schema_of_their_place() -> None:
+    schema: dict[str, Json] = {
+        "properties": {
+            "zip": TEXT,
+            "tags": {"type": "array", "items": TEXT},
+            "n": INTEGER,
+            "in": {"$ref": "#/$defs/x"},
+        },
+        "$defs": {"x": {"properties": {"y": TEXT}}},
+    }
+    tree: Json = {
+        "zip": Bare("3011"),
+        "tags": [Bare("1"), "b"],
+        "n": Bare("2"),
+        "in": {"y": Bare("true")},
+        "z": Bare("true"),
+    }
+    assert settled(tree, schema, schema) == {"zip": "3011", "tags": ["1", "b"], "n": 2, "in": {"y": "true"}, "z": True}
