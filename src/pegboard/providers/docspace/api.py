@@ -13,6 +13,7 @@ from .checking import UNDEFINED, Given, Kind, Many, Number, Optional, Party, Sha
 from .client import Client, Reply, Sending
 from .credentials import Access
 from .limits import Limits
+from .pace import off_loop
 from .trouble import Issue, Trouble
 
 LINKS: Final = Many(Shape({"href": Text(), "action": Text()}))
@@ -88,7 +89,7 @@ class Api:
         """Raises `Trouble`, as everything here does. `again` says how often to send what is not a question."""
         try:
             reply = await self.client.ask(self.access, sending, tries=again)
-            body = read(reply)
+            body = await off_loop(len(reply.body), read, reply)
             check(sending, reply, body)
         except Trouble as failed:
             raise Trouble("Fetching request.", Trouble("Making bare fetch.", failed)) from failed

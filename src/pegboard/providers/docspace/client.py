@@ -4,9 +4,12 @@ Questions (GET) are put again when DocSpace is too busy. Nothing else is: a DELE
 begun its deletion, and a second PUT to `copy` copies twice.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, TypeAlias
@@ -20,14 +23,13 @@ from pegboard.ports import Clock
 
 from .credentials import Access, origin
 from .limits import Limits
-from .network import in_words, never_left
+from .network import in_words
 from .trouble import Trouble
 
 AGENT: Final = f"pegboard/{__version__}"
 BUSY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES: Final = 20
-_SECRET: Final = ("authorization", "cookie")
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
 """A body that can be sent again from its beginning."""
@@ -35,12 +37,14 @@ Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """One request. Its credentials are for the DocSpace of its access, and for no other place."""
+    """One request, without credentials."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     content: bytes | Content | None = None
+    is_large: bool = False
+    """Whether a file goes along, this way or that: it may take as long as an operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,10 @@ class Reply:
 
 
 class Unheard(Trouble):
-    """A request that failed on the way. `never_left` says whether DocSpace can have heard it."""
+    """A request that failed on the way, or whose answer did."""
 
-    def __init__(self, why: str, *, never_left: bool) -> None:
+    def __init__(self, why: str) -> None:
         super().__init__("Fetching request.", Trouble("fetch failed", Trouble(why)))
-        self.never_left = never_left
 
 
 class Client:
@@ -109,23 +112,23 @@ class Client:
     async def _once(self, access: Access, sending: Sending, most: int) -> tuple[Reply, str | None]:
         method, url, content = sending.method, sending.url, sending.content
         headers = dict(sending.headers)
+        is_home = True
         for _ in range(_MOST_MOVES + 1):
-            if origin(url) == access.origin:
-                headers |= access.credential.headers()
-            else:
-                headers = {name: value for name, value in headers.items() if name not in _SECRET}
-            reply, further, after = await self._sent(method, url, headers, content, most)
+            # Credentials stay home, and do not come back either: whoever sent us away may have chosen where to.
+            is_home = is_home and origin(url) == access.origin
+            theirs = access.credential.headers() if is_home else {}
+            within = self._limits.operation if sending.is_large else self._limits.answer
+            with _heard_within(within, url):
+                reply, further, after = await self._sent(method, url, {**headers, **theirs}, content, most)
             if further is None:
                 return reply, after
-            url = urljoin(url, further)
-            if urlsplit(url).scheme not in ("http", "https"):
-                raise Unheard("URL scheme must be a HTTP(S) scheme", never_left=False)
+            url = _moved(url, further)
             if (reply.status == 303 and method not in ("GET", "HEAD")) or (
                 reply.status in (301, 302) and method == "POST"
             ):
                 method, content = "GET", None
                 headers = {name: value for name, value in headers.items() if not name.startswith("content-")}
-        raise Unheard("redirect count exceeded", never_left=False)
+        raise Unheard("redirect count exceeded")
 
     async def _sent(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes | Content | None, most: int
@@ -134,25 +137,24 @@ class Client:
         pool = self._opened()
         try:
             request = pool.build_request(
-                method, url, headers=dict(headers), content=content() if callable(content) else content
+                method,
+                url,
+                headers=[(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()],
+                content=content() if callable(content) else content,
             )
         except (httpx2.InvalidURL, UnicodeError) as problem:
-            raise Unheard(str(problem), never_left=True) from None
+            raise Unheard(str(problem)) from None
         if not self._agent:
             del request.headers["user-agent"]
         try:
-            with anyio.fail_after(self._limits.answer):
-                response = await pool.send(request, stream=True, follow_redirects=False)
-                try:
-                    further = response.headers.get("location") if response.status_code in _MOVED else None
-                    body = b"" if further is not None else await _read(response, most)
-                finally:
-                    await response.aclose()
-        except TimeoutError:
-            told = f"{request.url.host} did not answer within {self._limits.answer:g} seconds"
-            raise Unheard(told, never_left=False) from None
-        except (httpx2.HTTPError, OSError) as error:
-            raise Unheard(in_words(error, request.url), never_left=never_left(error)) from error
+            response = await pool.send(request, stream=True, follow_redirects=False)
+            try:
+                further = response.headers.get("location") if response.status_code in _MOVED else None
+                body = b"" if further is not None else await _read(response, most)
+            finally:
+                await response.aclose()
+        except httpx2.HTTPError as error:
+            raise Unheard(in_words(error, request.url)) from error
         reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)
         return reply, further, response.headers.get("retry-after")
 
@@ -160,6 +162,7 @@ class Client:
         if self._pool is None:
             self._pool = httpx2.AsyncClient(
                 headers={"user-agent": self._agent} if self._agent else {},
+                verify=_tls(),
                 timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
                 limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0),
                 # What DocSpace sets for one caller must never be sent for another.
@@ -173,12 +176,38 @@ class Client:
             await pool.aclose()
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """Building one costs more than a hundred calls, so there is one."""
+    return httpx2.create_ssl_context()
+
+
+@contextmanager
+def _heard_within(seconds: float, url: str) -> Iterator[None]:
+    try:
+        with anyio.fail_after(seconds):
+            yield
+    except TimeoutError:
+        raise Unheard(f"{urlsplit(url).hostname} did not answer within {seconds:g} seconds") from None
+
+
+def _moved(url: str, further: str) -> str:
+    try:
+        url = urljoin(url, further)
+        origin(url)
+    except ValueError:
+        raise Unheard("Invalid URL") from None
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise Unheard("URL scheme must be a HTTP(S) scheme")
+    return url
+
+
 async def _read(response: httpx2.Response, most: int) -> bytes:
     parts, size = [], 0
     async for part in response.aiter_bytes():
         size += len(part)
         if size > most:
-            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB", never_left=False)
+            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB")
         parts.append(part)
     return b"".join(parts)
 

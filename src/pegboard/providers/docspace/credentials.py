@@ -58,6 +58,12 @@ class Raw:
 Credential: TypeAlias = ApiKey | AccessToken | Password | Raw
 
 
+def secrets_of(credential: Credential) -> frozenset[str]:
+    """What must not be told to anybody: the secret itself, and all that is sent of it."""
+    sent = {part for value in credential.headers().values() for part in (value, *value.split()[1:])}
+    return frozenset(sent | {credential.password} if isinstance(credential, Password) else sent)
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One DocSpace, and who asks it."""
@@ -82,7 +88,10 @@ class Misconfigured:
 class Unauthorized:
     """Nobody said who asks: neither an operator nor the caller."""
 
-    why: str = "Unauthorized"
+    why: str = (
+        "Unauthorized. Send your own DocSpace credentials: X-Mcp-Base-Url with X-Mcp-Api-Key, X-Mcp-Auth-Token, or "
+        "X-Mcp-Username and X-Mcp-Password"
+    )
 
 
 def origin(url: str) -> str:

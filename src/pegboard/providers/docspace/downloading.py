@@ -76,7 +76,7 @@ async def _fetched(api: Api, url: str) -> str:
     if not _is_whole(url):
         unreadable = Trouble(f"Failed to parse URL from {url}", Trouble("Invalid URL"))
         raise Trouble("Creating download request.", Trouble("Creating request.", unreadable))
-    sending = Sending("GET", url, {"accept": "text/plain"})
+    sending = Sending("GET", url, {"accept": "text/plain"}, is_large=True)
     try:
         reply = await api.client.ask(api.access, sending, most=api.limits.download)
         text = reply.text

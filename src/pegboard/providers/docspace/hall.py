@@ -13,6 +13,7 @@ from .api import Api
 from .client import AGENT, Client
 from .credentials import Access, Misconfigured, Unauthorized, brought
 from .limits import Limits
+from .trouble import Trouble
 
 Operator: TypeAlias = Callable[[], Access | Misconfigured | None]
 """What the operator set, read anew whenever a toolset starts; `None` where callers bring everything themselves."""
@@ -56,6 +57,8 @@ class Hall:
         """Whom one call is made as. What a caller brings takes the place of all that the operator set."""
         if self._callers.credentials:
             own = brought(headers, authorization=self._callers.authorization)
+            if isinstance(own, Misconfigured):
+                return Misconfigured(str(Trouble("Parsing credential", own.why.splitlines())))
             if own is not None:
                 return own
         return Unauthorized() if operator is None else operator

@@ -15,7 +15,7 @@ class Limits:
     """For one request, from its first byte to the last of its answer."""
     operation: float = 600.0
     """For what DocSpace does in the background: deletions, copies, conversions."""
-    body: int = 32 * MIB
+    body: int = 16 * MIB
     """Of an answer of the API."""
     download: int = 64 * MIB
     """Of a file as text."""

@@ -37,11 +37,6 @@ def in_words(error: Exception, url: httpx2.URL) -> str:
             return " ".join(str(innermost).split()) or type(innermost).__name__
 
 
-def never_left(error: Exception) -> bool:
-    """Whether the request was not heard, so that asking again cannot do anything twice."""
-    return isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

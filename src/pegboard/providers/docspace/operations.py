@@ -9,6 +9,7 @@ import anyio
 from .api import Api
 from .asking import path
 from .checking import Flag, Given, Many, Number, Shape, Text, some
+from .client import Unheard
 from .trouble import Trouble
 
 OPERATION: Final = Shape(some(id=Text(), error=Text(), url=Text(), progress=Number(), finished=Flag()))
@@ -20,6 +21,7 @@ _FIRST: Final = 0.1
 _GROWTH: Final = 1.5
 _LONGEST: Final = 5.0
 _WHOLE: Final = 100.0
+_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,26 @@ def _why(one: Operation, api: Api, *, late: bool) -> str | None:
 
 
 async def _polled(api: Api) -> Sequence[Operation]:
-    try:
-        answer = await api.get(path("files", "fileops"), OPERATIONS)
-    except Trouble as failed:
-        raise Trouble("Resolving operations.", Trouble("Calling operation statuses callback.", failed)) from failed
-    return [replace(_read(one), polled=True) for one in (answer.response if isinstance(answer.response, list) else ())]
+    for tries_left in range(_TRIES - 1, -1, -1):
+        try:
+            answer = await api.get(path("files", "fileops"), OPERATIONS)
+        except Trouble as failed:
+            # A connection that breaks once in ten minutes says nothing about the operation.
+            if tries_left and _is_broken_off(failed):
+                await anyio.sleep(_FIRST)
+                continue
+            raise Trouble("Resolving operations.", Trouble("Calling operation statuses callback.", failed)) from failed
+        said = answer.response if isinstance(answer.response, list) else ()
+        return [replace(_read(one), polled=True) for one in said]
+    raise AssertionError("the last try returns or raises")
+
+
+def _is_broken_off(failed: Trouble | None) -> bool:
+    while isinstance(failed, Trouble):
+        if isinstance(failed, Unheard):
+            return True
+        failed = failed.why if isinstance(failed.why, Trouble) else None
+    return False
 
 
 def _after(operations: Sequence[Operation], polled: Sequence[Operation]) -> list[Operation]:

@@ -16,10 +16,11 @@ from pegboard.ports import Clock, Peer, Progress, Ring
 from . import javascript
 from .api import Answer
 from .checking import accepted
-from .credentials import Access, Misconfigured
+from .credentials import Access, Misconfigured, secrets_of
 from .files import FILES
 from .folders import FOLDERS
 from .hall import Hall
+from .pace import off_loop
 from .people import PEOPLE_TOOLS
 from .rooms import ROOMS
 from .tool import DocSpaceTool
@@ -65,7 +66,8 @@ class DocSpaceTools:
                     self._operator = self._hall.operator()
                     match self._operator:
                         case Misconfigured(why):
-                            self._become(Down(self._now(), f"is not set up: {why}"))
+                            told = "; ".join(why.splitlines())
+                            self._become(Down(self._now(), f"is not set up: {told}"))
                         case _:
                             self._become(Up(self._now()))
                     await self._restarted.wait()
@@ -82,10 +84,12 @@ class DocSpaceTools:
         try:
             arguments = accepted(tool.arguments, admitted.call.arguments) if tool.checks else {}
             answer = await tool.act(self._hall.api(access, progress), arguments)
-            return Returned(_told(answer))
+            return Returned(await off_loop(_size(answer), _told, answer))
         except Trouble as trouble:
-            secrets = (part for value in access.credential.headers().values() for part in (value, *value.split()[1:]))
-            return ToolFailed(_said(Eraser(secrets)(str(trouble)), failed=True))
+            return ToolFailed(_said(Eraser(secrets_of(access.credential))(str(trouble)), failed=True))
+        except RecursionError:
+            # Text of so many levels reads well enough, but cannot be written again.
+            return ToolFailed(_said("The arguments, or the answer, are nested too deeply.", failed=True))
 
     def _become(self, health: Health) -> None:
         self._listing = Listing(self.source, health, self._listing.tools)
@@ -103,12 +107,22 @@ def _told(answer: str | Answer | JsonObject) -> bytes:
                 raise Trouble("Content-Type header is missing")
             if kind.startswith("text/"):
                 return _said(reply.text)
-            if not kind.startswith("application/json"):
+            if kind.split(";")[0].strip() != "application/json":
                 raise Trouble(f"Content-Type {reply.content_type} is not supported")
             text = javascript.indented(body)
             return _said(text, structured=javascript.compact(body) if "response" in body else None)
         case _:
             return _said(javascript.indented(answer))
+
+
+def _size(answer: str | Answer | JsonObject) -> int:
+    match answer:
+        case str():
+            return len(answer)
+        case Answer(reply):
+            return len(reply.body)
+        case _:
+            return 0
 
 
 def _said(text: str, *, structured: str | None = None, failed: bool = False) -> bytes:

@@ -12,6 +12,7 @@ from .asking import address, path
 from .checking import Anything, decoded
 from .client import Content, Sending
 from .javascript import utf8
+from .pace import off_loop
 from .trouble import Trouble
 
 PIECE: Final = 10 * 1024 * 1024
@@ -35,7 +36,7 @@ async def upload(api: Api, given: Mapping[str, Json]) -> JsonObject:
     assert isinstance(filename, str)
     assert isinstance(content, str)
     is_binary = given.get("encoding") == "base64"
-    whole = decoded(content) if is_binary else utf8(content)
+    whole = await off_loop(len(content), decoded if is_binary else utf8, content)
     if not extension(filename):
         raise Trouble("File extension is missing in the filename.")
     session = await _session(api, parent, filename, len(whole))
@@ -62,6 +63,8 @@ async def _session(api: Api, parent: float, filename: str, size: int) -> str:
             return id
         case {"data": {"id": int(number)}} | {"id": int(number)} if not isinstance(number, bool):
             return str(number)
+        case {"success": False, "message": str(told)} if told:
+            raise Trouble("Upload session ID is not defined.", [told])
         case _:
             raise Trouble("Upload session ID is not defined.")
 
@@ -94,6 +97,7 @@ async def _piece(api: Api, session: str, piece: memoryview, kind: str) -> Answer
             "content-length": str(len(head) + len(piece) + len(tail)),
         },
         _streamed(head, piece, tail),
+        is_large=True,
     )
     return await api.fetched(sending, again=_TRIES)
 
