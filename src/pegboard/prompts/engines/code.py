@@ -6,9 +6,11 @@ are text, and a block in no language counts only if it looks like Python.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from textwrap import dedent
 from typing import Final
 
+from pegboard.prompts.literal import odd_backslashes
 from pegboard.prompts.scanner import CUT, Scanner, Signs
 from pegboard.prompts.shapes import ToolShape
 
@@ -20,15 +22,28 @@ _INFO_MOST: Final = 128
 _CLOSING_MOST: Final = 128
 _INFO: Final = re.compile(r"[ \t]*\{?\.?([\w+#.\-]*)[^`]*\Z")
 _TOKEN: Final = re.compile(r'"""|\'\'\'|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|#[^\n]*', re.DOTALL)
-_TRIPLE: Final = {
-    '"""': re.compile(r'(?:\\.|[^"\\]|"(?!""))*"""', re.DOTALL),
-    "'''": re.compile(r"(?:\\.|[^'\\]|'(?!''))*'''", re.DOTALL),
-}
+_TRIPLE: Final = ('"""', "'''")
 _LOOKS: Final = re.compile(
     r"^(?:import \w|from \w[\w.]* import |(?:async )?def \w+\(|class \w+[(:]|print\(|for \w.* in .*:|while .*:|with .*:"
     r"|try:|if .*:|@\w|return\b|[A-Za-z_]\w* = .*\()",
     re.MULTILINE,
 )
+
+
+@lru_cache(maxsize=64)
+def _closing(fence: str) -> re.Pattern[str]:
+    """A line that closes a block: as many of the same character, or more, and nothing else."""
+    word = END_TAG if fence == TAG else f"{re.escape(fence)}{re.escape(fence[0])}*"
+    return re.compile(rf"^[ \t]*{word}[ \t\r]*(?:\n|\Z)", re.MULTILINE)
+
+
+def _behind_quotes(text: str, quotes: str, place: int) -> int:
+    """Where a string in triple quotes ends, negative if it goes on."""
+    at = text.find(quotes, place)
+    while at >= 0 and odd_backslashes(text, place, at):
+        place = at + 1
+        at = text.find(quotes, place)
+    return at + 3 if at >= 0 else -1
 
 
 class CodeScanner(Scanner):
@@ -38,8 +53,10 @@ class CodeScanner(Scanner):
         self.language = ""
         """Of the block that is open: "python", "" where none was named, or another."""
         self.parts: list[str] = []
-        self._line: list[str] = []
+        self._line = 0
+        """Which of the parts began the line that is not yet whole."""
         self._quote = ""
+        self._closing = _closing("```")
 
     def open(self, word: str) -> bool:
         self.fence = word
@@ -66,7 +83,8 @@ class CodeScanner(Scanner):
         said = found.group(1).lower()
         self.language = "python" if said in LANGUAGES or self.fence == TAG else said
         self.source.append(text[place : at + 1])
-        self.parts, self._line, self._quote = [], [], ""
+        self.parts, self._quote = [], ""
+        self._closing = _closing(self.fence)
         if self.language == "python":
             self.start(PYTHON)
         elif self.language:
@@ -75,30 +93,40 @@ class CodeScanner(Scanner):
         return at + 1
 
     def at_line(self, text: str, place: int, end: int) -> int:
-        at = text.find("\n", place)
-        line = text[place:] if at < 0 else text[place : at + 1]
-        if at < 0 and not self.final:
-            if len(line) < _CLOSING_MOST and self._may_close(line):
-                return ~place
-            self._line = [line]
-            self.state = self.in_line
-        elif self._closes(line):
-            self._close(line)
-            return place + len(line)
-        else:
-            self._read(line)
+        behind = end if self.final else text.rfind("\n", place) + 1
+        if behind > place:
+            return self._at_lines(text, place, behind)
+        line = text[place:]
+        if len(line) < _CLOSING_MOST and self._may_close(line):
+            return ~place
+        self._line = len(self.parts)
         self._take(line)
-        return place + len(line)
+        self.state = self.in_line
+        return end
+
+    def _at_lines(self, text: str, place: int, end: int) -> int:
+        """Whole lines up to one that closes the block, or all there are."""
+        found = self._closing.search(text, place, end)
+        lines = text[place : found.start() if found else end]
+        if lines:
+            self._take(lines)
+            self._read(lines)
+        if found is None:
+            return end
+        if self._quote:
+            self._take(found.group())
+            self._read(found.group())
+        else:
+            self._close(found.group())
+        return found.end()
 
     def in_line(self, text: str, place: int, end: int) -> int:
         """A line that closes nothing, of which more is to come."""
         at = text.find("\n", place)
         more = text[place:] if at < 0 else text[place : at + 1]
-        self._line.append(more)
         self._take(more)
         if at >= 0:
-            self._read("".join(self._line))
-            self._line = []
+            self._read("".join(self.parts[self._line :]))
             self.state = self.at_line
         return place + len(more)
 
@@ -107,14 +135,6 @@ class CodeScanner(Scanner):
     def _may_close(self, line: str) -> bool:
         said = line.strip()
         return not said or END_TAG.startswith(said) if self.fence == TAG else not said.strip(self.fence[0])
-
-    def _closes(self, line: str) -> bool:
-        if self._quote:
-            return False
-        said = line.strip()
-        if self.fence == TAG:
-            return said == END_TAG
-        return len(said) >= len(self.fence) and not said.strip(self.fence[0])
 
     def _close(self, line: str) -> None:
         self.state = self.in_text
@@ -148,13 +168,15 @@ class CodeScanner(Scanner):
         """Whether a string goes on behind the line."""
         if self.language not in ("", "python"):
             return
+        if not self._quote and not any(quotes in line for quotes in _TRIPLE):
+            return
         place = 0
         while True:
             if self._quote:
-                ended = _TRIPLE[self._quote].match(line, place)
-                if ended is None:
+                place = _behind_quotes(line, self._quote, place)
+                if place < 0:
                     return
-                place, self._quote = ended.end(), ""
+                self._quote = ""
             token = _TOKEN.search(line, place)
             if token is None:
                 return

@@ -42,7 +42,7 @@ class MistralScanner(JsonScanner):
         return at - len(word) if word in self.names.tools else at
 
     def reach_back(self, text: str, place: int, at: int) -> int:
-        begins = self.before(text, place, at)
+        begins = self.before(text, place, at) if text.startswith(MARKER, at) else at
         self._before = text[begins:at]
         return begins
 
