@@ -1,7 +1,7 @@
 """A gateway with its store, its servers and the watch over its file: opened whole, and ended together."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,6 +22,7 @@ from .toolsets import Toolsets
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from pegboard.config.chat_keys import ChatSettings
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ServerKey
     from pegboard.gateway.gateway import Gateway
@@ -40,6 +41,12 @@ class House:
     store_url: str
     sign_ins: "LateDesk"
     toolsets: "Toolsets"
+    at_end: Callable[[Callable[[], Awaitable[None]]], object]
+    """Called with what is to be done when the house is closed."""
+
+    @property
+    def chat(self) -> "ChatSettings | None":
+        return None if self.settings is None else self.settings.chat
 
     @cached_property
     def installer(self) -> "Installer":
@@ -130,4 +137,4 @@ async def open_house(
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
                 tasks.start_soon(follow_files, settings, gateway, name="configuration")
-        yield House(gateway, settings, directory, store.where, desk, toolsets)
+        yield House(gateway, settings, directory, store.where, desk, toolsets, stack.push_async_callback)

@@ -18,6 +18,7 @@ from pegboard.surfaces.cli.output import Exit, document, fail, tell
 from pegboard.surfaces.cli.snippets import announcement
 
 from .api import rest_of
+from .chatting import chat_of
 from .handles import handle_key
 from .house import House, open_house
 from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
@@ -86,7 +87,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     mcp = McpPaths(house.gateway, door, key=partial(handle_key, os.environ, house.data_dir))
     pages = SignInPages(house.desk, house.signed_in)
     api = Later(partial(rest_of, house, endpoint, token))
-    root = Root(mcp=mcp, api=api, sign_in=pages, check=partial(_address_refusal, door))
+    chat = None if house.chat is None else Later(partial(chat_of, house, door, mcp.entrance))
+    root = Root(mcp=mcp, api=api, chat=chat, sign_in=pages, check=partial(_address_refusal, door))
     settle_in()
 
     def stopping() -> None:

@@ -7,6 +7,7 @@ from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
 
+from .chat_keys import SECTION as CHAT_SECTION
 from .container_keys import SECTION as ENGINE_SECTION
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
@@ -363,17 +364,18 @@ CONTAINERS: Final = Key(
 )
 
 SEARCH: Final = Key("search", SEARCH_SECTION, "How tools are found.")
+CHAT: Final = Key("chat", CHAT_SECTION, "Language models with the tools of the board, at /v1. Read when it starts.")
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, oauth, token, pin, embeddings and store may hold references: ${NAME} and ${NAME:-default} for "
-    "an environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys that begin with x- are "
-    "yours.",
+    "cwd, url, headers, oauth, token, pin, embeddings, chat and store may hold references: ${NAME} and "
+    "${NAME:-default} for an environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys "
+    "that begin with x- are yours.",
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
         *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
-        *(PROMPTS, MODELS),
+        *(PROMPTS, MODELS, CHAT),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

@@ -12,6 +12,7 @@ from pegboard.core.nesting import MOST_VALUES
 from pegboard.core.policy import Declared
 
 from . import gateway_keys, keys
+from .chat_keys import ChatSettings, chat_settings
 from .container_keys import ContainerSettings, container_settings
 from .declaring import Place, declared
 from .files import decoded, read_bytes
@@ -65,6 +66,8 @@ class Settings:
     gateway: Callers = field(default_factory=Callers)
     containers: ContainerSettings = field(default_factory=ContainerSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    chat: ChatSettings | None = None
+    """`None` where no model server is named."""
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
@@ -127,6 +130,7 @@ def load_text(
         gateway=_callers(values),
         containers=_containers(values, place),
         search=_search(values),
+        chat=_chat(values),
         warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
         doubts=(*doubts(values, board, place),),
     )
@@ -174,6 +178,11 @@ def _containers(values: Values, place: Place) -> ContainerSettings:
 def _search(values: Values) -> SearchSettings:
     said = values.get(keys.SEARCH)
     return SearchSettings() if said is None else search_settings(said.value)
+
+
+def _chat(values: Values) -> ChatSettings | None:
+    said = values.get(keys.CHAT)
+    return None if said is None else chat_settings(said.value)
 
 
 def _store(values: Values, place: Place, tell: Telling) -> str | None:

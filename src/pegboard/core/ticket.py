@@ -28,6 +28,8 @@ from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
 TICKET_TOOL: Final = WireName("pegboard_ticket")
 """The tool by which a caller waits for a decision. No other tool gets this name."""
 TICKET_ID: Final = ToolId(BuiltinKey(), TICKET_TOOL)
+CHAT: Final = "chat"
+"""The presentation of a chat, in which this tool is called by its own name."""
 LONGEST_WAIT: Final = 600
 USUAL_WAIT: Final = 30
 
@@ -267,7 +269,7 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
 
 
 def _waiting_call(id: str, presentation: str) -> str:
-    if not presentation:
+    if presentation in ("", CHAT):
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
     name, arguments = _PASSED_ON.get(presentation, ("name", "arguments"))
     return f'call call_tool with {{"{name}": "{TICKET_TOOL}", "{arguments}": {{"ticket": "{id}"}}}}'

@@ -19,15 +19,28 @@ PHRASES: Final = {
     421: "Misdirected Request",
 }
 
+CHAT: Final = "/v1/"
+NO_CHAT: Final = (
+    "There is no chat here. Have the operator name a model server under chat in pegboard.yaml and start the gateway "
+    "again. MCP clients connect to /mcp."
+)
+
 
 class Root:
     """`sign_in` are the pages for people. Where there is neither `mcp` nor `api`, they are all there is."""
 
     def __init__(
-        self, *, sign_in: ASGIApp, check: Check, mcp: ASGIApp | None = None, api: ASGIApp | None = None
+        self,
+        *,
+        sign_in: ASGIApp,
+        check: Check,
+        mcp: ASGIApp | None = None,
+        api: ASGIApp | None = None,
+        chat: ASGIApp | None = None,
     ) -> None:
         self._mcp = mcp
         self._api = api
+        self._chat = chat
         self._sign_in = sign_in
         self._check = check
 
@@ -45,6 +58,11 @@ class Root:
             await self._sign_in(scope, receive, send)
         elif self._api is not None and path.startswith("/api/"):
             await self._api(scope, receive, send)
+        elif path.startswith(CHAT):
+            if self._chat is not None:
+                await self._chat(scope, receive, send)
+            else:
+                await _problem(send, 404, NO_CHAT)
         elif path != "/health":
             await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
         elif scope["method"] not in ("GET", "HEAD"):

@@ -1,7 +1,6 @@
 """The HTTP endpoint: looks at each request first, then hands it to the SDK with its own view."""
 
 import json
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -13,10 +12,8 @@ import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from pegboard.config.references import asked_of_callers
 from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.resolve import Resolution
-from pegboard.core.server import Http
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
@@ -26,6 +23,7 @@ from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .faults import speaking
 from .leaving import Leaving
+from .lent import lent_twice
 from .plain import plain_answer
 from .presentation import Presentation
 from .raw.metas import is_too_large
@@ -165,7 +163,7 @@ class McpHttp:
         view = self._view(method, address, scope["query_string"], headers, known)
         if isinstance(view, Refused):
             return await self._turn_away(receive, send, known, view)
-        if len(known) != len(headers) and (name := self._lent_twice(headers)) is not None:
+        if len(known) != len(headers) and (name := lent_twice(self._gateway, headers)) is not None:
             return await refuse(send, given_twice(name))
         version = known[VERSION].decode("latin-1") if VERSION in known else None
         body = await body_of(_replay(read, receive, gone), self._door) if method == "POST" else b""
@@ -260,18 +258,6 @@ class McpHttp:
             return None
         await self._gateway.settled(self._door.settle)
         return told(board.resolution(view))
-
-    def _lent_twice(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-        """A header that some server is to be called with, if it is not clear which of two values that would be."""
-        lent = {
-            asked.header.lower().encode()
-            for server in self._gateway.board.policy.servers.values()
-            if isinstance(server.connection, Http)
-            for text in server.connection.headers.values()
-            for asked in asked_of_callers(text)
-        }
-        times = Counter(name for name, _ in headers)
-        return next((name for name in times if times[name] > 1 and name in lent), None)
 
     def _has_its_share(self, view: View) -> bool:
         return view.principal != LOCAL and self._open.count(view.principal) >= self._door.sessions_of_one

@@ -40,13 +40,13 @@ class McpPaths:
         """What clients keep for themselves is signed with the `key`."""
         door = Door() if door is None else door
         # One entrance, so that whoever guesses tokens has as many guesses at all paths together as at one.
-        entrance = Entrance(gateway.board)
+        self.entrance: Final = Entrance(gateway.board)
         self._door = door
         # Once, at the start: the short road is laid to one of them.
         self._chosen = gateway.board.policy.declared.presenting.presentation
         self._served: Mapping[Presented, McpHttp] = {
             presented: McpHttp(
-                gateway, door, entrance=entrance, presentation=presentation_of(presented, gateway, key=key)
+                gateway, door, entrance=self.entrance, presentation=presentation_of(presented, gateway, key=key)
             )
             for presented in {**dict.fromkeys(FIXED.values()), self._chosen: None}
         }

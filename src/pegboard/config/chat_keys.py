@@ -1,0 +1,169 @@
+"""The keys of `chat`: the servers that run language models, and how far a model may go with the tools."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from .section import Key, Section, Values
+from .shape import Form, ListOf, MapOf, Seconds, Text, Whole
+
+_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_NAME: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", "use small letters, digits, - and _, 64 at most")
+_URL: Final = Form(
+    r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
+    "write a URL that begins with http:// or https://, or with a reference",
+)
+_REFERENCE: Final = Form(
+    r"\$\{(?:(?!:-)[^}])+\}",
+    "write a reference without a default, ${NAME} or ${file:path}, so that the key is not in this file",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatLimits:
+    """How far one request goes before it is ended."""
+
+    turns: int = 12
+    """How often the model is asked."""
+    calls: int = 30
+    """Of tools of the board, searches included."""
+    repeated_errors: int = 4
+    """Calls that failed one after the other."""
+    repeated_calls: int = 3
+    """Calls of one tool with the very same arguments."""
+    seconds: float = 600.0
+    at_once: int = 32
+    """Requests that are being answered."""
+
+
+_USUAL: Final = ChatLimits()
+
+URL: Final = Key(
+    "url",
+    Text(_URL, holds_references=True, is_secret=True),
+    "Where the server's OpenAI-compatible API is, without /chat/completions: http://127.0.0.1:11434/v1. References are "
+    "allowed.",
+)
+API_KEY: Final = Key(
+    "api_key",
+    Text(_REFERENCE, holds_references=True, is_secret=True),
+    "A reference to the key that is sent as Authorization: Bearer KEY: ${NAME} or ${file:path}.",
+)
+MODELS: Final = Key(
+    "models",
+    ListOf(Text(_FILLED, as_written=True)),
+    "The models to offer from this server. By default those that it lists itself, and any that a client names.",
+)
+TIMEOUT: Final = Key(
+    "timeout",
+    Seconds(),
+    "How long the server may stay silent, before its first word and between two: seconds, or a text such as 30s or 5m.",
+    300,
+)
+MODEL_SERVER: Final = Section(
+    "One server that runs models.",
+    (URL, API_KEY, MODELS, TIMEOUT),
+    required=("url",),
+    advice={
+        "base_url": "Write url.",
+        "endpoint": "Write url.",
+        "key": "Write api_key.",
+        "token": "Write api_key.",
+        "model": "Write models: [NAME].",
+    },
+)
+SERVERS: Final = Key(
+    "servers",
+    MapOf(_NAME, MODEL_SERVER),
+    "The model servers, each under a name of your choice. Where two have a model of one name, it is the first one's; "
+    "the other's is asked for as SERVER/MODEL.",
+)
+DEFAULT_MODEL: Final = Key(
+    "default_model", Text(_FILLED, as_written=True), "The model for requests that name none: MODEL, or SERVER/MODEL."
+)
+TURNS: Final = Key("turns", Whole(1, 1_000), "How often the model is asked for one answer.", _USUAL.turns)
+CALLS: Final = Key("calls", Whole(1, 10_000), "How many tools are called for one answer.", _USUAL.calls)
+REPEATED_ERRORS: Final = Key(
+    "repeated_errors", Whole(1, 1_000), "How many calls may fail one after the other.", _USUAL.repeated_errors
+)
+REPEATED_CALLS: Final = Key(
+    "repeated_calls",
+    Whole(1, 1_000),
+    "How often a tool is called with the very same arguments.",
+    _USUAL.repeated_calls,
+)
+TIME: Final = Key(
+    "time",
+    Seconds(),
+    "How long an answer may take, tools and waiting for people included: seconds, or a text such as 90s or 10m.",
+    _USUAL.seconds,
+)
+AT_ONCE: Final = Key("at_once", Whole(1, 10_000), "How many requests are answered at a time.", _USUAL.at_once)
+LIMITS: Final = Key(
+    "limits",
+    Section("", (TURNS, CALLS, REPEATED_ERRORS, REPEATED_CALLS, TIME, AT_ONCE)),
+    "What ends an answer. Before it ends by a number, the model is asked once more, without tools.",
+)
+SECTION: Final = Section(
+    "",
+    (SERVERS, DEFAULT_MODEL, LIMITS),
+    required=("servers",),
+    advice={"model": "Write default_model.", "url": "Write it under servers: {NAME: {url: …}}."},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServerSettings:
+    """A model server as the operator wrote it: references are followed when a request is made."""
+
+    name: str
+    url: str
+    api_key: str | None = None
+    models: tuple[str, ...] = ()
+    timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSettings:
+    servers: Mapping[str, ModelServerSettings] = field(default_factory=dict[str, ModelServerSettings])
+    default_model: str | None = None
+    limits: ChatLimits = _USUAL
+
+
+def chat_settings(said: Values) -> ChatSettings | None:
+    """Nothing where no server is named: then there is no chat."""
+    servers = {
+        name: server
+        for name, placed in said.value(SERVERS, {}).items()
+        if (server := _server(name, placed.value)) is not None
+    }
+    if not servers:
+        return None
+    model, limits = said.get(DEFAULT_MODEL), said.get(LIMITS)
+    return ChatSettings(
+        servers, None if model is None else model.value, _USUAL if limits is None else _limits(limits.value)
+    )
+
+
+def _server(name: str, said: Values) -> ModelServerSettings | None:
+    url, key = said.get(URL), said.get(API_KEY)
+    if url is None:
+        return None
+    return ModelServerSettings(
+        name,
+        url.value,
+        None if key is None else key.value,
+        tuple(model.value for model in said.value(MODELS, ())),
+        said.value(TIMEOUT, 300.0),
+    )
+
+
+def _limits(said: Values) -> ChatLimits:
+    return ChatLimits(
+        said.value(TURNS, _USUAL.turns),
+        said.value(CALLS, _USUAL.calls),
+        said.value(REPEATED_ERRORS, _USUAL.repeated_errors),
+        said.value(REPEATED_CALLS, _USUAL.repeated_calls),
+        said.value(TIME, _USUAL.seconds),
+        said.value(AT_ONCE, _USUAL.at_once),
+    )

@@ -1,0 +1,85 @@
+"""What a client asks of a chat, and who asks it. Nothing in it can open a tool."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from pegboard.core.tool import JsonObject
+from pegboard.core.view import View
+
+
+class Choose(Enum):
+    """Whether the model calls tools."""
+
+    AS_IT_LIKES = "auto"
+    NEVER = "none"
+    MUST = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseOne:
+    """The model is to call this one."""
+
+    name: str
+
+
+Choice: TypeAlias = Choose | ChooseOne
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTool:
+    """A tool that the client runs itself."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+    document: JsonObject
+    """As it came."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    messages: tuple[JsonObject, ...]
+    model: str | None = None
+    tools: tuple[ClientTool, ...] = ()
+    choice: Choice = Choose.AS_IT_LIKES
+    one_at_a_time: bool = False
+    runs: bool = True
+    """Whether tools of the board are called here; otherwise the client gets the calls that the model wants."""
+    waits: float = 0.0
+    """Seconds to wait for a person's decision about a call, for a client that tells that person."""
+    sampling: JsonObject = field(default_factory=dict)
+    """What is passed on to the model server as it came: temperature, max_tokens and all that we do not know."""
+
+    @property
+    def last_words(self) -> str:
+        """What the user said last."""
+        for message in reversed(self.messages):
+            if message.get("role") == "user":
+                return text_of(message)
+        return ""
+
+
+def always() -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Who:
+    view: View
+    client: str = ""
+    headers: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes], repr=False)
+    """Of the client's own request, for servers that are called in its caller's name."""
+    is_let_in: Callable[[], bool] = always
+    """Asked before each call: an answer takes long, and the operator may take the caller's token away meanwhile."""
+
+
+def text_of(message: JsonObject) -> str:
+    """The texts in a message; pictures and sounds have none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,141 @@
+"""One call that a model wants, made by the same road as any other: policy, confirmation, the provider, the audit."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+from pegboard.core import call as core
+from pegboard.core.call import BadArguments, NotConfirmed, Outcome, Refusal, Returned, Unconfirmed
+from pegboard.core.ids import CallId, ToolId, WireName
+from pegboard.core.presentations.deferred import FEW
+from pegboard.core.presentations.kept import free_name
+from pegboard.core.resolve import Resolution
+from pegboard.core.retrieval import BLANK, Detail, Retrieval
+from pegboard.core.ticket import CHAT, LONGEST_WAIT, TICKET_TOOL
+from pegboard.core.tool import JsonObject
+from pegboard.gateway.answering import Answered, answered
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.validation import Validators
+
+from .asked import Who
+from .heard import Call
+from .offering import SEARCH_TOOL, Offering, is_search, is_waiting
+from .results import told
+
+Asks: TypeAlias = Callable[[str], Awaitable[None]]
+"""Told of a ticket that a person must decide about."""
+
+LARGE: Final = 100_000
+"""Characters of arguments from which on they are checked beside the event loop, for which they are wanted as text."""
+NOTHING: Final = "No tool fits. Search again in other words, or answer without tools."
+
+
+class NotLetIn(Exception):  # noqa: N818 - it is told as an answer
+    """The operator has taken the caller's token away meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of a call."""
+
+    text: str
+    ended: Outcome | Refusal
+    tool: ToolId | None
+    ticket: str | None = None
+    found: tuple[ToolId, ...] = ()
+    """By a search: to be shown from now on, the best first."""
+
+    @property
+    def failed(self) -> bool:
+        return not isinstance(self.ended, Returned)
+
+
+@dataclass(frozen=True)
+class Calling:
+    gateway: Gateway
+    who: Who
+    validators: Validators
+    most_found: int
+    waits: float = 0.0
+    """Seconds to wait for a person, where the client tells one."""
+
+    async def made(self, call: Call, offering: Offering, asks: Asks) -> Came:
+        """By the name that the model wrote. A tool of the board may be called whether it is shown or not: the gate is
+        elsewhere."""
+        if not self.who.is_let_in():
+            raise NotLetIn
+        id = offering.ours.get(call.name)
+        if is_search(id):
+            return await self._searched(call, offering)
+        resolution = self.gateway.board.resolution(self.who.view)
+        name = TICKET_TOOL if is_waiting(id) else _name(call.name, id, resolution)
+        made = self._call(name, call)
+        ended = await self.gateway.caller.call(made, self.who.view)
+        ticket = ended.ticket if isinstance(ended, NotConfirmed) else None
+        if ticket is not None and self.waits and isinstance(ended, NotConfirmed) and ended.how is Unconfirmed.WAITING:
+            await asks(ticket)
+            # By the tool that any caller has for it: it waits, decides nothing, and runs the call after a yes.
+            wait: JsonObject = {"ticket": ticket, "wait": min(self.waits, float(LONGEST_WAIT))}
+            ended = await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.who.view)
+        resolution = self.gateway.board.resolution(self.who.view)
+        search = offering.named(SEARCH_TOOL.id)
+        tool = id or resolution.called(name)
+        return Came(told(ended, call.name, resolution, search), ended, tool, ticket)
+
+    def _call(self, name: str, call: Call, arguments: JsonObject | None = None) -> core.Call:
+        given = dict(call.arguments) if arguments is None else arguments
+        return core.Call(
+            id=CallId(uuid4().hex),
+            name=WireName(name),
+            arguments=given,
+            principal=self.who.view.principal,
+            at=self.gateway.clock(),
+            raw=json.dumps(given).encode() if len(call.written) > LARGE else None,
+            client=self.who.client,
+            headers=self.who.headers,
+            presentation=CHAT,
+        )
+
+    async def _searched(self, call: Call, offering: Offering) -> Came:
+        made = self._call(SEARCH_TOOL.id.name, call)
+        found: list[ToolId] = []
+
+        async def answer() -> Answered:
+            if problems := self.validators.problems(SEARCH_TOOL, made.arguments):
+                return BadArguments(SEARCH_TOOL.id, problems)
+            if not str(made.arguments["query"]).strip():
+                return BadArguments(SEARCH_TOOL.id, (f"query: {BLANK}",))
+            body = await self.gateway.finder.retrieve(_retrieval(made.arguments, self.most_found), self.who.view)
+            found.extend(_found_in(body, self.gateway.board.resolution(self.who.view), offering))
+            text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if body["tools"] else NOTHING
+            return Returned(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
+
+        ended = await answered(self.gateway, made, SEARCH_TOOL.id, answer)
+        resolution = self.gateway.board.resolution(self.who.view)
+        return Came(told(ended, call.name, resolution, call.name), ended, SEARCH_TOOL.id, None, tuple(found))
+
+
+def _name(written: str, id: ToolId | None, resolution: Resolution) -> str:
+    """What a tool that is shown under another name is called on the board."""
+    return written if id is None else resolution.names.get(id, WireName(written))
+
+
+def _retrieval(arguments: core.Arguments, most: int) -> Retrieval:
+    """No more than the model is shown afterwards. An integer may have been written as 5.0."""
+    limit = arguments.get("limit", FEW)
+    assert isinstance(limit, int | float)
+    locked = arguments.get("include_disabled") is True
+    return Retrieval(str(arguments["query"]), min(int(limit), most), include_disabled=locked, detail=Detail.FULL)
+
+
+def _found_in(answer: JsonObject, resolution: Resolution, offering: Offering) -> Iterator[ToolId]:
+    """The tools that the answer tells of, which from now on tells of them by the names that the model is shown."""
+    entries = answer["tools"]
+    assert isinstance(entries, list)
+    for entry in entries:
+        assert isinstance(entry, dict)
+        if (id := resolution.called(str(entry["name"]))) is not None:
+            entry["name"] = free_name(id, resolution, offering.taken) or entry["name"]
+            yield id

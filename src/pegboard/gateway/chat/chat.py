@@ -1,0 +1,85 @@
+"""Chat as one thing: models, limits and what is remembered, for surfaces that speak with clients."""
+
+from dataclasses import dataclass, field
+
+import anyio
+
+from pegboard.config.chat_keys import ChatLimits
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.validation import Validators
+from pegboard.prompts.model import Model
+
+from .asked import Asked, Who
+from .calling import Calling
+from .conversation import Answer, Conversation, Tell
+from .limits import Tally
+from .planning import NoTool, planned
+from .remembered import Remembered
+from .report import Report
+from .serving import Models, NoModel, Served
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """So many requests are being answered that no more may be."""
+
+    most: int
+
+
+@dataclass
+class Chat:
+    gateway: Gateway
+    models: Models
+    limits: ChatLimits
+    remembered: Remembered = field(default_factory=Remembered)
+    validators: Validators = field(default_factory=Validators)
+    _under_way: int = 0
+
+    async def answer(self, asked: Asked, who: Who, tell: Tell, report: Report) -> Answer | NoModel | NoTool | Busy:
+        """`report` is filled as it goes, so that there is one of an answer that broke off. Raises `ModelTrouble`, and
+        `NotLetIn` when the caller is not let in any more."""
+        if self._under_way >= self.limits.at_once:
+            return Busy(self.limits.at_once)
+        self._under_way += 1
+        started = anyio.current_time()
+        try:
+            served = await self.models.of(asked.model)
+            if isinstance(served, NoModel):
+                return served
+            return await self._answered(asked, who, tell, report, served, started)
+        finally:
+            self._under_way -= 1
+            report.total_seconds = anyio.current_time() - started
+
+    async def _answered(
+        self, asked: Asked, who: Who, tell: Tell, report: Report, served: Served, started: float
+    ) -> Answer | NoTool:
+        report.server, report.model = served.server.name, served.model
+        plan = await planned(self.gateway, asked, who, Model())
+        if isinstance(plan, NoTool):
+            return plan
+        report.format, report.search_seconds = plan.speech.name, plan.seconds
+        report.reasons = [str(decision) for decision in plan.decisions]
+        whole = self.remembered.whole(who.view.principal, asked.messages, started)
+        conversation = Conversation(
+            self.gateway,
+            served,
+            asked,
+            plan,
+            Calling(self.gateway, who, self.validators, plan.model.most_found, asked.waits),
+            Tally(self.limits),
+            report,
+            tell,
+            started,
+            messages=plan.speech.history(whole),
+        )
+        answer = await conversation.run()
+        if answer.calls and conversation.hidden:
+            self.remembered.keep(
+                who.view.principal,
+                asked.messages,
+                (call.id for call in answer.calls),
+                conversation.hidden,
+                anyio.current_time(),
+            )
+        return answer

@@ -1,0 +1,79 @@
+"""What was heard of a model in one turn, whatever format it speaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from uuid import uuid4
+
+from pegboard.core.tool import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A whole call. Whether there is such a tool is another question."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Json]
+    written: str
+    """The arguments as JSON text."""
+    repairs: tuple[str, ...] = ()
+    """What had to be bent to read it."""
+    recovered: bool = False
+    """Its end never came, though all its arguments did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What looked like a call and is none. It is never run."""
+
+    id: str
+    name: str
+    written: str
+    why: str
+    """For the model: what was wrong, and what to write instead."""
+
+
+Piece: TypeAlias = Text | Thinking | Call | Unread
+
+
+@dataclass
+class Message:
+    """One turn of the model, as far as it was heard. In parts, because a long one comes in very many."""
+
+    raws: list[str] = field(default_factory=list[str])
+    texts: list[str] = field(default_factory=list[str])
+    thoughts: list[str] = field(default_factory=list[str])
+    calls: list[Call | Unread] = field(default_factory=list[Call | Unread])
+    stopped: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    @property
+    def raw(self) -> str:
+        """All that it said, the markup of its calls included, where those are a part of its text."""
+        return "".join(self.raws)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    @property
+    def is_cut(self) -> bool:
+        """The model had more to say and was not let."""
+        return self.stopped == "length"
+
+
+def call_id() -> str:
+    """For a call to which its server gave none. Nine letters and digits: some models take no other."""
+    return uuid4().hex[:9]

@@ -1,0 +1,79 @@
+"""What a client does not get to see of a conversation that it goes on with: calls made here beside its own.
+
+A client sends all of a conversation each time, and knows nothing of the tools that were called for it. Between handing
+it calls of its own tools and its coming back with their results, those are kept, so that nothing is called twice.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pegboard.core.ids import PrincipalId
+from pegboard.core.tool import JsonObject, canonical
+
+MOST: Final = 500
+MOST_BYTES: Final = 64_000_000
+SECONDS: Final = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    messages: tuple[JsonObject, ...]
+    size: int
+    until: float
+
+
+@dataclass
+class Remembered:
+    """Of this process alone. Who comes back to another one, or too late, is answered without."""
+
+    _kept: OrderedDict[bytes, _Kept] = field(default_factory=OrderedDict[bytes, _Kept])
+    _size: int = 0
+
+    def keep(
+        self,
+        principal: PrincipalId,
+        before: Sequence[JsonObject],
+        ids: Iterable[str],
+        messages: Sequence[JsonObject],
+        now: float,
+    ) -> None:
+        size = len(canonical([*messages]))
+        if size > MOST_BYTES // 4:
+            return
+        key = _key(principal, before, ids)
+        self._forget(key)
+        self._kept[key] = _Kept(tuple(messages), size, now + SECONDS)
+        self._size += size
+        while self._kept and (len(self._kept) > MOST or self._size > MOST_BYTES):
+            self._forget(next(iter(self._kept)))
+
+    def whole(self, principal: PrincipalId, messages: Sequence[JsonObject], now: float) -> list[JsonObject]:
+        """The conversation with what was kept in its places."""
+        for key in [key for key, kept in self._kept.items() if kept.until < now]:
+            self._forget(key)
+        if not self._kept:
+            return [*messages]
+        found: list[JsonObject] = []
+        for at, message in enumerate(messages):
+            ids = _calls_of(message)
+            kept = self._kept.get(_key(principal, messages[:at], ids)) if ids else None
+            found += [message] if kept is None else kept.messages
+        return found
+
+    def _forget(self, key: bytes) -> None:
+        if (kept := self._kept.pop(key, None)) is not None:
+            self._size -= kept.size
+
+
+def _key(principal: PrincipalId, before: Sequence[JsonObject], ids: Iterable[str]) -> bytes:
+    """Only whoever sends the same conversation as the same caller finds what was kept for it."""
+    return hashlib.sha256(canonical([principal, [*before], sorted(ids)])).digest()
+
+
+def _calls_of(message: JsonObject) -> list[str]:
+    calls = message.get("tool_calls") if message.get("role") == "assistant" else None
+    ids = (call.get("id") for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
+    return [id for id in ids if isinstance(id, str)]

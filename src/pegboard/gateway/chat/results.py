@@ -1,0 +1,119 @@
+"""How a call ended, as a text for the model: what its tool answered, or what was refused, why, and what to do."""
+
+import json
+from collections.abc import Iterator
+from typing import Final, assert_never
+
+from pegboard.core.call import (
+    BadArguments,
+    Cancelled,
+    Demanded,
+    NeedsInput,
+    NotConfirmed,
+    Outcome,
+    ProviderFailed,
+    Refusal,
+    Returned,
+    ToolFailed,
+    ToolIsLocked,
+    UnknownTool,
+    refusal_text,
+)
+from pegboard.core.presentations.mending import schema_words
+from pegboard.core.resolve import Resolution
+from pegboard.core.status import status
+from pegboard.core.tool import Json
+
+EMPTY: Final = "The tool returned nothing."
+
+
+def told(ended: Outcome | Refusal, name: str, resolution: Resolution, search: str | None) -> str:
+    """`search` is the tool by which the model finds others, where it has one."""
+    match ended:
+        case Returned(body) | ToolFailed(body):
+            return _result(body)
+        case NeedsInput() | Demanded():
+            return (
+                f"{name!r} asks something of the user before it goes on, and that cannot be answered in this chat. It "
+                "did not finish. Tell the user."
+            )
+        case ProviderFailed(why, may_have_run):
+            what = f"The call of {name!r} failed: {why.strip().rstrip('.')}."
+            if may_have_run:
+                return f"{what} It may have run all the same: check what it did before you call it again."
+            return f"{what} It did not run, so you can call it again."
+        case Cancelled():
+            return f"The call of {name!r} was given up before there was an answer."
+        case BadArguments(id):
+            return "\n".join((refusal_text(ended), *schema_words(id, resolution, search or "its description")))
+        case UnknownTool():
+            return refusal_text(ended, search)
+        case ToolIsLocked() | NotConfirmed():
+            return refusal_text(ended)
+        case _:
+            assert_never(ended)
+
+
+def word(ended: Outcome | Refusal) -> str:
+    """By the words of the API for calls."""
+    match ended:
+        case Returned():
+            return "returned"
+        case ToolFailed():
+            return "tool_failed"
+        case NeedsInput():
+            return "needs_input"
+        case Demanded():
+            return "demanded"
+        case ProviderFailed():
+            return "provider_failed"
+        case Cancelled():
+            return "cancelled"
+        case UnknownTool():
+            return "unknown_tool"
+        case BadArguments():
+            return "bad_arguments"
+        case NotConfirmed(_, how):
+            return how.value
+        case ToolIsLocked(_, reason):
+            return status(reason).value
+        case _:
+            assert_never(ended)
+
+
+def _result(body: bytes) -> str:
+    try:
+        result = json.loads(body)
+    except (ValueError, RecursionError):
+        return "The tool's answer cannot be read."
+    if not isinstance(result, dict):
+        return "The tool's answer cannot be read."
+    content = result.get("content")
+    parts = [*_parts(content if isinstance(content, list) else [])]
+    if parts:
+        return "\n".join(parts)
+    structured = result.get("structuredContent")
+    return EMPTY if structured is None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+
+
+def _parts(content: list[Json]) -> Iterator[str]:
+    """What is no text is told of: a model that is not told makes up what it was."""
+    for part in content:
+        if not isinstance(part, dict):
+            continue
+        match part.get("type"):
+            case "text":
+                yield str(part.get("text", ""))
+            case "resource" if isinstance(inner := part.get("resource"), dict):
+                text = inner.get("text")
+                yield text if isinstance(text, str) else f"[a file that is no text: {_named(inner)}]"
+            case "resource_link":
+                yield f"[a link: {_named(part)}]"
+            case kind:
+                size = part.get("data")
+                about = f", {len(size) * 3 // 4} bytes" if isinstance(size, str) else ""
+                yield f"[{kind or 'something'} that is not shown here: {part.get('mimeType', 'unknown')}{about}]"
+
+
+def _named(part: dict[str, Json]) -> str:
+    return " ".join(str(part[key]) for key in ("uri", "name", "mimeType") if isinstance(part.get(key), str))

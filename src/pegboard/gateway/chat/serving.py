@@ -1,0 +1,112 @@
+"""Which server has which model: by what the operator wrote, by what clients name, and by what the servers list."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from pegboard.config.chat_keys import ChatSettings
+from pegboard.core.reference import closest
+from pegboard.ports.models import ModelServer, ModelTrouble
+
+FRESH_SECONDS: Final = 30.0
+"""For how long a list of models is good."""
+_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    server: ModelServer
+    model: str
+    """As its server knows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoModel:
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    models: tuple[tuple[str, str], ...]
+    """The name that clients use, and the server that has it."""
+    troubles: tuple[tuple[str, ModelTrouble], ...]
+    """Servers that do not tell what they have."""
+
+
+@dataclass
+class _Known:
+    models: tuple[str, ...]
+    at: float
+
+
+@dataclass
+class Models:
+    settings: ChatSettings
+    servers: Mapping[str, ModelServer]
+    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+
+    async def listed(self) -> Listed:
+        """In the order of the servers. A name that an earlier server has is the later one's only with its server."""
+        found: dict[str, str] = {}
+        troubles: dict[str, ModelTrouble] = {}
+        models: dict[str, Sequence[str]] = {}
+        async with anyio.create_task_group() as tasks:
+            for name in self.servers:
+                tasks.start_soon(self._ask, name, models, troubles)
+        for name in self.servers:
+            for model in models.get(name, ()):
+                found.setdefault(model if model not in found else f"{name}/{model}", name)
+        in_order = [(name, troubles[name]) for name in self.servers if name in troubles]
+        return Listed(tuple(found.items()), tuple(in_order))
+
+    async def of(self, named: str | None) -> Served | NoModel:
+        """The server to ask. A single server is asked for whatever is named: it knows best what it has."""
+        wanted = named or self.settings.default_model
+        if wanted is None:
+            return await self._only()
+        for name, server in self.servers.items():
+            if wanted in self.settings.servers[name].models:
+                return Served(server, wanted)
+        before, slash, after = wanted.partition("/")
+        if slash and after and before in self.servers:
+            return Served(self.servers[before], after)
+        if len(self.servers) == 1:
+            (server,) = self.servers.values()
+            declared = self.settings.servers[server.name].models
+            return Served(server, wanted) if not declared else NoModel(_unknown(wanted, declared))
+        listed = await self.listed()
+        for model, name in listed.models:
+            if model == wanted:
+                return Served(self.servers[name], model)
+        silent = "".join(f" {name!r} does not tell what it has." for name, _ in listed.troubles)
+        return NoModel(_unknown(wanted, [model for model, _ in listed.models]) + silent)
+
+    async def _only(self) -> Served | NoModel:
+        listed = await self.listed()
+        if len(listed.models) == 1:
+            ((model, name),) = listed.models
+            return Served(self.servers[name], model)
+        return NoModel(
+            "The request names no model, and there is not just one. Name one of those that /v1/models lists, or have "
+            "the operator write chat.default_model in pegboard.yaml."
+        )
+
+    async def _ask(self, name: str, models: dict[str, Sequence[str]], troubles: dict[str, ModelTrouble]) -> None:
+        known, now = self._known.get(name), anyio.current_time()
+        if known is not None and now - known.at < FRESH_SECONDS:
+            models[name] = known.models
+            return
+        try:
+            models[name] = tuple(await self.servers[name].models())
+        except ModelTrouble as trouble:
+            troubles[name] = trouble
+            return
+        self._known[name] = _Known(tuple(models[name]), now)
+
+
+def _unknown(wanted: str, known: Sequence[str]) -> str:
+    near = closest(wanted, known)
+    meant = f"Did you mean {' or '.join(repr(name) for name in near)}?" if near else "See /v1/models."
+    return f"There is no model {wanted[:_SHOWN]!r} here. {meant}"

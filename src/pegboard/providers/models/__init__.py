@@ -1,0 +1,1 @@
+"""Servers that run language models. Loaded for the first who chats."""

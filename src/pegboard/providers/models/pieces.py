@@ -1,0 +1,121 @@
+"""The pieces of a model's message, out of what servers write: each has its own slips, and none of them loses a call."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from pegboard.core.tool import Json, JsonObject
+from pegboard.ports.models import Piece, Said, Stopped, Thought, Used, Wanted
+
+_THINKING: Final = ("reasoning_content", "reasoning")
+"""The names by which servers tell a model's thinking apart."""
+
+
+class Garbled(Exception):  # noqa: N818 - it is told as a sentence
+    """An answer that is no message. The text goes on from: it answers …"""
+
+
+class Pieces:
+    """Of one message. Servers number its calls carelessly: by nothing, or all of them by 0."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._ids: list[str] = []
+        """Of the calls that have begun, in their order."""
+        self._by_index: dict[int, int] = {}
+
+    def of(self, value: Json) -> Iterator[Piece]:
+        if not isinstance(value, dict):
+            raise Garbled("with an event that is no object")
+        choices = value.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            # One message is asked for; a server that gives several gives too many.
+            if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
+                yield from self._choice(choice)
+        if isinstance(usage := value.get("usage"), dict):
+            yield from _used(usage)
+
+    def _choice(self, choice: JsonObject) -> Iterator[Piece]:
+        if isinstance(delta := choice.get("delta"), dict):
+            yield from self.message(delta)
+        if isinstance(why := choice.get("finish_reason"), str) and why and not self.ended:
+            self.ended = True
+            yield Stopped(why)
+
+    def message(self, message: JsonObject) -> Iterator[Piece]:
+        for name in _THINKING:
+            if isinstance(thought := message.get(name), str) and thought:
+                yield Thought(thought)
+                break
+        if text := _text(message.get("content")) or _text(message.get("refusal")):
+            yield Said(text)
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                yield from self._call(call)
+        # Before there were several calls there was one, under this name.
+        if isinstance(old := message.get("function_call"), dict):
+            yield from self._call({"index": 0, "function": old})
+
+    def _call(self, call: JsonObject) -> Iterator[Piece]:
+        function = call.get("function")
+        told: JsonObject = function if isinstance(function, dict) else {}
+        name, id, arguments = _text(told.get("name")), _text(call.get("id")), told.get("arguments")
+        # Some write the arguments as an object, where a text is meant.
+        text = arguments if isinstance(arguments, str) else _written(arguments)
+        if not (name or id or text):
+            return
+        yield Wanted(self._place(call.get("index"), id, name), id, name, text)
+
+    def _place(self, index: Json, id: str, name: str) -> int:
+        given = index if isinstance(index, int) and not isinstance(index, bool) else None
+        known = (len(self._ids) - 1 if self._ids else None) if given is None else self._by_index.get(given)
+        begins = known is None or bool(name and id and self._ids[known] and id != self._ids[known])
+        if given is None and known is not None and name and not id:
+            begins = True
+        if begins:
+            known = len(self._ids)
+            self._ids.append(id)
+        assert known is not None
+        if given is not None:
+            self._by_index[given] = known
+        self._ids[known] = self._ids[known] or id
+        return known
+
+
+def whole_message(value: Json) -> Iterator[Piece]:
+    """Of an answer that came at once."""
+    choices = value.get("choices") if isinstance(value, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    if not isinstance(value, dict) or not isinstance(first, dict) or not isinstance(message, dict):
+        raise Garbled("with something else than a message")
+    yield from Pieces().message(message)
+    why = first.get("finish_reason")
+    yield Stopped(why if isinstance(why, str) and why else "stop")
+    if isinstance(usage := value.get("usage"), dict):
+        yield from _used(usage)
+
+
+def _used(usage: JsonObject) -> Iterator[Used]:
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if _is_count(prompt) and _is_count(completion):
+        assert isinstance(prompt, int)
+        assert isinstance(completion, int)
+        yield Used(prompt, completion)
+
+
+def _is_count(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _text(value: Json) -> str:
+    """A text; of a list of parts, the texts in it."""
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _written(value: Json) -> str:
+    return "" if value is None else msgspec.json.encode(value).decode("utf-8", "replace")

@@ -1,0 +1,12 @@
+"""One gateway with a chat for all tests of a module: each brings models of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.chat.place import Place, opened
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with opened(tmp_path_factory.mktemp("chat")) as place:
+        yield place

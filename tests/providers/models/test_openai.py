@@ -1,0 +1,224 @@
+"""Any server that speaks OpenAI's chat API: asked as it wants, and every way in which it fails told as one sentence."""
+
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from tests.servers.model import Character, ModelServer, Raw, Turn, echo, script
+
+from pegboard.config.chat_keys import ModelServerSettings
+from pegboard.config.references import expander
+from pegboard.core.tool import JsonObject
+from pegboard.ports.models import Fault, ModelTrouble, Piece, Said, Stopped, Thought, Used, Wanted
+from pegboard.providers.models.events import Events
+from pegboard.providers.models.openai import OpenAiServer
+from pegboard.providers.models.pieces import Pieces
+
+pytestmark = pytest.mark.anyio
+PATIENCE = 30.0
+ASKED: JsonObject = {"model": "m", "messages": [{"role": "user", "content": "Grüße 👋"}]}
+
+
+@asynccontextmanager
+async def speaking(server: ModelServer, **said: Any) -> AsyncIterator[OpenAiServer]:
+    settings = ModelServerSettings("local", said.pop("url", server.url), **{"timeout": 20.0, **said})
+    client = OpenAiServer(settings, expander({"KEY": "hush-hush"}, Path()))
+    try:
+        with anyio.fail_after(PATIENCE):
+            yield client
+    finally:
+        await client.aclose()
+
+
+async def said(client: OpenAiServer, body: JsonObject = ASKED) -> list[Piece]:
+    async with client.chat(body) as pieces:
+        return joined([piece async for piece in pieces])
+
+
+def joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """Without the seams between pieces."""
+    out: list[Piece] = []
+    for piece in pieces:
+        match (out[-1] if out else None), piece:
+            case Said(before), Said(more):
+                out[-1] = Said(before + more)
+            case Thought(before), Thought(more):
+                out[-1] = Thought(before + more)
+            case Wanted(at, id, name, before), Wanted(same, _, _, more) if at == same:
+                out[-1] = Wanted(at, id, name, before + more)
+            case _:
+                out.append(piece)
+    return out
+
+
+async def trouble(character: Character, **more: Any) -> ModelTrouble:
+    with ModelServer({"m": character}) as server:
+        async with speaking(server, **more) as client:
+            with pytest.raises(ModelTrouble) as caught:
+                await said(client)
+    return caught.value
+
+
+@pytest.mark.behaviour("chat.any_model_server")
+@pytest.mark.parametrize("streams", [True, False], ids=["streamed", "at once"])
+async def test_a_message_comes_in_pieces_with_thinking_calls_and_usage_told_apart(streams: bool) -> None:
+    turn = Turn("Ich höre 👋.", "Hm, hm.", [("add", {"a": 2, "b": 3}), ("now", {})], streams=streams)
+    with ModelServer({"m": script(turn)}) as server:
+        async with speaking(server, api_key="${KEY}") as client:
+            pieces = await said(client)
+    told = [piece for piece in pieces if not isinstance(piece, Wanted)]
+    assert told == [Thought("Hm, hm."), Said("Ich höre 👋."), Stopped("tool_calls"), Used(100, 10)]
+    calls = [(piece.name, piece.arguments) for piece in pieces if isinstance(piece, Wanted)]
+    assert calls == [("add", '{"a": 2, "b": 3}'), ("now", "{}")]
+    (asked,) = server.asked
+    assert asked == {**ASKED, "stream": True, "stream_options": {"include_usage": True}}
+    assert server.headers[0]["authorization"] == "Bearer hush-hush"
+
+
+async def test_calls_that_a_server_numbers_alike_stay_apart() -> None:
+    turn = Turn(calls=[("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})], numbered=False)
+    with ModelServer({"m": script(turn)}) as server:
+        async with speaking(server) as client:
+            pieces = await said(client)
+    calls = [(piece.index, piece.arguments) for piece in pieces if isinstance(piece, Wanted)]
+    assert calls == [(0, '{"a": 1, "b": 1}'), (1, '{"a": 2, "b": 2}')]
+
+
+@pytest.mark.behaviour("chat.models_listed")
+async def test_the_models_are_those_that_the_server_lists_or_the_operator_names() -> None:
+    with ModelServer({"small:1b": echo, "large:70b": echo}) as server:
+        async with speaking(server) as client:
+            assert await client.models() == ("small:1b", "large:70b")
+        async with speaking(server, models=("large:70b",)) as client:
+            assert await client.models() == ("large:70b",)
+
+
+@pytest.mark.behaviour("chat.model_server_trouble")
+@pytest.mark.parametrize(
+    ("answer", "fault", "words"),
+    [
+        (
+            Raw(401, b'{"error": {"message": "Incorrect API key"}}'),
+            Fault.KEY,
+            "401: Incorrect API key. See chat.servers",
+        ),
+        (Raw(403, b"<html>"), Fault.KEY, "answers with 403. See chat.servers.local.api_key"),
+        (Raw(404, b'{"error": "no m"}'), Fault.NO_MODEL, "404: no m. Either it has not the model 'm', or"),
+        (Raw(429, b"{}", headers={"retry-after": "7"}), Fault.BUSY, "answers with 429. Try again later."),
+        (Raw(503, b'{"detail": "loading"}'), Fault.BUSY, "503: loading. Try again later."),
+        (Raw(500, b"\xff\xfe"), Fault.AWAY, "answers with 500. See its own log."),
+        (
+            Raw(400, b'{"error": {"message": "m does not support tools"}}'),
+            Fault.REFUSED,
+            "400: m does not support tools.",
+        ),
+        (
+            Raw(307, b"", headers={"location": "http://127.0.0.1:9"}),
+            Fault.REFUSED,
+            "Write the address that it sends on to",
+        ),
+        (Raw(200, b"<html>hello</html>"), Fault.GARBLED, "with something that is no JSON"),
+        (Raw(200, b'{"choices": []}'), Fault.GARBLED, "with something else than a message"),
+        (Raw(200, b"data: nonsense\n\n", "text/event-stream"), Fault.GARBLED, "with something that is no JSON"),
+        (Raw(200, b"data: [1]\n\n", "text/event-stream"), Fault.GARBLED, "with an event that is no object"),
+        (Raw(200, b"data: [DONE]\n\n", "text/event-stream"), Fault.CUT, "done before the message is whole"),
+        (Raw(200, b"", "text/event-stream"), Fault.CUT, "the stream ended in the middle"),
+        (
+            Raw(200, b'data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"),
+            Fault.CUT,
+            "out of memory",
+        ),
+        (Raw(200, b"[" * 100_000, "application/json"), Fault.GARBLED, "with something that is no JSON"),
+        (Turn("half of it", cut=2), Fault.CUT, "broke off"),
+        (Turn("half of it", unended=True, usage=None), Fault.CUT, "done before the message is whole"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Fault) else None,
+)
+async def test_each_way_to_fail_is_told_with_what_to_do(answer: Turn | Raw, fault: Fault, words: str) -> None:
+    found = await trouble(script(answer))
+    assert (found.fault, words in found.why) == (fault, True), found.why
+    assert found.retry_after == ("7" if isinstance(answer, Raw) and answer.status == 429 else None)
+
+
+@pytest.mark.behaviour("chat.model_server_trouble")
+async def test_a_server_that_is_not_there_is_told_with_its_place_in_the_settings() -> None:
+    with ModelServer({"m": echo}) as server:
+        url = server.url
+    async with speaking(server, url=url) as client:
+        with pytest.raises(ModelTrouble) as caught:
+            await said(client)
+    assert caught.value.fault is Fault.AWAY
+    assert "Start it, or correct chat.servers.local.url in pegboard.yaml." in caught.value.why
+
+
+@pytest.mark.behaviour("chat.model_server_trouble")
+async def test_a_server_that_says_nothing_is_given_up() -> None:
+    hold = threading.Event()
+    found = await trouble(script(Turn("late", hold=hold)), timeout=0.3)
+    assert (found.fault, "said nothing for 0.3 seconds" in found.why) == (Fault.SILENT, True)
+
+
+async def test_a_key_that_is_not_to_be_had_is_told_without_asking_anybody() -> None:
+    with ModelServer({"m": echo}) as server:
+        async with speaking(server, api_key="${NOWHERE}") as client:
+            with pytest.raises(ModelTrouble) as caught:
+                await said(client)
+    assert (caught.value.fault, server.asked) == (Fault.KEY, [])
+    assert caught.value.why.startswith("chat.servers.local.api_key: ")
+
+
+async def test_no_secret_of_an_address_is_told() -> None:
+    with ModelServer({"m": echo}) as server:
+        port = server.port
+    async with speaking(server, url=f"http://me:hush-hush@127.0.0.1:{port}/v1?key=hush-hush") as client:
+        with pytest.raises(ModelTrouble) as caught:
+            await said(client)
+    assert "hush" not in caught.value.why
+
+
+@pytest.mark.behaviour("chat.gone_clients")
+async def test_to_leave_midway_is_to_hang_up_at_the_server() -> None:
+    with ModelServer({"m": script(Turn("never ending", hold=threading.Event()))}) as server:
+        async with speaking(server) as client:
+            async with client.chat(ASKED) as pieces:
+                assert await anext(pieces) == Said("never e")
+                await anyio.to_thread.run_sync(server.begun.wait, PATIENCE)
+            assert await anyio.to_thread.run_sync(server.left.wait, PATIENCE)
+
+
+def test_events_are_the_same_however_they_are_cut() -> None:
+    text = b': hello\r\ndata: {"a": 1}\r\n\r\ndata:{"b": 2}\n\nevent: x\ndata: [DONE]\n\n'
+    whole = [*Events().fed(text)]
+    assert whole == [b'{"a": 1}', b'{"b": 2}', b"[DONE]"]
+    for size in range(1, len(text)):
+        events = Events()
+        cut = [text[start : start + size] for start in range(0, len(text), size)]
+        assert [event for chunk in cut for event in events.fed(chunk)] == whole
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ([{"choices": None}, {"choices": [None, 5, {"delta": None}]}, {"usage": None}], []),
+        ([{"choices": [{"delta": {"content": 5, "tool_calls": [None, {"function": None}, {}]}}]}], []),
+        ([{"choices": [{"delta": {"content": [{"type": "text", "text": "hi"}, {"type": "image"}]}}]}], [Said("hi")]),
+        ([{"choices": [{"index": 1, "delta": {"content": "another"}}]}], []),
+        ([{"usage": {"prompt_tokens": True, "completion_tokens": -1}}], []),
+        ([{"choices": [{"delta": {"reasoning": "hm"}, "finish_reason": "stop"}]}], [Thought("hm"), Stopped("stop")]),
+        (
+            [{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": {"x": 1}}}]}}]}] * 2,
+            [Wanted(0, "", "a", '{"x":1}'), Wanted(1, "", "a", '{"x":1}')],
+        ),
+        (
+            [{"choices": [{"delta": {"function_call": each}}]} for each in ({"name": "a"}, {"arguments": "{}"})],
+            [Wanted(0, "", "a", ""), Wanted(0, "", "", "{}")],
+        ),
+    ],
+)
+def test_what_careless_servers_write_is_read_as_far_as_it_says_something(events: Any, told: list[Piece]) -> None:
+    pieces = Pieces()
+    assert [piece for event in events for piece in pieces.of(event)] == told
