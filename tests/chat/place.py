@@ -1,7 +1,6 @@
 """A gateway with a chat, as people run it: in a process of its own, in front of a model server that plays its part."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +70,13 @@ class Place:
         assert done.code == 0, done.err
         return done.json
 
+    def activity(self) -> list[dict[str, Any]]:
+        """What the audit has so far, the newest first. It is written a moment after the call."""
+        headers = {"authorization": f"Bearer {self.gateway.token}"}
+        with self.http as http:
+            found: list[dict[str, Any]] = http.get("/api/v1/activity", headers=headers).json()["activity"]
+        return found
+
     @property
     def ran(self) -> list[str]:
         """What the tool that must be confirmed has really done."""
@@ -86,7 +92,10 @@ def opened(folder: Path, chat: Mapping[str, Any] | None = None, **more: Any) -> 
             "everyday": peer("everyday", trust="open"),
             "tally": peer("tally", str(folder / "tally"), trust="open"),
         }
-        told = {"servers": {"local": {"url": models.url, "api_key": "${MODEL_KEY}", "timeout": 30}}, **(chat or {})}
+        told = {
+            "model_servers": {"local": {"url": models.url, "api_key": "${MODEL_KEY}", "timeout": 30}},
+            **(chat or {}),
+        }
         settings = {"overrides": {"tally": {"*:mark": {"requires_confirmation": True}}}, "chat": told, **more}
         config = board(folder / "pegboard.yaml", servers, **settings)
         with serving(folder, config, folder / "data", MODEL_KEY=KEY, **tokens) as gateway:
@@ -100,7 +109,3 @@ def calls(body: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def text(body: Mapping[str, Any]) -> str:
     return str(body["choices"][0]["message"]["content"])
-
-
-def is_ci() -> bool:
-    return os.environ.get("CI") == "true"

@@ -73,7 +73,7 @@ MODEL_SERVER: Final = Section(
     },
 )
 SERVERS: Final = Key(
-    "servers",
+    "model_servers",
     MapOf(_NAME, MODEL_SERVER),
     "The model servers, each under a name of your choice. Where two have a model of one name, it is the first one's; "
     "the other's is asked for as SERVER/MODEL.",
@@ -107,8 +107,12 @@ LIMITS: Final = Key(
 SECTION: Final = Section(
     "",
     (SERVERS, DEFAULT_MODEL, LIMITS),
-    required=("servers",),
-    advice={"model": "Write default_model.", "url": "Write it under servers: {NAME: {url: …}}."},
+    required=("model_servers",),
+    advice={
+        "model": "Write default_model.",
+        "servers": "Write model_servers.",
+        "url": "Write it under model_servers: {NAME: {url: …}}.",
+    },
 )
 
 

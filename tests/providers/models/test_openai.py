@@ -104,9 +104,9 @@ async def test_the_models_are_those_that_the_server_lists_or_the_operator_names(
         (
             Raw(401, b'{"error": {"message": "Incorrect API key"}}'),
             Fault.KEY,
-            "401: Incorrect API key. See chat.servers",
+            "401: Incorrect API key. See chat.model_servers",
         ),
-        (Raw(403, b"<html>"), Fault.KEY, "answers with 403. See chat.servers.local.api_key"),
+        (Raw(403, b"<html>"), Fault.KEY, "answers with 403. See chat.model_servers.local.api_key"),
         (Raw(404, b'{"error": "no m"}'), Fault.NO_MODEL, "404: no m. Either it has not the model 'm', or"),
         (Raw(429, b"{}", headers={"retry-after": "7"}), Fault.BUSY, "answers with 429. Try again later."),
         (Raw(503, b'{"detail": "loading"}'), Fault.BUSY, "503: loading. Try again later."),
@@ -152,7 +152,7 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_in_the_settings
         with pytest.raises(ModelTrouble) as caught:
             await said(client)
     assert caught.value.fault is Fault.AWAY
-    assert "Start it, or correct chat.servers.local.url in pegboard.yaml." in caught.value.why
+    assert "Start it, or correct chat.model_servers.local.url in pegboard.yaml." in caught.value.why
 
 
 @pytest.mark.behaviour("chat.model_server_trouble")
@@ -168,7 +168,7 @@ async def test_a_key_that_is_not_to_be_had_is_told_without_asking_anybody() -> N
             with pytest.raises(ModelTrouble) as caught:
                 await said(client)
     assert (caught.value.fault, server.asked) == (Fault.KEY, [])
-    assert caught.value.why.startswith("chat.servers.local.api_key: ")
+    assert caught.value.why.startswith("chat.model_servers.local.api_key: ")
 
 
 async def test_no_secret_of_an_address_is_told() -> None:

@@ -126,8 +126,12 @@ def _retrieval(arguments: core.Arguments, most: int) -> Retrieval:
     """No more than the model is shown afterwards. An integer may have been written as 5.0."""
     limit = arguments.get("limit", FEW)
     assert isinstance(limit, int | float)
-    locked = arguments.get("include_disabled") is True
-    return Retrieval(str(arguments["query"]), min(int(limit), most), include_disabled=locked, detail=Detail.FULL)
+    query, locked = str(arguments["query"]), _says(arguments, "include_disabled")
+    return Retrieval(query, min(int(limit), most), include_disabled=locked, detail=Detail.FULL)
+
+
+def _says(arguments: core.Arguments, name: str) -> bool:
+    return arguments.get(name) is True
 
 
 def _found_in(answer: JsonObject, resolution: Resolution, offering: Offering) -> Iterator[ToolId]:

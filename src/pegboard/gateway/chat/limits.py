@@ -30,10 +30,16 @@ class Tally:
     calls: int = 0
     errors: int = 0
     """One after the other."""
+    over: Reached | None = None
+    """Why a call was one too many: there are no more."""
     _same: dict[bytes, int] = field(default_factory=dict[bytes, int])
 
     def refuses(self, name: str, arguments: Json) -> Reached | None:
         """Why this call is one too many. One that is not is counted."""
+        self.over = self.over or self._excess(name, arguments)
+        return self.over
+
+    def _excess(self, name: str, arguments: Json) -> Reached | None:
         if self.calls >= self.limits.calls:
             return Reached(Limit.CALLS, f"{_times(self.calls, 'tool call was', 'tool calls were')} made for one answer")
         key = canonical([name, arguments])
@@ -51,6 +57,8 @@ class Tally:
     @property
     def reached(self) -> Reached | None:
         """What forbids another turn with tools. One turn is kept for the answer without them."""
+        if self.over is not None:
+            return self.over
         if self.errors >= self.limits.repeated_errors:
             return Reached(Limit.ERRORS, f"{_times(self.errors, 'call', 'calls')} failed one after the other")
         if self.calls >= self.limits.calls:

@@ -47,14 +47,17 @@ class Models:
     servers: Mapping[str, ModelServer]
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
 
-    async def listed(self) -> Listed:
-        """In the order of the servers. A name that an earlier server has is the later one's only with its server."""
+    async def listed(self, *, fresh: bool = True) -> Listed:
+        """In the order of the servers; if not `fresh`, as they said it a moment ago.
+
+        A name that an earlier server has is the later one's only with its server.
+        """
         found: dict[str, str] = {}
         troubles: dict[str, ModelTrouble] = {}
         models: dict[str, Sequence[str]] = {}
         async with anyio.create_task_group() as tasks:
             for name in self.servers:
-                tasks.start_soon(self._ask, name, models, troubles)
+                tasks.start_soon(self._ask, name, models, troubles, fresh)
         for name in self.servers:
             for model in models.get(name, ()):
                 found.setdefault(model if model not in found else f"{name}/{model}", name)
@@ -76,7 +79,7 @@ class Models:
             (server,) = self.servers.values()
             declared = self.settings.servers[server.name].models
             return Served(server, wanted) if not declared else NoModel(_unknown(wanted, declared))
-        listed = await self.listed()
+        listed = await self.listed(fresh=False)
         for model, name in listed.models:
             if model == wanted:
                 return Served(self.servers[name], model)
@@ -84,7 +87,7 @@ class Models:
         return NoModel(_unknown(wanted, [model for model, _ in listed.models]) + silent)
 
     async def _only(self) -> Served | NoModel:
-        listed = await self.listed()
+        listed = await self.listed(fresh=False)
         if len(listed.models) == 1:
             ((model, name),) = listed.models
             return Served(self.servers[name], model)
@@ -93,9 +96,11 @@ class Models:
             "the operator write chat.default_model in pegboard.yaml."
         )
 
-    async def _ask(self, name: str, models: dict[str, Sequence[str]], troubles: dict[str, ModelTrouble]) -> None:
+    async def _ask(
+        self, name: str, models: dict[str, Sequence[str]], troubles: dict[str, ModelTrouble], fresh: bool
+    ) -> None:
         known, now = self._known.get(name), anyio.current_time()
-        if known is not None and now - known.at < FRESH_SECONDS:
+        if not fresh and known is not None and now - known.at < FRESH_SECONDS:
             models[name] = known.models
             return
         try:

@@ -121,8 +121,8 @@ class OpenAiServer:
                 started = True
                 yield answer
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
-            why = f"{self._where} has no usable address: {error}. See chat.servers.{self.name}.url in pegboard.yaml."
-            raise ModelTrouble(Fault.AWAY, why) from error
+            mend = f"See chat.model_servers.{self.name}.url in pegboard.yaml."
+            raise ModelTrouble(Fault.AWAY, f"{self._where} has no usable address: {error}. {mend}") from error
         except httpx2.ConnectTimeout as error:
             raise self._away(f"no connection within {CONNECT_SECONDS:g} seconds") from error
         except httpx2.PoolTimeout as error:
@@ -132,7 +132,7 @@ class OpenAiServer:
             raise ModelTrouble(
                 Fault.SILENT,
                 f"{self._where} said nothing for {silence:g} seconds. A model that is being loaded may take longer: "
-                f"raise chat.servers.{self.name}.timeout in pegboard.yaml.",
+                f"raise chat.model_servers.{self.name}.timeout in pegboard.yaml.",
             ) from error
         except httpx2.ConnectError as error:
             raise self._away(str(error) or "the connection was refused") from error
@@ -146,7 +146,7 @@ class OpenAiServer:
         said = [self._expand(self._settings.url), self._expand(self._settings.api_key or "")]
         for each, key in zip(said, ("url", "api_key"), strict=True):
             if isinstance(each, Unresolved):
-                raise ModelTrouble(Fault.KEY, f"chat.servers.{self.name}.{key}: {each.why}")
+                raise ModelTrouble(Fault.KEY, f"chat.model_servers.{self.name}.{key}: {each.why}")
         url, key = map(str, said)
         headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
         return url.rstrip("/"), {**headers, "authorization": f"Bearer {key}"} if key else headers
@@ -157,17 +157,19 @@ class OpenAiServer:
         told = f"{self._where} answers with {status}{f': {said}' if said else ''}".rstrip(".")
         match status:
             case 401 | 403:
-                return ModelTrouble(Fault.KEY, f"{told}. See chat.servers.{self.name}.api_key in pegboard.yaml.")
+                return ModelTrouble(Fault.KEY, f"{told}. See chat.model_servers.{self.name}.api_key in pegboard.yaml.")
             case 404:
                 model = None if body is None else body.get("model")
                 what = "the model" if model is None else f"the model {str(model)[:100]!r}"
-                mend = f"Either it has not {what}, or chat.servers.{self.name}.url in pegboard.yaml is not its API."
+                mend = (
+                    f"Either it has not {what}, or chat.model_servers.{self.name}.url in pegboard.yaml is not its API."
+                )
                 return ModelTrouble(Fault.NO_MODEL, f"{told}. {mend}")
             case 429 | 503 | 529:
                 after = answer.headers.get("retry-after")
                 return ModelTrouble(Fault.BUSY, f"{told}. Try again later.", retry_after=after)
             case _ if 300 <= status < 400:
-                mend = f"Write the address that it sends on to as chat.servers.{self.name}.url in pegboard.yaml."
+                mend = f"Write the address that it sends on to as chat.model_servers.{self.name}.url in pegboard.yaml."
                 return ModelTrouble(Fault.REFUSED, f"{told}. {mend}")
             case _ if status >= 500:
                 return ModelTrouble(Fault.AWAY, f"{told}. See its own log.")
@@ -183,14 +185,14 @@ class OpenAiServer:
         return bytes(found)
 
     def _away(self, why: str) -> ModelTrouble:
-        mend = f"Start it, or correct chat.servers.{self.name}.url in pegboard.yaml."
+        mend = f"Start it, or correct chat.model_servers.{self.name}.url in pegboard.yaml."
         return ModelTrouble(Fault.AWAY, f"{self._where} cannot be reached: {why.rstrip('.')}. {mend}")
 
     def _cut(self, why: str) -> ModelTrouble:
         return ModelTrouble(Fault.CUT, f"{self._where} broke off: {why.rstrip('.')}. See its own log.")
 
     def _garbled(self, why: str) -> ModelTrouble:
-        mend = f"Is chat.servers.{self.name}.url in pegboard.yaml the address of an OpenAI-compatible API?"
+        mend = f"Is chat.model_servers.{self.name}.url in pegboard.yaml the address of an OpenAI-compatible API?"
         return ModelTrouble(Fault.GARBLED, f"{self._where} answers {why.rstrip('.')}. {mend}")
 
     @property

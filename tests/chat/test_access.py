@@ -1,0 +1,122 @@
+"""Who may chat: by the same tokens, names and counts as everywhere else over HTTP."""
+
+import json
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from tests.chat.place import Place, Turn, calls, opened
+
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "Add two whole numbers"}]}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    principals = {
+        "anna": {"token": "${TOKEN_OF_ANNA}", "toolsets": ["everyday"]},
+        "bob": {"token": "${TOKEN_OF_BOB}", "toolsets": ["tally"]},
+    }
+    with opened(tmp_path_factory.mktemp("chat"), principals=principals) as place:
+        yield place
+
+
+def bob(place: Place) -> Place:
+    return Place(place.gateway, place.models, place.folder, "bob-0123456789abcdef")
+
+
+@pytest.mark.behaviour("chat.access")
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/chat/completions", "/v1/elsewhere"])
+@pytest.mark.parametrize("token", ["", "wrong"], ids=["none", "wrong"])
+def test_without_a_right_token_nothing_is_told(place: Place, path: str, token: str) -> None:
+    asked = len(place.models.asked)
+    answer = httpx2.post(
+        f"{place.gateway.url}{path}", json=ASKED, headers={"authorization": f"Bearer {token}"} if token else {}
+    )
+    assert (answer.status_code, answer.json()["error"]["type"]) == (401, "authentication_error")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert len(place.models.asked) == asked
+
+
+@pytest.mark.behaviour("chat.access")
+def test_the_operators_token_is_no_callers(place: Place) -> None:
+    headers = {"authorization": f"Bearer {place.gateway.token}"}
+    assert httpx2.get(f"{place.gateway.url}/v1/models", headers=headers).status_code == 401
+
+
+@pytest.mark.behaviour("chat.access")
+def test_each_caller_has_its_own_tools(place: Place) -> None:
+    called = Turn(calls=[("add", {"a": 1, "b": 1})])
+    for who, ended in ((place, "returned"), (bob(place), "unknown_tool")):
+        model = who.model(called, Turn("So."))
+        body = who.say(model, "Add two whole numbers")
+        assert calls(body) == [("add", ended)]
+        shown = [tool["tool"] for tool in body["pegboard"]["tools"]]
+        assert ("mcp:everyday~everyday:add" in shown) == (ended == "returned")
+        assert "everyday" not in json.dumps(body) or ended == "returned"
+
+
+@pytest.mark.behaviour("chat.access")
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"origin": "https://evil.example"}, 403),
+        ({"x-mcp-toolsets": "nothing"}, 400),
+        ({"x-mcp-tolsets": "everyday"}, 400),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-encoding": "gzip"}, 415),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_strange_requests_are_turned_away_before_a_model_is_asked(
+    place: Place, headers: dict[str, str], status: int
+) -> None:
+    asked = len(place.models.asked)
+    answer = place.post(ASKED, headers=headers)
+    assert (answer.status_code, len(place.models.asked)) == (status, asked), answer.text
+
+
+@pytest.mark.behaviour("chat.access")
+def test_a_request_narrows_what_the_model_is_shown(place: Place) -> None:
+    model = place.model(Turn(calls=[("add", {"a": 1, "b": 1})]), Turn("So."))
+    answer = place.post({**ASKED, "model": model}, headers={"x-mcp-disabled-tools": "add"})
+    assert calls(answer.json()) == [("add", "unknown_tool")]
+    assert "add" not in [tool["name"] for tool in answer.json()["pegboard"]["tools"]]
+
+
+@pytest.mark.behaviour("chat.access")
+def test_whoever_guesses_tokens_has_as_many_guesses_as_at_the_other_endpoints_together(place: Place) -> None:
+    headers = {"authorization": "Bearer guess"}
+    url = place.gateway.url
+    found = [
+        httpx2.get(f"{url}/v1/models", headers=headers).status_code
+        if at % 2
+        else httpx2.post(f"{url}/mcp", headers=headers).status_code
+        for at in range(40)
+    ]
+    assert {*found} == {401, 429}
+    assert found[-1] == 429
+    assert place.say(place.model(Turn("hi")))["choices"][0]["message"]["content"] == "hi"
+
+
+@pytest.mark.behaviour("chat.access")
+def test_a_caller_whose_token_is_taken_away_midway_calls_nothing_more(place: Place) -> None:
+    """The next call of a tool is refused, though the answer began with the right token."""
+    file = place.gateway.config
+    before = file.read_text("utf-8")
+    changed = json.loads(before)
+    changed["principals"].pop("bob")
+
+    def leaving(body: dict[str, object]) -> Turn:
+        file.write_text(json.dumps(changed), "utf-8")
+        with place.http as http:
+            while http.get("/v1/models", headers={"authorization": "Bearer bob-0123456789abcdef"}).status_code == 200:
+                pass
+        return Turn(calls=[("mark", {"text": "late"})])
+
+    try:
+        answer = bob(place).post({**ASKED, "model": place.character(leaving)})
+    finally:
+        file.write_text(before, "utf-8")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (401, "authentication_error")
+    assert answer.headers["x-should-retry"] == "false"
