@@ -149,9 +149,21 @@ def environment_of(recording: Recording, recordings: Sequence[Recording], where:
     given = recording.environment
     if given is None:
         given = {"DOCSPACE_BASE_URL": f"{where.primary}/", **_credential(recordings)}
+    # What a server calls itself is its own affair, and a setting: with the recorded one, the header can be compared.
+    agents = _agents([recording]) or _agents(recordings)
+    given = {"DOCSPACE_USER_AGENT": agents.most_common(1)[0][0], **given} if agents else given
     listener = ("DOCSPACE_TRANSPORT", "DOCSPACE_HOST", "DOCSPACE_PORT")
     kept = {name: value for name, value in given.items() if name.startswith("DOCSPACE_") and name not in listener}
     return {name: where.to_ours(value) for name, value in kept.items()}
+
+
+def _agents(recordings: Sequence[Recording]) -> Counter[str]:
+    return Counter(
+        request.headers["user-agent"]
+        for recording in recordings
+        for request in recording.requests
+        if "user-agent" in request.headers
+    )
 
 
 def _credential(recordings: Sequence[Recording]) -> dict[str, str]:

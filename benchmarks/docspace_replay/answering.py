@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import anyio
@@ -14,6 +14,7 @@ from starlette.requests import Request as Incoming
 from starlette.types import Receive, Scope, Send
 
 from .addresses import Addresses
+from .cases import polls
 from .recordings import HANG, Recording, Request, Response
 
 UNKNOWN: Final = Response(
@@ -29,6 +30,8 @@ UPLOADED: Final = Response(
     201, {"Content-Type": "application/json"}, {"success": True, "data": {"uploaded": True}, "message": ""}
 )
 """For a chunk that was never recorded, since the recorded server sent none of an empty file."""
+ENDS_AFTER: Final = 3
+"""Polls beyond the recorded ones."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Scene:
     recording: Recording
     made: list[Made] = field(default_factory=list[Made])
     used: set[int] = field(default_factory=set[int])
+    again: int = 0
+    """Requests beyond the recorded ones."""
     hanging: anyio.Event = field(default_factory=anyio.Event)
     hung_up: anyio.Event = field(default_factory=anyio.Event)
 
@@ -60,9 +65,23 @@ class Scene:
         if not places:
             began = request.method == "POST" and request.path.endswith("/ChunkedUploader.ashx")
             return UPLOADED if began else UNKNOWN
-        place = next((each for each in places if each not in self.used), places[-1])
+        place = next((each for each in places if each not in self.used), None)
+        if place is None:
+            self.again += 1
+            return _ended(self.recording.responses[places[-1]], request, self.again)
         self.used.add(place)
         return self.recording.responses[place]
+
+
+def _ended(last: Response | str, request: Request, again: int) -> Response | str:
+    """Whoever asks about an operation for longer than the recorded server did hears of its end."""
+    if not polls(request) or again < ENDS_AFTER or not isinstance(last, Response) or not isinstance(last.body, dict):
+        return last
+    told = last.body.get("response")
+    if not isinstance(told, list):
+        return last
+    ended = [each | {"progress": 100, "finished": True} if isinstance(each, dict) else each for each in told]
+    return replace(last, body={**last.body, "response": ended})
 
 
 @dataclass

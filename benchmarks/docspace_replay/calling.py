@@ -61,7 +61,10 @@ async def play(client: httpx2.AsyncClient, scene: Scene) -> Result | None:
     answered: list[Result] = []
 
     async def ask() -> None:
-        answered.append(await call(client, recording.tool, recording.arguments))
+        try:
+            answered.append(await call(client, recording.tool, recording.arguments))
+        finally:
+            scene.hanging.set()
 
     with anyio.fail_after(PATIENCE):
         if not given_up:
@@ -71,6 +74,8 @@ async def play(client: httpx2.AsyncClient, scene: Scene) -> Result | None:
             tasks.start_soon(ask)
             await scene.hanging.wait()
             tasks.cancel_scope.cancel()
+        if answered:
+            return answered[0]
         # Hung up on, the gateway hangs up in turn: a call that goes on at the API would be a discrepancy by itself.
         await scene.hung_up.wait()
-    return answered[0] if answered else None
+    return None

@@ -10,8 +10,9 @@ import httpx2
 from .addresses import Addresses, Ports, addresses, as_recorded, distinct_ports, environment_of
 from .answering import Made, Scene, Stage, staged
 from .calling import GatewayError, client_of, play
+from .cases import Case
 from .comparing import Did, Discrepancy, Expected, discrepancies
-from .differences import DIFFERENCES, Case
+from .differences import DIFFERENCES
 from .recordings import Recording, Request, Result
 from .report import Verdict
 
@@ -82,6 +83,8 @@ def judged(recording: Recording, made: Sequence[Made], result: Result | None, wh
         if changed is not None and changed != expected:
             expected = changed
             names.append(difference.name)
+            if not discrepancies(expected, did):
+                break
     left = discrepancies(expected, did)
     return Verdict(recording, () if left else tuple(names), tuple(left))
 
