@@ -122,6 +122,7 @@ async def test_a_file_of_another_day_with_other_addresses_and_keys_is_replayed(t
     assert environment_of(recordings[0], recordings, where) == {
         "DOCSPACE_BASE_URL": "http://127.0.0.1:1234/",
         "DOCSPACE_API_KEY": "k1",
+        "DOCSPACE_USER_AGENT": "x",
     }
     assert where.to_recorded("GET http://127.0.0.1:1234/x: connect 127.0.0.1:1234, not 127.0.0.1:12345") == (
         "GET https://docspace.example.com/x: connect docspace.example.com, not 127.0.0.1:12345"
@@ -162,6 +163,7 @@ def test_the_listener_of_the_recorded_server_is_not_ours_to_move(tmp_path: Path)
     assert environment_of(recordings[0], recordings, addresses(recordings, Ports(1, [2]))) == {
         "DOCSPACE_BASE_URL": "http://localhost:2/p",
         "DOCSPACE_API_KEY": "k",
+        "DOCSPACE_USER_AGENT": "x",
     }
     assert primary_of(recordings) == "http://127.0.0.1:4711"
 
