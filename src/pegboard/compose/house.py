@@ -14,6 +14,7 @@ from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
 
+from .docspace import Halls
 from .searching import meanings_of
 from .sources import provider_for_each
 from .surroundings import data_dir_of, folder_of, now, store_url
@@ -80,9 +81,14 @@ class LateDesk:
 
 @asynccontextmanager
 async def open_house(
-    options: Options, settings: "Settings | None", starts: Starts, *, follow: bool
+    options: Options, settings: "Settings | None", starts: Starts, *, follow: bool, by_requests: bool = True
 ) -> AsyncIterator[House]:
-    """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together."""
+    """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together.
+
+    `by_requests` says whether callers come in requests of HTTP, which can bring credentials of their own.
+    """
+    from pegboard.config.docspace import from_environment
+    from pegboard.config.problem import Remarks
     from pegboard.config.references import expander
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
@@ -94,7 +100,9 @@ async def open_house(
     directory = data_dir_of(options)
     url = store_url(settings, directory)
     retention = settings.audit if settings else Retention()
-    declared = settings.declared if settings else Declared()
+    unfiled = from_environment(Declared(), os.environ)
+    declared = settings.declared if settings else unfiled.board
+    remarks = settings.remarks if settings else Remarks(unfiled.warnings)
     async with AsyncExitStack() as stack:
         try:
             store = await stack.enter_async_context(
@@ -118,7 +126,7 @@ async def open_house(
                     declared,
                     store.policy,
                     store.audit,
-                    provider_for_each(settings, starts, desk, toolsets),
+                    provider_for_each(settings, starts, desk, toolsets, Halls(settings, by_requests)),
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
@@ -129,8 +137,7 @@ async def open_house(
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
-        if settings is not None:
-            gateway.board.remarks = replace(settings.remarks, in_passing=not follow)
+        gateway.board.remarks = replace(remarks, in_passing=not follow)
         if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from pegboard.surfaces.cli.client import running_gateway
-from pegboard.surfaces.cli.link import Api, Options, Starts, Watch
+from pegboard.surfaces.cli.link import Api, DocSpaceCheck, Options, Starts, Watch
 from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_while_serving
 from pegboard.surfaces.cli.output import Ending, Exit, tell
 from pegboard.surfaces.cli.running import run_to_end
@@ -56,6 +56,11 @@ class Launcher:
 
         return await set_up_search(options, watch, wheel, again)
 
+    async def check_docspace(self, options: Options) -> DocSpaceCheck:
+        from .docspace import check_docspace
+
+        return await check_docspace(options)
+
     def stdio(self, options: Options, presentation: str | None) -> int:
         log_warnings()
         return run_to_end(partial(stdio, options, presentation), fast=True)
@@ -66,7 +71,9 @@ async def stdio(options: Options, presentation: str | None) -> int:
     from pegboard.surfaces.mcp.presentations import presentation_of
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
-    async with open_house(options, settings_of(options, here=False), every_server, follow=True) as house:
+    async with open_house(
+        options, settings_of(options, here=False), every_server, follow=True, by_requests=False
+    ) as house:
         declared = house.gateway.board.policy.declared.presenting.presentation
         key = partial(handle_key, os.environ, house.data_dir)
         await serve_stdio(house.gateway, present=partial(presentation_of, Presented(presentation or declared), key=key))

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from pegboard.core.server import Server
     from pegboard.ports import ExpandFor, Provider, ProviderFor
 
+    from .docspace import Halls
     from .house import LateDesk
     from .toolsets import Toolsets
 
 
 def provider_for_each(
-    settings: "Settings | None", starts: Starts, sign_ins: "LateDesk", toolsets: "Toolsets"
+    settings: "Settings | None", starts: Starts, sign_ins: "LateDesk", toolsets: "Toolsets", halls: "Halls"
 ) -> "ProviderFor":
     from pegboard.config.references import expander_for_callers
     from pegboard.core.catalogue import Asleep, Down, Off
+    from pegboard.core.docspace import DocSpace
     from pegboard.core.own import Own
     from pegboard.core.server import Container, Http, InstalledBy, Stdio
     from pegboard.ports import Unresolved
@@ -48,6 +50,9 @@ def provider_for_each(
         return Down(now(), values.why) if isinstance(values, Unresolved) else Asleep(now())
 
     def provider(server: "Server") -> "Provider":
+        if isinstance(server.connection, DocSpace):
+            # Nothing is started for it, and its tools are known without asking anybody.
+            return halls.provider(server, server.connection)
         if not starts(str(server.key), server.id):
             own = server.connection
             return Resting(server.key, own.specs, asleep(server, own)) if isinstance(own, Own) else Resting(server.key)

@@ -9,6 +9,7 @@ from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, T
 
 from .chat_keys import SECTION as CHAT_SECTION
 from .container_keys import SECTION as ENGINE_SECTION
+from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
@@ -368,14 +369,14 @@ CHAT: Final = Key("chat", CHAT_SECTION, "Language models with the tools of the b
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, oauth, token, pin, embeddings, chat and store may hold references: ${NAME} and "
+    "cwd, url, headers, oauth, token, pin, embeddings, chat, docspace and store may hold references: ${NAME} and "
     "${NAME:-default} for an environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys "
     "that begin with x- are yours.",
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
         *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
-        *(PROMPTS, MODELS, CHAT),
+        *(PROMPTS, MODELS, CHAT, DOCSPACE),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

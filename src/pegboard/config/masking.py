@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 from urllib.parse import unquote
 
+from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.own import Image, Own
 from pegboard.core.server import Connection, Container, Http, NoOAuth, OAuth, Server, Stdio
 from pegboard.core.tool import Json
@@ -82,6 +83,12 @@ def masked_connection(connection: Connection) -> Mapping[str, Json]:
                 "workspace": connection.workspace,
                 "containers": {id: {**_masked_image(image)} for id, image in connection.containers.items()},
                 "linked": connection.linked,
+            }
+        case DocSpace() as docspace:
+            return {
+                "transport": "docspace",
+                "url": shown_text(docspace.base_url),
+                "request_credentials": docspace.lends is not None,
             }
         case _:
             assert_never(connection)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
 
+from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.own import Image, Own
 from pegboard.core.server import Connection, Container, Http, OAuth, Stdio
 
@@ -34,6 +35,8 @@ def texts_of(connection: Connection) -> Iterator[str]:
         case Own(containers=containers):
             for image in containers.values():
                 yield from _texts_of_image(image)
+        case DocSpace() as docspace:
+            yield from docspace.texts
         case _:
             assert_never(connection)
 

@@ -15,6 +15,7 @@ from . import gateway_keys, keys
 from .chat_keys import ChatSettings, chat_settings
 from .container_keys import ContainerSettings, container_settings
 from .declaring import Place, declared
+from .docspace import with_docspace
 from .files import decoded, read_bytes
 from .json_text import parse_json
 from .principals import principal_warnings, with_principals
@@ -116,7 +117,8 @@ def load_text(
     if isinstance(values, Wrong):
         return Broken(file, tell.told(), digest)
     place = Place(file, folder, environ)
-    board = with_principals(declared(values, place, tell), values, place, tell)
+    hung = with_docspace(with_principals(declared(values, place, tell), values, place, tell), values, place)
+    board = hung.board
     store = _store(values, place, tell)
     if tell.problems:
         return Broken(file, tell.told(), digest)
@@ -131,7 +133,7 @@ def load_text(
         containers=_containers(values, place),
         search=_search(values),
         chat=_chat(values),
-        warnings=(*warnings(values, board, place), *principal_warnings(values, place)),
+        warnings=(*warnings(values, board, place), *principal_warnings(values, place), *hung.warnings),
         doubts=(*doubts(values, board, place),),
     )
 

@@ -27,6 +27,7 @@ from .commands import (
     TakeBaseline,
     ThrowSwitch,
 )
+from .docspace.connection import DocSpace
 from .editing import ARGUMENT, Edit
 from .ids import PrincipalId, ServerKey
 from .imported import InstallToolset, RemoveToolset, TurnSecret
@@ -171,6 +172,8 @@ def _reached(server: Server) -> str:
             return "started in a container"
         case Own():
             return "run by itself"
+        case DocSpace():
+            return "reached by the API of DocSpace"
         case _:
             assert_never(server.connection)
 

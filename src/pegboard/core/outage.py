@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from .docspace.misconfigured import WORDS as _MISCONFIGURED
 from .ids import ToolsetId
 
 _KINDS: Final = re.compile(
@@ -20,6 +21,7 @@ _KINDS: Final = re.compile(
     r"has no environment(?:, because its requirements cannot be installed)?|"
     r"(?P<heavy>[^\s:]{1,400}\.py:\d{1,7}: importing it takes more memory than\b)|"
     r"(?P<unloaded>[^\s:]{1,400}\.py:\d{1,7}: )|"
+    rf"{_MISCONFIGURED}|"
     r"(?:cannot run: )?(?P<unset>the secret [A-Za-z_][A-Za-z0-9_]{0,127} "
     r"(?:is not set|of [a-z0-9][a-z0-9_-]{0,63} (?:stands for nothing|cannot be read)))"
     r")"
@@ -50,7 +52,7 @@ def as_sentence(why: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
 
 
-_NAMES_ITSELF: Final = re.compile(r"the secret |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
+_NAMES_ITSELF: Final = re.compile(r"the secret |DocSpace |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 from urllib.parse import urlsplit
 
+from .docspace.connection import DocSpace
 from .own import Image, Own
 from .redact import is_secret, safe_text
 from .said import LONGEST, plainly
@@ -24,6 +25,8 @@ def reach_words(connection: Connection) -> str:
             return _image(image)
         case Own():
             return "runs functions and commands of its own"
+        case DocSpace(url):
+            return f"is reached at {plainly(_place(url))}" if url else "is reached where its callers say"
         case _:
             assert_never(connection)
 

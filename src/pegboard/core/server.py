@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
+from .docspace.connection import DocSpace
 from .ids import PrincipalId, ProviderKey, ServerKey
 from .own import Image, Own
 
@@ -70,7 +71,7 @@ class Container:
     image: Image
 
 
-Connection: TypeAlias = Stdio | Http | Container | Own
+Connection: TypeAlias = Stdio | Http | Container | Own | DocSpace
 
 
 def plainly_reached(connection: Connection) -> Stdio | Http:
@@ -141,19 +142,19 @@ class Protocol(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredAt:
-    """Written by an operator, in a file: read-only to everything else."""
+    """Written by an operator, in a file: read-only to everything else. What has no lines has line 0."""
 
     file: str
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def short(self) -> str:
         """Without its folder: agents are told of the file too, and need not know where things lie on this machine."""
         name = self.file.replace("\\", "/").rsplit("/", 1)[-1]
-        return f"{name}:{self.line}"
+        return f"{name}:{self.line}" if self.line else name
 
 
 @dataclass(frozen=True, slots=True)

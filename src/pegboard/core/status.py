@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, TypeAlias, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
+from .docspace.misconfigured import misconfigured
 from .ids import ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey, titled
 from .outage import as_sentence, kind, lacking, unset
 from .pattern import Pattern
@@ -227,8 +228,9 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
-"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a toolset
-that is off, a tool that was blocked, an override that does not fit and a tool of nobody have words of their own."""
+"""One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a DocSpace
+that is misconfigured, a toolset that is off, a tool that was blocked, an override that does not fit and a tool of
+nobody have words of their own."""
 
 
 def remedy(reason: Reason) -> str:
@@ -260,6 +262,8 @@ def _remedy(reason: Reason) -> str:
             return "Ask the user to sign in: pegboard servers sign-in {server}"
         case Unavailable(_, Down(_, why)) | Unlisted(_, Down(_, why)) if lacking(why) is not None:
             return "Ask the user to set the secret: pegboard toolset secrets set {toolset} {secret}"
+        case Unavailable(_, Down(_, why)) | Unlisted(_, Down(_, why)) if misconfigured(why) is not None:
+            return "Ask the user to correct the settings of DocSpace; this says how: pegboard docspace check"
         case OverrideUnfit(_, operators=True, at=at):
             where = "" if at is None else f" at {at.short}"
             return f"This is operator policy: only an edit of pegboard.yaml corrects the override{where}."

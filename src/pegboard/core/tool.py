@@ -87,6 +87,8 @@ class Tool:
     spec: ToolSpec
     extra: Mapping[str, Json] = field(default_factory=lambda: EMPTY)
     """What else the provider sent (icons, `_meta`): passed on as it came, shown to no model."""
+    checked_there: bool = False
+    """Whether its provider checks arguments itself, in words that its callers know."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extra", folded(self.extra))

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
+from pegboard.core.docspace.misconfigured import misconfigured
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
@@ -45,6 +46,7 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_notices(board),
         *_remarks(board),
         *_reviews(board),
+        *_docspace(board),
         *_servers(board, running),
         *_selection(board),
         *_limits(board),
@@ -92,9 +94,24 @@ def _reviews(board: Board) -> Iterator[Finding]:
         yield Finding(str(reason.server), sentence(reason), mend)
 
 
+def _docspace(board: Board) -> Iterator[Finding]:
+    """Its toolsets are reached the same way, so what is wrong with one is wrong with all, and told once."""
+    down = {
+        listing.health.why: source
+        for source, listing in board.catalogue.listings.items()
+        if isinstance(listing.health, Down) and misconfigured(listing.health.why) is not None
+    }
+    for why, source in down.items():
+        server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
+        where = "" if server is None else f"Correct it at {server.origin}. "
+        yield Finding("docspace", f"{why}. None of its tools can be called.", f"{where}pegboard docspace check")
+
+
 def _servers(board: Board, running: bool) -> Iterator[Finding]:
     for source, listing in board.catalogue.listings.items():
         match listing.health:
+            case Down(_, why) if misconfigured(why) is not None:
+                pass
             case Down(_, why) if (wanted := unset(why)) is not None:
                 yield Finding(str(source), f"{_titled(source)} is down: {kind(why)}.", wanted.command)
             case Down(_, why) if (wanted := unfit(why)) is not None:

@@ -78,6 +78,8 @@ class Validators:
         return () if check is None else check.problems(plain, measure)
 
     def _check(self, tool: Tool) -> "_Check | None":
+        if tool.checked_there:
+            return None
         key = tool.spec.fingerprint
         known = self._checks.get(key)
         if known is not None or key in self._checks:

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from typing import Any, Final, assert_never
 
+from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.ids import PrincipalId, ProviderKey, ServerId, ServerKey, ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.server import (
@@ -162,6 +163,8 @@ def _connection_row(connection: Connection) -> str:
         case Own():
             # Its parts have tables of their own, and never come here.
             raise ValueError("The tools of a toolset's own are no server.")
+        case DocSpace():
+            raise ValueError("A DocSpace is declared, and never installed.")
         case _:
             assert_never(connection)
 

@@ -14,10 +14,11 @@ from starlette.types import Receive, Scope, Send
 
 from pegboard.core.call import Admitted, Call, Returned, ToolFailed
 from pegboard.core.catalogue import Starting
+from pegboard.core.docspace import Access, ApiKey, Lends, Misconfigured
 from pegboard.core.ids import LOCAL, CallId, ToolsetId, ToolsetKey, WireName
 from pegboard.core.tool import Json
 from pegboard.ports import Progress, Provider
-from pegboard.providers.docspace import TOOLSETS, Access, ApiKey, Callers, Hall, Limits, Misconfigured, docspace_tools
+from pegboard.providers.docspace import TOOLSETS, Hall, Limits, docspace_tools
 
 PATIENCE = 40
 """Seconds until a test gives up. Far more than anything here takes, because the machine may be busy."""
@@ -61,9 +62,9 @@ class Wall:
 
 @asynccontextmanager
 async def hung_up(
-    operator: Access | Misconfigured | None, *, callers: Callers | None = None, limits: Limits = QUICK
+    operator: Access | Misconfigured | None, *, lends: Lends | None = None, limits: Limits = QUICK
 ) -> AsyncIterator[Wall]:
-    hall = Hall(lambda: operator, clock, callers=callers, limits=limits)
+    hall = Hall(lambda: operator, clock, lends=lends, limits=limits)
     providers = [docspace_tools(ToolsetKey(ToolsetId(name)), name, hall, clock) for name in TOOLSETS]
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:

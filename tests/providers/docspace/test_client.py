@@ -10,7 +10,8 @@ from starlette.responses import Response
 from tests.docspace.stand_in import Fault, Hold, listening, stand_in
 from tests.providers.docspace.calling import NOW, QUICK, Script, ada, enveloped, hung_up
 
-from pegboard.providers.docspace import Access, AccessToken, Limits, Misconfigured
+from pegboard.core.docspace import Access, AccessToken, Misconfigured
+from pegboard.providers.docspace import Limits
 
 pytestmark = pytest.mark.anyio
 FILE: dict[str, Any] = {"fileId": 101, "filters": {"fields": ["id"]}}

@@ -13,9 +13,10 @@ from tests.docspace.stand_in import ADA_KEY, BOB_KEY, PAT, listening, stand_in
 from tests.providers.docspace.calling import Script, ada, clock, enveloped, hung_up
 
 from pegboard.core.catalogue import Down, Off, Starting, Up
+from pegboard.core.docspace import Access, ApiKey, Lends, Misconfigured
 from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.tool import Json
-from pegboard.providers.docspace import TOOLSETS, Access, ApiKey, Callers, Hall, Misconfigured, docspace_tools
+from pegboard.providers.docspace import TOOLSETS, Hall, docspace_tools
 from pegboard.providers.docspace.asking import query
 from pegboard.providers.docspace.checking import Party, accepted, unlike
 from pegboard.providers.docspace.tool import DocSpaceTool
@@ -131,7 +132,7 @@ async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_i
             heard = rung
             tasks.start_soon(provider.run, ring)
             await heard.wait()
-            assert provider.listing().health == Down(clock(), "is not set up: No username; No API base URL")
+            assert provider.listing().health == Down(clock(), "DocSpace is misconfigured: No username; No API base URL")
             set_up.append(ada("http://127.0.0.1:9/"))
             heard = rung
             provider.restart()
@@ -141,7 +142,7 @@ async def test_a_toolset_is_up_while_it_runs_and_down_with_the_reason_where_it_i
             heard = rung
             provider.restart()
             await heard.wait()
-            assert provider.listing().health == Down(clock(), "is not set up: No authentication method")
+            assert provider.listing().health == Down(clock(), "DocSpace is misconfigured: No authentication method")
             tasks.cancel_scope.cancel()
     assert provider.listing().health == Off()
     assert names == [str(tool.id) for tool in provider.listing().tools] == ["people:get_all_people"]
@@ -152,18 +153,18 @@ async def test_what_a_caller_brings_takes_the_place_of_the_operators_where_it_ma
     async with stand_in() as docspace:
         where = {b"x-mcp-base-url": docspace.url.encode()}
         bob = {**where, b"x-mcp-api-key": BOB_KEY.encode()}
-        async with hung_up(ada(docspace.url), callers=Callers(credentials=True)) as wall:
+        async with hung_up(ada(docspace.url), lends=Lends(authorization=False)) as wall:
             titles = [
                 await _title(wall, headers) for headers in ({}, bob, {**where, b"x-mcp-auth-token": PAT.encode()})
             ]
             wrong = await wall.call("get_room_types", {}, where)
         async with hung_up(ada(docspace.url)) as wall:
             titles.append(await _title(wall, bob))
-        async with hung_up(None, callers=Callers(credentials=True)) as wall:
+        async with hung_up(None, lends=Lends(authorization=False)) as wall:
             nobody = await wall.call("get_room_types", {}, {})
 
     assert titles == ["ada.txt", "bob.txt", "ada.txt", "ada.txt"]
-    assert wrong["content"][0]["text"] == "Parsing credential\n\tBase URL without credentials"
+    assert wrong["content"][0]["text"] == "Base URL without credentials"
     assert nobody["content"][0]["text"].startswith("Unauthorized. Send your own DocSpace credentials: ")
     assert (wrong["isError"], nobody["isError"]) == (True, True)
 
@@ -171,7 +172,7 @@ async def test_what_a_caller_brings_takes_the_place_of_the_operators_where_it_ma
 @pytest.mark.anyio
 async def test_callers_at_once_never_see_each_others_answers() -> None:
     seen: dict[str, set[str]] = {ADA_KEY: set(), BOB_KEY: set()}
-    async with stand_in() as docspace, hung_up(None, callers=Callers(credentials=True)) as wall:
+    async with stand_in() as docspace, hung_up(None, lends=Lends(authorization=False)) as wall:
 
         async def ask(key: str) -> None:
             headers = {b"x-mcp-base-url": docspace.url.encode(), b"x-mcp-api-key": key.encode()}

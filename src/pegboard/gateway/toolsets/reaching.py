@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.installing import Reached
 from pegboard.core.own import Own
 from pegboard.core.reached import reach_words
@@ -31,7 +32,7 @@ def _shown(connection: Connection) -> Connection:
             return Container(replace(image, args=_hidden(shown_args("", image.args))))
         case Http(url):
             return replace(connection, url=shown_text(url))
-        case Own():
+        case Own() | DocSpace():
             return connection
         case _:
             assert_never(connection)

@@ -19,41 +19,11 @@ Imported only where a DocSpace is set up.
 from pegboard.core.ids import ToolsetKey
 from pegboard.ports import Clock, Provider
 
-from .credentials import (
-    Access,
-    AccessToken,
-    ApiKey,
-    Credential,
-    Misconfigured,
-    Password,
-    Raw,
-    Unauthorized,
-    base_url,
-    brought,
-    declared,
-)
-from .hall import Callers, Hall
+from .hall import Hall, Unauthorized
 from .limits import Limits
 from .provider import TOOLSETS, DocSpaceTools
 
-__all__ = [
-    "TOOLSETS",
-    "Access",
-    "AccessToken",
-    "ApiKey",
-    "Callers",
-    "Credential",
-    "Hall",
-    "Limits",
-    "Misconfigured",
-    "Password",
-    "Raw",
-    "Unauthorized",
-    "base_url",
-    "brought",
-    "declared",
-    "docspace_tools",
-]
+__all__ = ["TOOLSETS", "Hall", "Limits", "Unauthorized", "docspace_tools"]
 
 
 def docspace_tools(key: ToolsetKey, toolset: str, house: Hall, now: Clock) -> Provider:

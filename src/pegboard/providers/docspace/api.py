@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pegboard.core.docspace import Access
 from pegboard.core.tool import Json, JsonObject
 from pegboard.ports import Clock, Progress
 
@@ -11,7 +12,6 @@ from . import javascript
 from .asking import address
 from .checking import UNDEFINED, Given, Kind, Many, Number, Optional, Party, Shape, Text, unlike
 from .client import Client, Reply, Sending
-from .credentials import Access
 from .limits import Limits
 from .pace import off_loop
 from .trouble import Issue, Trouble

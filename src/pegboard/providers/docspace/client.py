@@ -19,9 +19,9 @@ import anyio
 import httpx2
 
 from pegboard import __version__
+from pegboard.core.docspace.credential import Access, origin
 from pegboard.ports import Clock
 
-from .credentials import Access, origin
 from .limits import Limits
 from .network import in_words
 from .trouble import Trouble

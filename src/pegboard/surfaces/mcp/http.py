@@ -23,6 +23,7 @@ from .entrance import AUTHORIZATION, Entrance, user_of
 from .exchange import CURRENT, Exchange
 from .faults import speaking
 from .leaving import Leaving
+from .lending import carry_base_url, lent_badly, reads_query
 from .lent import lent_twice
 from .plain import plain_answer
 from .presentation import Presentation
@@ -125,6 +126,8 @@ class McpHttp:
         if scope["type"] != "http":
             raise RuntimeError(f"This endpoint serves HTTP requests only, and this is {scope['type']!r}.")
         short = self._short and scope["method"] == "POST"
+        if short and scope["query_string"] and reads_query(self._gateway.board.policy):
+            short = False
         way = await self._road.serve(scope, receive, send, toolset) if short else Way.UNREAD
         if way is Way.SERVED:
             return
@@ -177,6 +180,7 @@ class McpHttp:
         if is_too_large(body):
             return await refuse(send, META_TOO_LARGE)
         own = self._entrance.own_headers(headers)
+        carry_base_url(self._gateway.board.policy, scope["query_string"], own)
         if method == "POST" and self._gateway.roster.meet(own):
             await self._gateway.settled(self._door.settle)
         if toolset is not None:
@@ -249,7 +253,10 @@ class McpHttp:
         if (refused := self._door.refusal(method, headers)) is not None:
             return refused
         view = view_of(headers, query, principal)
-        return Refused(400, view.why, INVALID_PARAMS) if isinstance(view, BadOption) else view
+        if isinstance(view, BadOption):
+            return Refused(400, view.why, INVALID_PARAMS)
+        why = lent_badly(self._gateway.board.policy, known, query)
+        return view if why is None else Refused(400, why, INVALID_PARAMS)
 
     async def _unknown(self, view: View, told: Callable[[Resolution], str | None] = refusal) -> str | None:
         """What the request names in vain. While servers are starting, a name may yet become known."""

@@ -7,6 +7,8 @@ from pegboard.config.references import asked_of_callers
 from pegboard.core.server import Http
 from pegboard.gateway.gateway import Gateway
 
+from .lending import lent_names
+
 
 def lent_twice(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """A header that some server is to be called with, if it is not clear which of two values that would be."""
@@ -20,5 +22,5 @@ def lent_twice(gateway: Gateway, headers: Sequence[tuple[bytes, bytes]]) -> byte
         if isinstance(server.connection, Http)
         for text in server.connection.headers.values()
         for asked in asked_of_callers(text)
-    }
+    } | lent_names(gateway.board.policy)
     return next((name for name in twice if name in lent), None)

@@ -1,0 +1,84 @@
+"""The DocSpace of the board: its settings tied to the provider of its tools, and a try of them for the command line."""
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pegboard.surfaces.cli.link import DocSpaceCheck, Options
+from pegboard.surfaces.cli.output import Exit, fail
+
+from .surroundings import folder_of, now, settings_of
+
+if TYPE_CHECKING:
+    from pegboard.config.settings import Settings
+    from pegboard.core.docspace import DocSpace
+    from pegboard.core.server import Server
+    from pegboard.ports import Expand, Provider
+    from pegboard.providers.docspace import Hall
+
+
+@dataclass
+class Halls:
+    """One for all toolsets that are reached the same way: they share connections, and nothing of any caller."""
+
+    settings: "Settings | None"
+    by_requests: bool
+    """Whether calls come in requests, which could bring credentials of their own."""
+    _made: "dict[DocSpace, Hall]" = field(default_factory=dict)
+
+    def provider(self, server: "Server", connection: "DocSpace") -> "Provider":
+        from pegboard.core.ids import ToolsetKey
+        from pegboard.providers.docspace import docspace_tools
+
+        assert isinstance(server.key, ToolsetKey), "DocSpace brings toolsets, and no servers"
+        if connection not in self._made:
+            # The one before is closed by the last toolset that leaves it.
+            self._made = {connection: _hall(connection, _expand(self.settings), by_requests=self.by_requests)}
+        return docspace_tools(server.key, str(server.key.toolset), self._made[connection], now)
+
+
+def _expand(settings: "Settings | None") -> "Expand":
+    from pegboard.config.references import expander
+
+    return expander(os.environ, folder_of(settings))
+
+
+def _hall(connection: "DocSpace", expand: "Expand", *, by_requests: bool) -> "Hall":
+    from dataclasses import replace
+
+    from pegboard.config.docspace import operators
+    from pegboard.providers.docspace import Hall, Limits
+
+    reached = connection if by_requests else replace(connection, lends=None)
+    limits = Limits(answer=reached.timeout, operation=reached.deadline)
+    return Hall(lambda: operators(reached, expand), now, lends=reached.lends, limits=limits, agent=reached.user_agent)
+
+
+async def check_docspace(options: Options) -> DocSpaceCheck:
+    """Tries what the file and the environment of this command say, or ends it with what is wrong."""
+    from pegboard.config.docspace import from_environment, operators
+    from pegboard.core.docspace import Misconfigured, mends
+    from pegboard.core.docspace.on_board import docspace_on
+    from pegboard.core.policy import Declared, Policy
+    from pegboard.providers.docspace.visiting import Failed, Unwelcome, visit
+
+    settings = settings_of(options)
+    declared = settings.declared if settings else from_environment(Declared(), os.environ).board
+    connection = docspace_on(Policy(declared))
+    if connection is None:
+        how = "Write docspace in pegboard.yaml, or set DOCSPACE_BASE_URL and DOCSPACE_API_KEY for this command"
+        fail(Exit.CONFIG, f"there is no DocSpace here. {how}, as for the gateway.")
+    expand = _expand(settings)
+    access = operators(connection, expand)
+    if isinstance(access, Misconfigured):
+        fail(Exit.CONFIG, "\n".join((access.why, *mends(access))), {"errors": access.why.splitlines()})
+    if access is None:
+        return DocSpaceCheck()
+    hall = _hall(connection, expand, by_requests=False)
+    async with hall.open():
+        found = await visit(hall.api(access, None))
+    if isinstance(found, Failed):
+        codes = {Unwelcome.REFUSED: Exit.REFUSED, Unwelcome.NO_DOCSPACE: Exit.NOT_FOUND}
+        told = f"{access.base}: {found.why}. {found.mend}"
+        fail(codes.get(found.how, Exit.UNREACHABLE), told, {"kind": found.how.value, "baseUrl": access.base})
+    return DocSpaceCheck(access.base, found.name, found.email, found.role, found.sees)

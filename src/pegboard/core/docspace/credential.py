@@ -1,0 +1,89 @@
+"""Where a DocSpace is, and as whom it is asked. What is secret is in no representation."""
+
+import base64
+import re
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+_UNSENDABLE: Final = re.compile(r"[^\x20-\x7e\x80-\xff\t]")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    key: str = field(repr=False)
+
+    def headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self.key}"}
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """A personal access token. DocSpace reads it bare, or as the cookie of a signed-in browser; it is sent as both."""
+
+    token: str = field(repr=False)
+
+    def headers(self) -> dict[str, str]:
+        return {"authorization": self.token, "cookie": f"asc_auth_key={self.token}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    username: str
+    password: str = field(repr=False)
+
+    def headers(self) -> dict[str, str]:
+        pair = f"{self.username}:{self.password}".encode("utf-8", "replace")
+        return {"authorization": f"Basic {base64.b64encode(pair).decode()}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """The whole value of `Authorization`, as somebody else made it."""
+
+    authorization: str = field(repr=False)
+
+    def headers(self) -> dict[str, str]:
+        return {"authorization": self.authorization}
+
+
+Credential: TypeAlias = ApiKey | AccessToken | Password | Raw
+
+
+def secrets_of(credential: Credential) -> frozenset[str]:
+    """What must not be told to anybody: the secret itself, and all that is sent of it."""
+    sent = {part for value in credential.headers().values() for part in (value, *value.split()[1:])}
+    return frozenset(sent | {credential.password} if isinstance(credential, Password) else sent)
+
+
+_PORTS: Final = {"http": 80, "https": 443}
+_NAMES: Final = {ApiKey: "API key", AccessToken: "access token", Raw: "authorization", Password: "password"}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One DocSpace, and who asks it."""
+
+    base: str
+    """With a scheme of `http` or `https`, and a slash at its end."""
+    credential: Credential
+
+    @property
+    def origin(self) -> str:
+        return origin(self.base)
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port: what credentials are kept within. A port that goes without saying is said."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    port = parts.port or _PORTS.get(scheme, 0)
+    return f"{scheme}://{(parts.hostname or '').lower()}:{port}"
+
+
+def unsendable(credential: Credential) -> str | None:
+    """Why no request can carry it; nothing for one that any can."""
+    if any(_UNSENDABLE.search(value) for value in credential.headers().values()):
+        named = _NAMES[type(credential)]
+        return f"The {named} has a line break or a character that no HTTP header can hold. Correct it"
+    return None

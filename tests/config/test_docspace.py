@@ -1,0 +1,203 @@
+"""`docspace` in pegboard.yaml: four toolsets on the board, and everything that is wrong with it at its place."""
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from tests.config.loading import FOLDER, problems, settings
+
+from pegboard.config.docspace import operators
+from pegboard.config.references import expander
+from pegboard.config.settings import Settings
+from pegboard.core.docspace import Access, ApiKey, DocSpace, Lends, Misconfigured
+from pegboard.core.ids import ToolsetId, ToolsetKey
+from pegboard.core.server import DeclaredAt, Server, Trust
+from pegboard.core.toolset import Toolset
+
+ENVIRON = {"KEY": "sk-secret"}
+PLAIN = """\
+    docspace:
+      base_url: https://example.onlyoffice.com
+      api_key: ${KEY}
+    """
+
+
+def connection(loaded: Settings) -> DocSpace:
+    (found,) = {server.connection for server in loaded.declared.servers.values()}
+    assert isinstance(found, DocSpace)
+    return found
+
+
+def told(text: str, environ: dict[str, str] | None = None) -> list[str]:
+    return [str(warning) for warning in settings(text, environ).warnings]
+
+
+@pytest.mark.behaviour("docspace.declared")
+def test_a_docspace_is_four_toolsets_that_are_trusted_as_our_own() -> None:
+    loaded = settings(PLAIN, ENVIRON)
+    at = DeclaredAt("pegboard.yaml", 1)
+    reached = DocSpace(base_url="https://example.onlyoffice.com", api_key="${KEY}")
+    keys = [ToolsetKey(ToolsetId(id)) for id in ("files", "folders", "people", "rooms")]
+    assert loaded.declared.servers == {key: Server(key, reached, at, trust=Trust.OPEN) for key in keys}
+    assert loaded.declared.toolsets == {
+        ToolsetId(id): Toolset(ToolsetId(id), at, description=text, user_mcp=False)
+        for id, text in (
+            ("files", "Operations for working with files."),
+            ("folders", "Operations for working with folders."),
+            ("people", "Operations for working with users."),
+            ("rooms", "Operations for working with rooms."),
+        )
+    }
+    assert loaded.warnings == ()
+    assert "sk-secret" not in repr(loaded)
+
+
+@pytest.mark.behaviour("docspace.declared")
+def test_everything_that_can_be_said_of_it_is_kept() -> None:
+    text = """\
+        docspace:
+          base_url: ${PLACE}
+          username: ada@example.com
+          password: ${file:password}
+          trust: strict
+          request_credentials: true
+          user_agent: ""
+          timeout: 30s
+          deadline: 1h
+        """
+    loaded = settings(text, {"PLACE": "https://x"})
+    assert connection(loaded) == DocSpace(
+        base_url="${PLACE}",
+        username="ada@example.com",
+        password="${file:password}",
+        lends=Lends(),
+        user_agent="",
+        timeout=30,
+        deadline=3600,
+    )
+    assert {server.trust for server in loaded.declared.servers.values()} == {Trust.STRICT}
+
+
+@pytest.mark.behaviour("docspace.declared", "config.errors_name_the_place")
+def test_what_cannot_be_meant_is_an_error_at_its_place_and_tells_no_secret() -> None:
+    text = """\
+        docspace:
+          base_url: ftp://example.com
+          api_key: sk-secret
+          password: ${PASSWORD:-hunter2}
+          toolsets: [files, fils]
+          enabled_tools: create_foldr
+          token: x
+          timeout: soon
+        """
+    found = problems(text)
+    assert found[:2] == [
+        "pegboard.yaml:2: docspace.base_url: write a URL that begins with http:// or https://, or with a reference.",
+        "pegboard.yaml:3: docspace.api_key: write a reference without a default, ${NAME} or ${file:path}, so that the "
+        "secret is not in this file.",
+    ]
+    places = [problem.split(": ")[:2] for problem in found]
+    assert places == [
+        ["pegboard.yaml:2", "docspace.base_url"],
+        ["pegboard.yaml:3", "docspace.api_key"],
+        ["pegboard.yaml:4", "docspace.password"],
+        ["pegboard.yaml:5", "docspace.toolsets[1]"],
+        ["pegboard.yaml:6", "docspace.enabled_tools"],
+        ["pegboard.yaml:7", "docspace.token"],
+        ["pegboard.yaml:8", "docspace.timeout"],
+    ]
+    assert not any(secret in problem for problem in found for secret in ("sk-secret", "hunter2"))
+
+
+@pytest.mark.behaviour("docspace.misconfigured")
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("docspace:", "No authentication method. Say one of api_key, "),
+        ("docspace: {base_url: 'https://x'}", "No authentication method. Say one of api_key, "),
+        ("docspace: {api_key: '${KEY}'}", "No API base URL. Say where DocSpace is: base_url "),
+        ("docspace: {base_url: 'https://x', username: ada}", "No password. Say the password "),
+        (
+            "docspace: {base_url: 'https://x', api_key: '${KEY}', auth_token: '${KEY}'}",
+            "Multiple authentication methods. Keep one of api_key, ",
+        ),
+        (
+            "docspace: {base_url: 'https://x/?a=1', api_key: '${KEY}'}",
+            "Expected a URL without search parameters, but got https://x/?a=1.",
+        ),
+        ("docspace: {base_url: 'https://x', api_key: '${BLANK}'}", "No authentication method. Say one of api_key, "),
+        ("docspace: {base_url: 'https://x', api_key: '${KEY}', toolsets: []}", "No tools left. Select one tool "),
+    ],
+)
+def test_what_does_not_go_together_is_told_and_the_rest_of_the_file_works(text: str, line: str) -> None:
+    (warning,) = told(text, {**ENVIRON, "BLANK": " "})
+    assert warning.startswith(f"pegboard.yaml:1: docspace: {line}")
+
+
+@pytest.mark.behaviour("docspace.misconfigured")
+def test_a_secret_that_is_not_there_is_told_where_it_is_referred_to() -> None:
+    (warning,) = told(PLAIN)
+    assert warning.startswith("pegboard.yaml:3: docspace.api_key: ${KEY} stands for nothing: the environment variable")
+    reached = connection(settings(PLAIN))
+    assert isinstance(operators(reached, expander({}, FOLDER)), Misconfigured)
+    assert operators(reached, expander(ENVIRON, FOLDER)) == Access(
+        "https://example.onlyoffice.com/", ApiKey("sk-secret")
+    )
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_callers_bring_no_credentials_unless_the_operator_says_so() -> None:
+    assert connection(settings(PLAIN, ENVIRON)).lends is None
+    asked = dedent(PLAIN) + "  request_credentials: true\n"
+    assert connection(settings(asked, ENVIRON)).lends == Lends()
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_authorization_is_not_for_docspace_where_it_is_the_gateways_or_another_servers() -> None:
+    asked = dedent(PLAIN) + "  request_credentials: true\n"
+    tokens = "principals: {ada: {token: '${TOKEN}'}}\n"
+    loaded = settings(asked + tokens, {**ENVIRON, "TOKEN": "a-token-of-16-characters"})
+    assert connection(loaded).lends == Lends(authorization=False)
+    other = "servers: {crm: {url: 'https://crm', headers: {Authorization: '${request:Authorization}'}}}\n"
+    server = settings(asked + other, ENVIRON).declared.servers[ToolsetKey(ToolsetId("files"))]
+    assert isinstance(server.connection, DocSpace)
+    assert server.connection.lends == Lends(authorization=False)
+
+
+def test_a_toolset_may_have_a_name_of_its_own_and_servers_beside() -> None:
+    text = dedent(PLAIN) + dedent(
+        """\
+        toolsets: {files: {name: Papers, enabled: false}}
+        servers: {disk: {command: disk, toolset: files}}
+        """
+    )
+    loaded = settings(text, ENVIRON)
+    assert loaded.declared.toolsets[ToolsetId("files")] == Toolset(
+        ToolsetId("files"),
+        DeclaredAt("pegboard.yaml", 4),
+        name="Papers",
+        description="Operations for working with files.",
+        enabled=False,
+        user_mcp=False,
+    )
+    assert [str(key) for key in loaded.declared.servers] == ["files~disk", "files", "folders", "people", "rooms"]
+
+
+@pytest.mark.behaviour("docspace.environment")
+def test_what_the_file_says_goes_before_the_environment_and_that_is_told() -> None:
+    environ = {**ENVIRON, "DOCSPACE_API_KEY": "other", "DOCSPACE_TOOLSETS": "people"}
+    (warning,) = told(PLAIN, environ)
+    assert warning == (
+        "pegboard.yaml:1: docspace: DOCSPACE_API_KEY, DOCSPACE_TOOLSETS of the environment: not read, because this "
+        "stands here. Keep one of the two."
+    )
+    named = PLAIN.replace("${KEY}", "${DOCSPACE_API_KEY}")
+    assert told(named, {"DOCSPACE_API_KEY": "sk"}) == []
+
+
+def test_a_password_in_a_file_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("hunter2\n")
+    reached = DocSpace(base_url="https://x", username="ada", password="${file:password}")
+    access = operators(reached, expander({}, tmp_path))
+    assert isinstance(access, Access)
+    assert access.credential.headers() == {"authorization": "Basic YWRhOmh1bnRlcjI="}

@@ -1,0 +1,187 @@
+"""The `DOCSPACE_*` variables: read as today's users know them, onto the same board."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.config.loading import settings
+from tests.core.boards import NOW
+
+from pegboard.config.docspace import Hung, from_environment
+from pegboard.core.catalogue import Catalogue, Listing, Up, catalogue
+from pegboard.core.docspace import TOOLSETS, DocSpace, Lends
+from pegboard.core.docspace.on_board import docspace_on
+from pegboard.core.ids import ToolId, ToolsetKey
+from pegboard.core.policy import Declared, Policy
+from pegboard.core.presentations import Presented
+from pegboard.core.resolve import Open, resolve
+from pegboard.core.selection import Selection
+from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.view import View
+
+GOOD = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "DOCSPACE_API_KEY": "sk-test"}
+RECORDED = json.loads((Path(__file__).parents[1] / "core" / "recorded_selections.json").read_text("utf-8"))
+WRONG = "Parsing environment variables\n\t\t"
+
+
+def hung(environ: Mapping[str, str], board: Declared | None = None) -> Hung:
+    return from_environment(board or Declared(), environ)
+
+
+def reached(environ: Mapping[str, str], board: Declared | None = None) -> DocSpace:
+    found = docspace_on(Policy(hung(environ, board).board))
+    assert found is not None
+    return found
+
+
+def listed() -> Catalogue:
+    return catalogue(
+        Listing(key, Up(NOW), tuple(Tool(ToolId(key, name), ToolSpec(name)) for name in names))
+        for id, names in TOOLSETS.items()
+        for key in (ToolsetKey(id),)
+    )
+
+
+def opened(board: Declared) -> list[str]:
+    resolution = resolve(listed(), Policy(board), View())
+    assert resolution.unknown == ()
+    return sorted(id.name for id, verdict in resolution.verdicts.items() if isinstance(verdict, Open))
+
+
+def variables(given: Mapping[str, str]) -> dict[str, str]:
+    names = {"toolsets": "TOOLSETS", "enabled": "ENABLED_TOOLS", "disabled": "DISABLED_TOOLS"}
+    return GOOD | {f"DOCSPACE_{names[name]}": value for name, value in given.items()}
+
+
+def test_without_any_of_them_there_is_no_docspace() -> None:
+    assert hung({"PATH": "/bin", "DOCSPACE_": "x", "MY_DOCSPACE_API_KEY": "x"}) == Hung(Declared())
+
+
+@pytest.mark.behaviour("docspace.environment")
+def test_they_are_one_docspace_whose_secrets_stay_in_the_environment() -> None:
+    environ = {**GOOD, "DOCSPACE_API_KEY": " sk-test ", "DOCSPACE_USER_AGENT": " me ", "DOCSPACE_PASSWORD": ""}
+    assert reached(environ) == DocSpace(
+        base_url="http://127.0.0.1:18931/",
+        api_key="${DOCSPACE_API_KEY}",
+        lends=Lends(),
+        user_agent="me",
+    )
+    loaded = settings("", environ).declared
+    assert docspace_on(Policy(loaded)) == reached(environ)
+    assert {str(server.origin) for server in loaded.servers.values()} == {"the environment (DOCSPACE_*)"}
+
+
+@pytest.mark.behaviour("docspace.environment", "selection.recorded_cases")
+@pytest.mark.parametrize(
+    "case", [case for case in RECORDED["cases"] if "request" not in case], ids=lambda case: str(case["name"])
+)
+def test_their_selection_is_the_recorded_one(case: Mapping[str, Any]) -> None:
+    environ = variables(case["global"])
+    ((kind, expected),) = case["recorded"].items()
+    match kind:
+        case "tools":
+            assert opened(hung(environ).board) == expected
+        case "unknown":
+            lines = reached(environ).wrong.split("\n\t\t")
+            assert [line.partition("Unknown value: ")[2].strip() for line in lines[1:]] == expected
+        case _:
+            assert reached(environ).wrong == "No tools left"
+            assert len(opened(hung(environ).board)) == 23, "what is misconfigured is shown whole, with the reason"
+
+
+@pytest.mark.behaviour("docspace.environment")
+def test_their_selection_takes_nothing_away_from_others() -> None:
+    board = hung({**GOOD, "DOCSPACE_TOOLSETS": "people"}).board
+    other = Tool(ToolId(ToolsetKey(next(iter(TOOLSETS))), "of_another_provider"), ToolSpec("of_another_provider"))
+    with_other = catalogue((*listed().listings.values(), Listing(other.id.source, Up(NOW), (other,))))
+    resolution = resolve(with_other, Policy(board), View())
+    assert [id.name for id in resolution.open_ids] == ["of_another_provider", "get_all_people"]
+
+
+@pytest.mark.behaviour("docspace.environment")
+@pytest.mark.parametrize(
+    ("more", "issues"),
+    [
+        (
+            {"TOOLSETS": "Foo, bar ,foo"},
+            ["TOOLSETS: custom Unknown value: Foo", "TOOLSETS: custom Unknown value:  bar "],
+        ),
+        ({"ENABLED_TOOLS": "all"}, ["ENABLED_TOOLS: custom Unknown value: all"]),
+        ({"DISABLED_TOOLS": "list_tools"}, ["DISABLED_TOOLS: custom Unknown value: list_tools"]),
+        ({"BASE_URL": "not a url"}, ["BASE_URL: custom Expected a valid URL, but got not a url"]),
+        (
+            {"BASE_URL": "http://h/?a=1#x"},
+            [
+                "BASE_URL: custom Expected a URL without search parameters, but got http://h/?a=1#x",
+                "BASE_URL: custom Expected a URL without hash, but got http://h/?a=1#x",
+            ],
+        ),
+        (
+            {"BASE_URL": "localhost:8080"},
+            ["BASE_URL: custom Expected a URL that begins with http:// or https://, but got localhost:8080"],
+        ),
+        (
+            {"DYNAMIC": "x", "TOOLSETS": "q", "REQUEST_QUERY": "maybe"},
+            [
+                "DYNAMIC: custom Expected one of: yes, y, true, 1, no, n, false, 0, but got x",
+                "TOOLSETS: custom Unknown value: q",
+                "REQUEST_QUERY: custom Expected one of: yes, y, true, 1, no, n, false, 0, but got maybe",
+            ],
+        ),
+    ],
+)
+def test_all_that_cannot_be_read_is_told_at_once_in_the_recorded_words(
+    more: Mapping[str, str], issues: list[str]
+) -> None:
+    environ = GOOD | {f"DOCSPACE_{name}": value for name, value in more.items()}
+    assert reached(environ).wrong == WRONG + "\n\t\t".join(f"DOCSPACE_{issue}" for issue in issues)
+
+
+@pytest.mark.behaviour("docspace.environment")
+def test_dynamic_shows_the_meta_tools_unless_the_file_says_how_tools_are_shown() -> None:
+    for word, presented in (("1", "meta"), (" YES ", "meta"), ("", "direct"), ("no", "direct")):
+        environ = {**GOOD, "DOCSPACE_DYNAMIC": word}
+        assert hung(environ).board.presenting.presentation is Presented(presented)
+    assert settings("presentation: search", {**GOOD, "DOCSPACE_DYNAMIC": "1"}).declared.presenting.presentation is (
+        Presented.SEARCH
+    )
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_callers_may_bring_credentials_as_they_can_today_but_not_to_a_gateway_with_tokens() -> None:
+    assert reached(GOOD).lends == Lends()
+    off = {"DOCSPACE_REQUEST_AUTHORIZATION_HEADER": "0", "DOCSPACE_REQUEST_QUERY": "no"}
+    assert reached(GOOD | off).lends == Lends(authorization=False, query=False)
+    assert reached(GOOD | off | {"DOCSPACE_REQUEST_HEADER_PREFIX": ""}).lends is None
+    tokens = "principals: {ada: {token: '${TOKEN}'}}"
+    shared = settings(tokens, GOOD | {"TOKEN": "a-token-of-16-characters"})
+    found = docspace_on(Policy(shared.declared))
+    assert found is not None
+    assert found.lends is None
+
+
+@pytest.mark.behaviour("docspace.environment")
+def test_variables_that_mean_nothing_here_are_told_and_so_are_slips() -> None:
+    environ = GOOD | {
+        "DOCSPACE_TRANSPORT": "streamable-http",
+        "DOCSPACE_PORT": "8080",
+        "DOCSPACE_OAUTH_BASE_URL": "https://x",
+        "DOCSPACE_SERVER_RATE_LIMITS_MCP_WINDOW": "1",
+        "DOCSPACE_REQUEST_HEADER_PREFIX": "x-foo-",
+        "DOCSPACE_APIKEY": "sk",
+        "DOCSPACE_THEME": "dark",
+    }
+    found = hung(environ)
+    assert [str(warning) for warning in found.warnings] == [
+        "the environment: DOCSPACE_APIKEY: nobody reads this. Did you mean DOCSPACE_API_KEY?",
+        "the environment: DOCSPACE_OAUTH_BASE_URL: this is not read: Pegboard signs nobody in to DocSpace; use a key, "
+        "a token, or a user name and password.",
+        "the environment: DOCSPACE_PORT: this is not read: say where to listen with pegboard serve --host and --port.",
+        "the environment: DOCSPACE_REQUEST_HEADER_PREFIX: headers begin with x-mcp- here, and so no caller's "
+        "credentials are taken from any.",
+        "the environment: DOCSPACE_SERVER_RATE_LIMITS_MCP_WINDOW: this is not read: who may come in is said under "
+        "gateway in pegboard.yaml.",
+    ]
+    assert found.board.selection == Selection()

@@ -1,0 +1,101 @@
+"""What a request of a caller's own says of DocSpace, in the cases recorded of the server that people come from."""
+
+import pytest
+
+from pegboard.core.docspace import Access, AccessToken, ApiKey, BadCredential, Lends, Password, Raw, lent
+
+BASE = "http://127.0.0.1:18931/"
+KEY, TOKEN, USER = {"X-Mcp-Api-Key": "k"}, {"X-Mcp-Auth-Token": "p1"}, {"X-Mcp-Username": "u"}
+PASSWORD, AT = {"X-Mcp-Password": "p"}, {"X-Mcp-Base-Url": BASE}
+BEARER = {"Authorization": "Bearer z"}
+ONLY_ONE = "Parsing credential\n\tExpected only one of API key, PAT, or (username and password) to be set"
+
+
+def brought(headers: dict[str, str], lends: Lends | None = None, query: str = "") -> Access | BadCredential | None:
+    given = {name.lower().encode(): value.encode() for name, value in headers.items()}
+    return lent(given, lends or Lends(), query)
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+@pytest.mark.parametrize(
+    ("headers", "query", "access"),
+    [
+        ({}, "", None),
+        ({"X-Mcp-Base-Url": " ", "X-Mcp-Api-Key": ""}, "", None),
+        (AT | KEY, "", Access(BASE, ApiKey("k"))),
+        (AT | TOKEN, "", Access(BASE, AccessToken("p1"))),
+        (AT | USER | PASSWORD, "", Access(BASE, Password("u", "p"))),
+        (AT | KEY | USER, "", Access(BASE, ApiKey("k"))),
+        (AT | BEARER, "", Access(BASE, Raw("Bearer z"))),
+        (KEY, "http://127.0.0.1:18931", Access(BASE, ApiKey("k"))),
+        (BEARER, BASE, Access(BASE, Raw("Bearer z"))),
+    ],
+)
+def test_a_caller_lends_a_place_and_one_credential(headers: dict[str, str], query: str, access: Access | None) -> None:
+    assert brought(headers, query=query) == access
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+@pytest.mark.parametrize(
+    ("headers", "query", "why"),
+    [
+        (AT, "", "Base URL without credentials"),
+        ({}, BASE, "Base URL without credentials"),
+        (
+            KEY,
+            "",
+            "Parsing credential\n\tBase URL is required with API key, PAT, or (username and password)",
+        ),
+        (AT | KEY | TOKEN, "", ONLY_ONE),
+        (AT | KEY | USER | PASSWORD, "", ONLY_ONE),
+        (BEARER, "", "Authorization header with credentials"),
+        (AT | KEY | BEARER, "", "Authorization header with credentials"),
+        (AT | USER | BEARER, "", "Authorization header with credentials"),
+        (AT | KEY, BASE, "Parsing credential\n\tBoth query and header specify base URL"),
+        (
+            {"X-Mcp-Base-Url": "nope"} | KEY,
+            "",
+            "Parsing credential\n\tParsing header\n\t\t\tx-mcp-base-url: custom Expected a valid URL, but got nope",
+        ),
+        (
+            {"X-Mcp-Base-Url": f"{BASE}?a=1"} | KEY,
+            "",
+            "Parsing credential\n\tParsing header\n\t\t\tx-mcp-base-url: custom Expected a URL without search "
+            f"parameters, but got {BASE}?a=1",
+        ),
+        (
+            KEY,
+            "ftp://h",
+            "Parsing credential\n\tParsing query\n\t\t\tbase_url: custom Expected a URL that begins with http:// or "
+            "https://, but got ftp://h",
+        ),
+    ],
+)
+def test_what_is_not_clear_is_refused_in_the_recorded_words(headers: dict[str, str], query: str, why: str) -> None:
+    assert brought(headers, query=query) == BadCredential(why)
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_a_user_name_alone_is_no_credential_though_it_once_was() -> None:
+    told = "Parsing credential\n\tNo password: a username and a password go together"
+    assert brought(AT | USER) == BadCredential(told)
+    told = "Parsing credential\n\tNo username: a username and a password go together"
+    assert brought(AT | PASSWORD) == BadCredential(told)
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_what_the_operator_does_not_take_is_as_good_as_not_sent() -> None:
+    assert brought(BEARER, Lends(authorization=False)) is None
+    assert brought(AT | KEY | BEARER, Lends(authorization=False)) == Access(BASE, ApiKey("k"))
+    assert brought(AT | KEY, Lends(headers=False)) is None
+    assert brought(BEARER, Lends(headers=False), BASE) == Access(BASE, Raw("Bearer z"))
+    assert brought({}, Lends(query=False), BASE) is None
+
+
+def test_what_no_header_can_hold_is_told_and_never_shown() -> None:
+    bad = lent({b"x-mcp-base-url": BASE.encode(), b"x-mcp-api-key": "sécret€".encode()}, Lends())
+    told = "Parsing credential\n\tThe API key has a line break or a character that no HTTP header can hold. Correct it"
+    assert bad == BadCredential(told)
+    assert lent({b"x-mcp-api-key": b"\xff"}, Lends()) == BadCredential(
+        "Parsing credential\n\tParsing header\n\t\t\tx-mcp-api-key: custom Expected text in UTF-8"
+    )
