@@ -1,5 +1,7 @@
 """HTTP with DocSpace: what is asked again, where credentials go, and what is said when it fails."""
 
+import gzip
+import zlib
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -207,6 +209,42 @@ async def test_an_answer_without_end_is_not_taken() -> None:
 
     told = "the answer is longer than 1 MiB"
     assert text == failed(url, "Making bare fetch.", "Fetching request.", "fetch failed", told)
+
+
+@pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15), ("deflate", -15), ("identity", 0)])
+async def test_a_packed_answer_is_unpacked(encoding: str, bits: int) -> None:
+    body = b'{"response":{"id":7},"status":0,"statusCode":200,"links":[]}'
+    if bits:
+        packing = zlib.compressobj(wbits=bits)
+        body = packing.compress(body) + packing.flush()
+    headers = {"content-encoding": encoding, "content-type": "application/json"}
+    script = Script([Response(body, headers=headers)])
+    async with listening(script) as url, hung_up(ada(url)) as wall:
+        result = await wall.call("get_file_info", FILE)
+
+    assert result["structuredContent"]["response"] == {"id": 7}
+    assert script.asked[0][2]["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "told"),
+    [
+        (gzip.compress(b" " * 8 * 1024 * 1024), "gzip", "the answer is longer than 1 MiB"),
+        (
+            gzip.compress(gzip.compress(b" ")),
+            "gzip, gzip",
+            "the answer is packed as 'gzip, gzip', which was not asked for",
+        ),
+        (b"x", "br", "the answer is packed as 'br', which was not asked for"),
+        (b"not packed at all", "gzip", "the answer cannot be unpacked: Error -3 while decompressing data"),
+    ],
+)
+async def test_an_answer_that_is_packed_to_do_harm_is_not_unpacked(body: bytes, encoding: str, told: str) -> None:
+    script = Script([Response(body, headers={"content-encoding": encoding})])
+    async with listening(script) as url, hung_up(ada(url), limits=Limits(body=1024 * 1024)) as wall:
+        text = await wall.text("get_file_info", FILE)
+
+    assert text.startswith(failed(url, "Making bare fetch.", "Fetching request.", "fetch failed", told))
 
 
 async def test_a_docspace_that_is_not_there_is_named_with_the_reason() -> None:

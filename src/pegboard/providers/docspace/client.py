@@ -22,6 +22,7 @@ from pegboard import __version__
 from pegboard.core.docspace.credential import Access, origin
 from pegboard.ports import Clock
 
+from .body import ENCODINGS, TooLong, Unreadable, read
 from .limits import Limits
 from .network import in_words
 from .trouble import Trouble
@@ -150,9 +151,13 @@ class Client:
             response = await pool.send(request, stream=True, follow_redirects=False)
             try:
                 further = response.headers.get("location") if response.status_code in _MOVED else None
-                body = b"" if further is not None else await _read(response, most)
+                body = b"" if further is not None else await read(response, most)
             finally:
                 await response.aclose()
+        except TooLong:
+            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB") from None
+        except Unreadable as problem:
+            raise Unheard(str(problem)) from None
         except httpx2.HTTPError as error:
             raise Unheard(in_words(error, request.url)) from error
         reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)
@@ -161,7 +166,7 @@ class Client:
     def _opened(self) -> httpx2.AsyncClient:
         if self._pool is None:
             self._pool = httpx2.AsyncClient(
-                headers={"user-agent": self._agent} if self._agent else {},
+                headers={"accept-encoding": ENCODINGS, **({"user-agent": self._agent} if self._agent else {})},
                 verify=_tls(),
                 timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
                 limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0),
@@ -200,16 +205,6 @@ def _moved(url: str, further: str) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
         raise Unheard("URL scheme must be a HTTP(S) scheme")
     return url
-
-
-async def _read(response: httpx2.Response, most: int) -> bytes:
-    parts, size = [], 0
-    async for part in response.aiter_bytes():
-        size += len(part)
-        if size > most:
-            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB")
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _reason(response: httpx2.Response) -> str:
