@@ -43,6 +43,7 @@ def test_a_value_of_another_kind_is_named_by_what_it_is(value: Json, received: s
     ]
 
 
+@pytest.mark.behaviour("docspace.words")
 def test_all_that_is_wrong_is_told_in_the_order_of_the_schema() -> None:
     assert said("get_folder_content", {"filters": {"startIndex": "x", "count": 51, "excludeSubject": 1}}) == [
         "folderId: invalid_type Invalid input: expected number, received undefined",
@@ -123,6 +124,7 @@ def test_what_a_tool_does_not_know_is_dropped_at_every_level_and_the_rest_put_in
     }
 
 
+@pytest.mark.behaviour("docspace.answers")
 def test_an_answer_may_have_nulls_new_members_and_new_choices_but_not_values_of_another_kind() -> None:
     assert unlike(FILE, {"title": None, "fileType": 99, "news": {}, "createdBy": None, "id": "sbox-1"}) == []
     assert [str(issue) for issue in unlike(FILE, {"title": 5, "id": True, "createdBy": {"id": 1}})] == [

@@ -31,6 +31,7 @@ def refused(url: str, told: str) -> str:
     return failed(url, "Making bare fetch.", "Checking response.", line)
 
 
+@pytest.mark.behaviour("docspace.busy")
 @pytest.mark.parametrize("status", [429, 502, 503])
 async def test_a_question_that_docspace_is_too_busy_for_is_put_again(status: int) -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
@@ -59,6 +60,7 @@ async def test_a_docspace_that_wants_to_be_left_alone_for_long_is_not_waited_for
         assert docspace.lines() == [ASKED]
 
 
+@pytest.mark.behaviour("docspace.busy")
 @pytest.mark.parametrize(
     ("tool", "arguments", "line"),
     [
@@ -76,6 +78,7 @@ async def test_what_may_have_been_done_is_never_asked_for_again(tool: str, argum
         assert docspace.lines() == [line]
 
 
+@pytest.mark.behaviour("docspace.credentials_stay")
 async def test_a_redirect_within_docspace_keeps_the_credentials_and_one_away_from_it_loses_them_for_good() -> None:
     home, away = Script(), Script()
     async with listening(home) as url, listening(away) as elsewhere:
@@ -130,6 +133,7 @@ async def test_what_docspace_sets_for_one_caller_is_never_sent_for_another() -> 
     assert ["cookie" in headers for _, _, headers, _ in script.asked] == [False, False]
 
 
+@pytest.mark.behaviour("docspace.words")
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
@@ -226,6 +230,7 @@ async def test_a_packed_answer_is_unpacked(encoding: str, bits: int) -> None:
     assert script.asked[0][2]["accept-encoding"] == "gzip, deflate"
 
 
+@pytest.mark.behaviour("docspace.answers")
 @pytest.mark.parametrize(
     ("body", "encoding", "told"),
     [
@@ -281,6 +286,7 @@ async def test_a_call_that_is_given_up_hangs_up_on_docspace() -> None:
         await hold.hung_up.wait()
 
 
+@pytest.mark.behaviour("docspace.credentials_stay")
 async def test_no_secret_is_told_whatever_docspace_says() -> None:
     told = Response('{"success":false,"message":"sk-ada is no key"}')
     async with listening(Script([told])) as url, hung_up(ada(url)) as wall:

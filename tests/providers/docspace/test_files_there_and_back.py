@@ -48,6 +48,7 @@ def test_the_extension_of_a_name_is_what_follows_its_last_dot(name: str, found: 
     assert extension(name) == found
 
 
+@pytest.mark.behaviour("docspace.uploads")
 @pytest.mark.parametrize("content", ["", "x", "12345678", "123456789", "héllo ✓, und mehr"])
 async def test_a_text_is_uploaded_in_pieces_and_is_whole_again(content: str) -> None:
     heard: list[tuple[float, float | None, str | None]] = []
@@ -69,6 +70,7 @@ async def test_a_text_is_uploaded_in_pieces_and_is_whole_again(content: str) -> 
     assert heard[-1] == (size, size, None)
 
 
+@pytest.mark.behaviour("docspace.uploads")
 async def test_what_is_not_text_is_uploaded_from_base64() -> None:
     content = bytes(range(256))
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
@@ -100,6 +102,7 @@ async def test_what_cannot_be_uploaded_is_told_before_docspace_is_asked(sent: di
         assert docspace.lines() == []
 
 
+@pytest.mark.behaviour("docspace.uploads")
 async def test_a_piece_that_does_not_get_through_is_sent_again_and_no_other() -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
         docspace.faults += [
@@ -194,6 +197,7 @@ async def test_a_file_is_read_as_text_where_it_is_or_can_become_one(file: int, t
         assert await wall.text("download_file_as_text", {"fileId": file}) == told
 
 
+@pytest.mark.behaviour("docspace.credentials_stay")
 async def test_a_download_from_another_host_gets_no_credentials() -> None:
     away = Script([Response("over there")])
     async with listening(away) as elsewhere, stand_in() as docspace, hung_up(ada(docspace.url)) as wall:

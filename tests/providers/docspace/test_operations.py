@@ -24,6 +24,7 @@ def operation(progress: float, **more: Any) -> dict[str, Any]:
     return {"id": "op-1", "progress": progress, "error": "", "finished": False, **more}
 
 
+@pytest.mark.behaviour("docspace.operations")
 async def test_an_operation_is_polled_until_it_is_done_and_progress_is_told() -> None:
     heard: list[tuple[float, float | None, str | None]] = []
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
@@ -38,6 +39,7 @@ async def test_an_operation_is_polled_until_it_is_done_and_progress_is_told() ->
     assert [heard[-1], {of for _, of, _ in heard}] == [(100.0, 100.0, None), {100.0}]
 
 
+@pytest.mark.behaviour("docspace.operations")
 async def test_an_operation_that_takes_more_than_twenty_polls_is_waited_for_all_the_same() -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
         docspace.worlds[ADA].polls = 25
@@ -47,6 +49,7 @@ async def test_an_operation_that_takes_more_than_twenty_polls_is_waited_for_all_
         assert docspace.lines().count(POLL) == 25
 
 
+@pytest.mark.behaviour("docspace.operations")
 async def test_an_operation_that_fails_is_told_with_its_own_error() -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
         docspace.worlds[ADA].fails.append("The disk is full")
@@ -71,6 +74,7 @@ async def test_an_operation_that_takes_too_long_is_told_to_go_on() -> None:
     assert third.endswith("after 0.3 seconds. DocSpace goes on with it; look again later.")
 
 
+@pytest.mark.behaviour("docspace.operations")
 async def test_a_call_that_is_given_up_stops_polling_at_once() -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
         docspace.worlds[ADA].polls = inf

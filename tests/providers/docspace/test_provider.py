@@ -72,6 +72,7 @@ answers: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.behaviour("docspace.answers")
 @pytest.mark.parametrize(
     "tool", [tool for tool in TOOLS.values() if tool.answers is not None], ids=lambda tool: tool.name
 )
