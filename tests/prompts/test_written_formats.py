@@ -153,3 +153,11 @@ def test_an_argument_of_a_megabyte_comes_back_in_chunks(name: str) -> None:
         streamed(format, [text[place : place + 4096] for place in range(0, len(text), 4096)], (FORECAST,), False)
     )
     assert [dict(call.arguments) for call in found.calls] == [{"city": content, "days": 1}]
+
+
+def test_a_prompt_that_ends_in_an_opener_of_thinking_has_begun_it() -> None:
+    for name in NAMES:
+        format = FORMATS[name]
+        for _, end in format.thinking:
+            found = parse(format, f"hm{end}", TOOLS, in_thinking=True)
+            assert (found.thinking, found.text, found.broken) == ("hm", "", ()), name

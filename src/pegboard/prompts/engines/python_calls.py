@@ -71,7 +71,7 @@ class PythonScanner(JsonInside):
                 at = min(word, sure)
                 continue
             found = _name(text, at)
-            if found and found.end() - at <= HEADER_MOST and self.known_tools and self.known(found.group(1)):
+            if found and found.end() - at <= HEADER_MOST and self.is_meant(found.group(1)):
                 self.open_bare("")
                 return at
             if not found and not self.final and sure == end and end - at < HEADER_MOST and _begun(text, at):
@@ -100,6 +100,13 @@ class PythonScanner(JsonInside):
         self.state = self.opened
         if not self.known_tools and not self.line_is_blank:
             self.not_a_call()  # Inside a line any bracket of prose would do, were no tools known.
+
+    def is_meant(self, name: str) -> bool:
+        """Whether a name without any marker can be that of a tool."""
+        if self.known_tools or not (self.signs.lines or self.signs.fenced):
+            return self.known(name)
+        # Were no tools known, any function of any code would do; a toolset in the name tells them apart.
+        return "__" in name.strip("_")
 
     def at_language(self, text: str, place: int, end: int) -> int:
         stop = text.find("\n", place, place + LANGUAGE_MOST)
@@ -132,7 +139,7 @@ class PythonScanner(JsonInside):
         if found is None or found.end() - place > HEADER_MOST:
             return self.no_name(text, place, end)
         name = found.group(1)
-        if self.is_bare and not self.known(name):
+        if self.is_bare and not self.is_meant(name):
             self.in_fence = self.signs.fenced
             self.not_a_call()
             return place

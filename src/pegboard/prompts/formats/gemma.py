@@ -23,6 +23,10 @@ class Gemma:
     result_around: tuple[str, str]
     aliases: tuple[str, ...] = ()
 
+    @property
+    def thinking(self) -> tuple[tuple[str, str], ...]:
+        return self.signs.thinking
+
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         quote = self.signs.quote
         return taught(

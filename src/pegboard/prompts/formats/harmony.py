@@ -16,7 +16,7 @@ from .wording import taught
 SIGNS: Final = MessageSigns(
     begins=("<|start|>", "<|channel|>"),
     closers=("<|call|>", "<|end|>", "<|return|>"),
-    thinking=(),
+    thinking=(("<|channel|>analysis<|message|>", "<|end|>"),),
 )
 
 
@@ -24,6 +24,10 @@ SIGNS: Final = MessageSigns(
 class Harmony:
     name: str = "harmony"
     aliases: tuple[str, ...] = ("gpt_oss", "openai")
+
+    @property
+    def thinking(self) -> tuple[tuple[str, str], ...]:
+        return SIGNS.thinking
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         return taught(

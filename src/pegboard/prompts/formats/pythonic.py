@@ -23,6 +23,10 @@ class Pythonic:
     aliases: tuple[str, ...] = ()
     result_role: str = "tool"
 
+    @property
+    def thinking(self) -> tuple[tuple[str, str], ...]:
+        return self.signs.thinking
+
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         return taught(
             "the name of the tool and its arguments by name",

@@ -58,6 +58,10 @@ class Tagged:
     """Around the results of one turn, where they share a message."""
     scanner_type: type[TagScanner] = field(default=TagScanner, repr=False)
 
+    @property
+    def thinking(self) -> tuple[tuple[str, str], ...]:
+        return self.signs.thinking
+
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         return taught(
             "the name of the tool and one tag for each argument",
