@@ -117,6 +117,31 @@ QWEN = [
         in_thinking=True,
     ),
     Output(
+        "qwen3_coder",
+        "<tool_call><function=forecast>\n<parameter=city>\nBern\n<parameter=days>\n3\n</parameter>\n</function></tool_call>",
+        [forecast(city="Bern", days=3)],
+        repaired=True,
+    ),
+    Output(
+        "qwen3_coder",
+        "<tool_call><function=write_file><parameter=content>write\n<parameter=path> first</parameter>\n"
+        "<parameter=path>a</parameter></function></tool_call>",
+        [write("a", "write\n<parameter=path> first")],
+    ),
+    Output(
+        "qwen3_coder",
+        '<tool_call><function=forecast>{"city": "</function>", "days": 3}</function></tool_call>!',
+        [forecast(city="</function>", days=3)],
+        said="!",
+        repaired=True,
+    ),
+    Output(
+        "qwen3_coder",
+        "<tool_call><function=forecast>\n<tool_call><function=now></function></tool_call>",
+        [("now", {})],
+        broken=1,
+    ),
+    Output(
         "seed_oss",
         "<seed:think>hm</seed:think><seed:tool_call>\n<function=forecast>\n<parameter=city>Bern</parameter>\n"
         "<parameter=hourly>true</parameter>\n</function>\n</seed:tool_call>",

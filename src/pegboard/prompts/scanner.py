@@ -254,6 +254,10 @@ class Scanner:
         self.events.append(Started(call.index, call.matched.name))
 
     @property
+    def call_is_open(self) -> bool:
+        return self._call is not None
+
+    @property
     def tool(self) -> ToolShape | None:
         """What the call that is open is a call of."""
         return self._call.matched.tool if self._call else None

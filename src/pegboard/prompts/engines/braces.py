@@ -142,7 +142,7 @@ class BraceScanner(Scanner):
             self.state = self.in_arguments
             return at + len(quote)
         sure = end
-        if not self.final:
+        if not self.final and text.find(quote[0], max(place, end - len(quote) + 1)) >= 0:
             for size in range(min(len(quote) - 1, end - place), 0, -1):
                 if text.endswith(quote[:size], place, end):
                     sure = end - size

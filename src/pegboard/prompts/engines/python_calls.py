@@ -180,6 +180,11 @@ class PythonScanner(JsonInside):
             place = at + 1
             if found == "'" or found == '"':
                 self.open_brackets = depth
+                if place < end and text[place] != found:
+                    self.write(text[start:place])
+                    self.quotes, self.is_escaped = found, False
+                    self.state = self.in_quotes
+                    return place
                 if at > start:
                     self.write(text[start:at])
                 self.state = self.at_quotes
@@ -225,9 +230,11 @@ class PythonScanner(JsonInside):
                     self.write(text[place:at])
                 return ~at
             at = run - 3
-        self.write(text[place : at + len(quotes)])
-        self.state = self.behind_quotes if len(quotes) == 1 else self.in_arguments
-        return at + len(quotes)
+        behind = at + len(quotes)
+        self.write(text[place:behind])
+        is_closed = len(quotes) == 3 or (behind < end and text[behind] in ENDS)
+        self.state = self.in_arguments if is_closed else self.behind_quotes
+        return behind
 
     def still_quoted(self, text: str, place: int, scan: int, end: int) -> int:
         sure = end

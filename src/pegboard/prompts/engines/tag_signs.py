@@ -1,7 +1,7 @@
 """How a format writes its tags, as a value."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,10 @@ class Tags(ValueSigns):
     @cached_property
     def match_key(self) -> Callable[[str], re.Match[str] | None]:
         return re.compile(self.key).fullmatch
+
+    @cached_property
+    def find_keys(self) -> Callable[[str], Iterator[re.Match[str]]]:
+        return re.compile(self.key).finditer
 
     @cached_property
     def body(self) -> Marks:

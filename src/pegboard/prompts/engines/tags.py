@@ -5,7 +5,7 @@ the text itself may then speak of tags.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pegboard.core.folded import Json
@@ -16,21 +16,16 @@ from pegboard.prompts.shapes import ToolShape
 from pegboard.prompts.typed import Read, schema_of, typed
 
 from .json_inside import JsonInside
+from .tag_faults import BAD_TAG, EMPTY, JUNK, NAMELESS, NO_CALL, NO_END, TWICE, UNCLOSED
 from .tag_signs import Tags
+from .unclosed import parted
 
-EMPTY: Final = "The call is empty. Name the tool and give its arguments."
-JUNK: Final = "There is text between the arguments of the call. Write nothing there but arguments."
-TWICE: Final = "The argument {key!r} is given twice in one call. Give each argument once."
-BAD_TAG: Final = "The tag {tag!r} is not written as the format has it."
-NAMELESS: Final = "The call names no tool. Write the name of the tool where the format has it."
-NO_CALL: Final = "The call was not made: {why}. Write it with tags, as the format has it."
-UNCLOSED: Final = "the closing tag of an argument was missing"
-NO_END: Final = "the closing tag of the call was missing"
 ESCAPED: Final = ("\\n", "\\r", "\\t")
 """White space between tags, escaped once too often."""
 
 TEXT: Final = "string"
 ANY: Final = "json"
+NULL: Final = "null"
 CDATA: Final = ("<![CDATA[", "]]>")
 WAIT: Final = -1
 SHOWN: Final = 60
@@ -49,6 +44,8 @@ class TagScanner(JsonInside):
         self.name = ""
         """Of the call whose name was read and that has not started yet."""
         self.arguments: dict[str, Json] = {}
+        self.unsure: dict[str, str] = {}
+        """Arguments with tags in their text."""
         self.written: list[str] = []
         self.key = ""
         self.kind: str | None = None
@@ -147,7 +144,7 @@ class TagScanner(JsonInside):
         return place
 
     def begin(self, name: str) -> None:
-        self.name, self.arguments, self.written = name, {}, []
+        self.name, self.arguments, self.written, self.unsure = name, {}, [], {}
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 
@@ -168,9 +165,13 @@ class TagScanner(JsonInside):
         if word and word == self.signs.block_close:
             self.repaired(NO_END)
             self.end_call()
-        elif word:
+        elif word and self.arguments:
             self.repaired(NO_END)
             self.end_call(recovered=True)
+        elif word:
+            self.broken(NO_CALL.format(why="another one begins inside of it"))
+        elif text[place] == "{" and not self.arguments:
+            self.begin_value(streams=True)
         else:
             self.state = self.skipping(JUNK)
         return place
@@ -246,9 +247,7 @@ class TagScanner(JsonInside):
     def end_raw(self) -> None:
         raw = "".join(self.raw)
         self.raw = []
-        if self.signs.trim:
-            raw = raw[1:] if raw.startswith("\n") else raw
-            raw = raw[:-1] if raw.endswith("\n") else raw
+        raw = self.trimmed(raw)
         tail = self.close + "".join(self.gap)
         closed_by_call = self.close == self.signs.call_close
         self.close, self.gap = "", []
@@ -258,6 +257,8 @@ class TagScanner(JsonInside):
             self.broken(NO_CALL.format(why=f"argument {self.key!r} {read}"))
             return
         self.arguments[self.key], repairs = read
+        if self.signs.key_start in raw:
+            self.unsure[self.key] = raw
         for repair in repairs:
             self.repaired(f"argument {self.key!r}: {repair}")
         if closed_by_call:
@@ -268,6 +269,9 @@ class TagScanner(JsonInside):
             self.write(tail)
             self.state = self.at_key
 
+    def trimmed(self, raw: str) -> str:
+        return raw.removeprefix("\n").removesuffix("\n") if self.signs.trim else raw
+
     def read(self, raw: str) -> Read | str:
         """What a value means: by its schema, and by what its own tag says where the schema leaves it open.
         A clause that says what is wrong with it, where it means nothing."""
@@ -277,6 +281,8 @@ class TagScanner(JsonInside):
             return typed(raw, schema or {"type": TEXT})
         if self.kind is None:
             return typed(raw, schema, guess=self.signs.guess)
+        if self.kind == NULL and raw.strip() == NULL:
+            return None, ()
         kinds = types_of(schema)
         if self.kind == TEXT and (not kinds or TEXT in kinds):
             return raw, ()
@@ -287,13 +293,27 @@ class TagScanner(JsonInside):
     # -- the end of a call -------------------------------------------------------------------------------------------
 
     def end_call(self, *, recovered: bool = False) -> None:
-        inner = self.arguments.get("arguments")
         properties = self.tool.properties if self.tool else {}
+        if self.unsure and properties:
+            self.part(properties)
+        inner = self.arguments.get("arguments")
         if len(self.arguments) == 1 and isinstance(inner, dict) and properties and "arguments" not in properties:
             self.arguments = inner
             self.repaired("the arguments were wrapped in an argument of their own")
         self.done(self.arguments, "".join(self.written), recovered=recovered, typed=True)
         self.state = self.behind_call
+
+    def part(self, properties: Mapping[str, Json]) -> None:
+        """Where the call lacks an argument whose tag stands in the text of another, a closing tag was forgotten."""
+        for key, raw in self.unsure.items():
+            missing = properties.keys() - self.arguments.keys()
+            parts = dict(parted(key, raw, missing, self.signs))
+            if len(parts) > 1:
+                self.repaired(UNCLOSED)
+                self.kind = None
+                for self.key, said in parts.items():
+                    read = self.read(self.trimmed(said))
+                    self.arguments[self.key] = read[0] if isinstance(read, tuple) else said
 
     def behind_call(self, text: str, place: int, end: int) -> int:
         """More calls may follow in the same block."""

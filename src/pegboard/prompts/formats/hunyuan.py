@@ -11,6 +11,7 @@ from .tagged import Tagged
 SIGNS: Final = Tags(
     openers=("<tool_calls>", "<tool_call>"),
     closers=("</tool_call>", "</tool_calls>"),
+    strays=("<answer>", "</answer>"),
     call_start="<tool_call>",
     call=r"<tool_call>\s*(?P<name>[^<>\s]*)\s*<tool_sep>",
     tag_end="<tool_sep>",

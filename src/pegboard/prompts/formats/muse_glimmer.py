@@ -11,7 +11,7 @@ FORMAT: Final = Tagged(
     signs=FramedTags(
         openers=("<atem:function_calls>", "<atem:invoke", "<|eom|>", "<|eot|>"),
         closers=("</atem:invoke>", "</atem:function_calls>"),
-        thinking=((" to=self<|message|>", "<|eom|>"),),
+        thinking=(),
         call_start="<atem:invoke",
         call="<atem:invoke\\s+name" + NAME,
         call_close="</atem:invoke>",
