@@ -10,3 +10,11 @@ from tests.chat.place import Place, opened
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with opened(tmp_path_factory.mktemp("chat")) as place:
         yield place
+
+
+@pytest.fixture(scope="module")
+def text_only(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """No model calls tools natively, whatever its family can."""
+    settings = {"prompts": {"formats": ["family", "hermes"]}}
+    with opened(tmp_path_factory.mktemp("text"), **settings) as place:
+        yield place

@@ -96,7 +96,13 @@ def opened(folder: Path, chat: Mapping[str, Any] | None = None, **more: Any) -> 
             "model_servers": {"local": {"url": models.url, "api_key": "${MODEL_KEY}", "timeout": 30}},
             **(chat or {}),
         }
-        settings = {"overrides": {"tally": {"*:mark": {"requires_confirmation": True}}}, "chat": told, **more}
+        known = {"model-*": {"tool_calling": True}}
+        settings = {
+            "models": known,
+            "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},
+            "chat": told,
+            **more,
+        }
         config = board(folder / "pegboard.yaml", servers, **settings)
         with serving(folder, config, folder / "data", MODEL_KEY=KEY, **tokens) as gateway:
             yield Place(gateway, models, folder, next(iter(tokens.values()), ""))

@@ -24,7 +24,7 @@ def test_tools_are_searched_by_what_the_user_says_before_the_model_is_asked(plac
     assert "tool_search" in names(asked)
     assert "add" in names(asked)
     (why,) = [tool["why"] for tool in told["tools"] if tool["name"] == "add"]
-    assert why == "it fits the user's words, in place 1"
+    assert why.startswith("it was found, in place 1; the model has 70 billion parameters")
     assert told["tools"][names(asked).index("add")]["tool"] == "mcp:everyday~everyday:add"
 
 
@@ -51,13 +51,13 @@ def test_a_search_is_recorded_like_any_call(place: Place) -> None:
 @pytest.mark.parametrize(
     ("call", "ended", "words"),
     [
-        (("add", {"a": "two"}), "bad_arguments", "The input schema of"),
+        (("add", {"a": "two"}), "bad_arguments", "takes these arguments (JSON Schema)"),
         (("subtract", ADD), "unknown_tool", "There is no tool 'subtract' here."),
         (("fail", {"message": "no luck"}), "tool_failed", "no luck"),
         (("tool_search", {"query": " "}), "bad_arguments", "query: this is blank"),
         (("tool_search", {}), "bad_arguments", "query"),
-        (("add", '{"a": 2, "b"'), "unreadable", "The arguments are no JSON"),
-        (("add", "[1]"), "unreadable", "JSON, but no object"),
+        (("add", '{"a": 2, "b"'), "unreadable", "Write the whole call again."),
+        (("add", "[1]"), "unreadable", "its arguments are no object"),
     ],
     ids=["arguments", "unknown", "failing", "blank search", "search without words", "no JSON", "no object"],
 )
@@ -137,12 +137,12 @@ def test_a_tool_of_the_clients_keeps_its_name_and_ours_has_another(place: Place)
     assert (call["function"]["name"], body["choices"][0]["finish_reason"]) == ("add", "tool_calls")
     assert calls(body) == [("everyday__add", "returned")]
     asked = place.asked_of(model)[0]
-    assert names(asked)[:3] == ["add", "tool_search", "pegboard_tool_search"]
-    assert asked["tools"][:2] == [theirs, search]
-    assert "everyday__add" in names(asked)
+    assert asked["tools"][-2:] == [theirs, search]
+    assert len({*names(asked)}) == len(names(asked))
+    assert {"everyday__add", "pegboard_tool_search"} < {*names(asked)}
     assert body["pegboard"]["clashes"] == [
-        "'tool_search' is called 'pegboard_tool_search' here, because a tool of the client's own has that name.",
-        "'add' is called 'everyday__add' here, because a tool of the client's own has that name.",
+        "'tool_search' is called 'pegboard_tool_search' here: a tool of the client's own has that name.",
+        "'add' is called 'everyday__add' here: a tool of the client's own has that name.",
     ]
 
 

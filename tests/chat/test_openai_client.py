@@ -75,7 +75,7 @@ def test_calls_of_the_clients_own_tools_are_handed_over_and_their_results_taken(
         assert choice.finish_reason == "tool_calls"
         (call,) = choice.message.tool_calls
         assert call.type == "function"
-        assert (call.function.name, call.function.arguments) == ("weather", '{"city": "K\\u00f6ln"}')
+        assert (call.function.name, call.function.arguments) == ("weather", '{"city": "Köln"}')
         said: Any = {
             "role": "assistant",
             "tool_calls": [call.model_dump(include={"id", "type", "function"})],

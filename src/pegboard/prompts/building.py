@@ -1,10 +1,10 @@
 """The system prompt, part by part in one order, each part with its reason and its cost, within a hard budget."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import OverrideIndex
@@ -12,6 +12,7 @@ from pegboard.core.presentations.entries import readable
 from pegboard.core.presentations.kept import free_name
 from pegboard.core.prompting import CODE_MODE, PYTHON, SEARCH, Prompting
 from pegboard.core.resolve import Open
+from pegboard.core.ticket import TICKET, TICKET_ID, TICKET_TOOL
 from pegboard.core.tokens import tokens
 
 from .capability import Capabilities, Kind, Place, Ruling
@@ -21,6 +22,10 @@ from .searching import SEARCH_SHAPE
 from .shapes import ToolShape
 
 _JOINT: Final = "\n\n"
+CLASH: Final = "a tool of the client's own has its name"
+OTHERWISE: Final = "pegboard_{}"
+"""What a tool of the gateway's own is called where the client has one of its name."""
+_TICKET: Final = ToolShape(TICKET_TOOL, TICKET.spec.description, readable(TICKET.spec.input_schema))
 
 
 class PartKind(StrEnum):
@@ -63,7 +68,7 @@ class Prompt:
     offered: tuple[Offered, ...]
     """In the order in which the model reads them."""
     left_out: tuple[Ruling, ...]
-    """What the budget had no room for."""
+    """What the budget had no room for, and what the client has tools of its own by the name of."""
     budget: int
 
     @property
@@ -82,7 +87,8 @@ class Prompt:
     @property
     def callable(self) -> tuple[ToolShape, ...]:
         """What calls are read against: tool_search too where the model may call it without being told of it."""
-        hidden = self.capabilities.may_search and all(each.shape.name != SEARCH for each in self.offered)
+        taken = any(each.id == _SEARCH_ID or each.shape.name == SEARCH for each in self.offered)
+        hidden = self.capabilities.may_search and not taken
         return (*self.shapes, *((SEARCH_SHAPE,) if hidden else ()))
 
     def tool(self, name: str) -> ToolId | None:
@@ -91,15 +97,22 @@ class Prompt:
 
     def ruling(self, id: ToolId) -> Ruling:
         """Which step put a tool into this prompt or kept it out."""
+        if id == TICKET_ID:
+            return Ruling(Kind.BUILTIN, TICKET_TOOL, Place.IN, "a call waits for a person's decision")
         ruled = self.capabilities.ruling(id)
         return next((each for each in self.left_out if each.subject == ruled.subject), ruled)
+
+
+_Candidate: TypeAlias = tuple[PartKind, ToolShape, ToolId | None]
+_SEARCH_ID: Final = ToolId(BuiltinKey(), SEARCH)
 
 
 @dataclass(frozen=True)
 class _Candidates:
     """In the order in which they are kept when the budget is short."""
 
-    each: tuple[tuple[PartKind, ToolShape, ToolId | None], ...]
+    each: tuple["_Candidate", ...]
+    clashing: tuple[Ruling, ...] = ()
 
     def of(self, kind: PartKind, most: int) -> list[ToolShape]:
         return [shape for own, shape, _ in self.each[:most] if own is kind]
@@ -111,14 +124,16 @@ def build(
     *,
     overrides: OverrideIndex | None = None,
     client: Sequence[ToolShape] = (),
+    waiting: bool = False,
 ) -> Prompt:
     """`overrides` are those of the policy, for the words that people gave to tools; `client` are tools of whoever asks,
-    which keep their names: a tool of the board that has one of them is told by a longer name.
+    which keep their names: a tool of the board that has one of them is told by a longer name, or left out. `waiting`
+    tells how to wait for a person who must decide about a call.
 
     Over the budget the last of what was found goes first, then what is always shown, the client's tools and the
     built-ins; without any of these nothing is told of calling.
     """
-    found = _candidates(capabilities, overrides, client)
+    found = _candidates(capabilities, overrides, client, waiting)
     kept = _most_that_fit(
         len(found.each), lambda most: _cost(_parts(capabilities, settings, found, most)), settings.budget
     )
@@ -129,7 +144,7 @@ def build(
         capabilities=capabilities,
         parts=parts,
         offered=_offered(found, kept),
-        left_out=tuple(_left_out(shape, id, settings.budget) for _, shape, id in found.each[kept:]),
+        left_out=(*found.clashing, *(_left_out(shape, id, settings.budget) for _, shape, id in found.each[kept:])),
         budget=settings.budget,
     )
 
@@ -148,29 +163,42 @@ def shape_of(
 
 
 def _candidates(
-    capabilities: Capabilities, overrides: OverrideIndex | None, client: Sequence[ToolShape]
+    capabilities: Capabilities, overrides: OverrideIndex | None, client: Sequence[ToolShape], waiting: bool
 ) -> _Candidates:
     if capabilities.primary is None:
         return _Candidates(())
     taken = [shape.name for shape in client]
-    own = [*_builtins(capabilities, overrides)]
-    beside = [(PartKind.CLIENT, shape, None) for shape in client]
-    board = [(PartKind.TOOLS, shape_of(id, capabilities, overrides, taken), id) for id in capabilities.tools]
-    return _Candidates((*own, *beside, *board))
+    clashing: list[Ruling] = []
+    own: list[_Candidate] = []
+    for shape, id in _builtins(capabilities, overrides, waiting):
+        free = shape if shape.name not in taken else replace(shape, name=OTHERWISE.format(shape.name))
+        if free.name in taken:
+            clashing.append(Ruling(Kind.BUILTIN, shape.name, Place.OUT, CLASH))
+        else:
+            own.append((PartKind.BUILTINS, free, id))
+    beside: list[_Candidate] = [(PartKind.CLIENT, shape, None) for shape in client]
+    board: list[_Candidate] = []
+    taken += [shape.name for _, shape, _ in own]
+    for id in capabilities.tools:
+        if free_name(id, capabilities.resolution, taken) is None:
+            clashing.append(Ruling(Kind.TOOL, str(id), Place.OUT, CLASH))
+        else:
+            board.append((PartKind.TOOLS, shape_of(id, capabilities, overrides, taken), id))
+    return _Candidates((*own, *beside, *board), tuple(clashing))
 
 
 def _builtins(
-    capabilities: Capabilities, overrides: OverrideIndex | None
-) -> Sequence[tuple[PartKind, ToolShape, ToolId | None]]:
-    found: list[tuple[PartKind, ToolShape, ToolId | None]] = []
+    capabilities: Capabilities, overrides: OverrideIndex | None, waiting: bool
+) -> Iterator[tuple[ToolShape, ToolId]]:
     for name in capabilities.builtins:
         id = ToolId(BuiltinKey(), name)
         if name == SEARCH:
-            found.append((PartKind.BUILTINS, SEARCH_SHAPE, id))
+            yield SEARCH_SHAPE, id
         elif not (name == PYTHON and capabilities.primary == CODE_MODE):
             # In CodeMode every program goes there by itself: the model does not call it by name.
-            found.append((PartKind.BUILTINS, shape_of(id, capabilities, overrides), id))
-    return found
+            yield shape_of(id, capabilities, overrides), id
+    if waiting:
+        yield _TICKET, TICKET_ID
 
 
 def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, most: int) -> tuple[Part, ...]:
@@ -231,6 +259,8 @@ def _shared(one: str, other: str) -> int:
 
 def _why(kind: PartKind, capabilities: Capabilities) -> str:
     match kind:
+        case PartKind.BUILTINS if not capabilities.builtins:
+            return "a call waits for a person's decision"
         case PartKind.BUILTINS:
             return f"these built-ins are in: {', '.join(capabilities.builtins)}"
         case PartKind.CLIENT:

@@ -7,21 +7,25 @@ from typing import Final, TypeAlias
 from uuid import uuid4
 
 from pegboard.core import call as core
-from pegboard.core.call import BadArguments, NotConfirmed, Outcome, Refusal, Returned, Unconfirmed
+from pegboard.core.call import BadArguments, NotConfirmed, Outcome, Refusal, Returned, ToolFailed, Unconfirmed
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.presentations.deferred import FEW
+from pegboard.core.presentations.entries import readable
 from pegboard.core.presentations.kept import free_name
-from pegboard.core.resolve import Resolution
+from pegboard.core.resolve import Open, Resolution
 from pegboard.core.retrieval import BLANK, Detail, Retrieval
-from pegboard.core.ticket import CHAT, LONGEST_WAIT, TICKET_TOOL
+from pegboard.core.ticket import CHAT, LONGEST_WAIT, TICKET_ID, TICKET_TOOL
 from pegboard.core.tool import JsonObject
+from pegboard.core.view import View
 from pegboard.gateway.answering import Answered, answered
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
+from pegboard.prompts.searching import SEARCH_SHAPE
+from pegboard.prompts.shapes import ToolShape
 
 from .asked import Who
 from .heard import Call
-from .offering import SEARCH_TOOL, Offering, is_search, is_waiting
+from .offering import SEARCH_TOOL, Offering
 from .results import told
 
 Asks: TypeAlias = Callable[[str], Awaitable[None]]
@@ -46,6 +50,8 @@ class Came:
     ticket: str | None = None
     found: tuple[ToolId, ...] = ()
     """By a search: to be shown from now on, the best first."""
+    shape: ToolShape | None = None
+    """Of the tool, where the model can do better with its schema before it."""
 
     @property
     def failed(self) -> bool:
@@ -56,6 +62,8 @@ class Came:
 class Calling:
     gateway: Gateway
     who: Who
+    view: View
+    """As launch filters leave that of the caller."""
     validators: Validators
     most_found: int
     waits: float = 0.0
@@ -67,22 +75,22 @@ class Calling:
         if not self.who.is_let_in():
             raise NotLetIn
         id = offering.ours.get(call.name)
-        if is_search(id):
+        if id == SEARCH_TOOL.id:
             return await self._searched(call, offering)
-        resolution = self.gateway.board.resolution(self.who.view)
-        name = TICKET_TOOL if is_waiting(id) else _name(call.name, id, resolution)
+        resolution = self.gateway.board.resolution(self.view)
+        name = TICKET_TOOL if id == TICKET_ID else _name(call.name, id, resolution)
         made = self._call(name, call)
-        ended = await self.gateway.caller.call(made, self.who.view)
+        ended = await self.gateway.caller.call(made, self.view)
         ticket = ended.ticket if isinstance(ended, NotConfirmed) else None
         if ticket is not None and self.waits and isinstance(ended, NotConfirmed) and ended.how is Unconfirmed.WAITING:
             await asks(ticket)
             # By the tool that any caller has for it: it waits, decides nothing, and runs the call after a yes.
             wait: JsonObject = {"ticket": ticket, "wait": min(self.waits, float(LONGEST_WAIT))}
-            ended = await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.who.view)
-        resolution = self.gateway.board.resolution(self.who.view)
-        search = offering.named(SEARCH_TOOL.id)
+            ended = await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.view)
+        resolution = self.gateway.board.resolution(self.view)
         tool = id or resolution.called(name)
-        return Came(told(ended, call.name, resolution, search), ended, tool, ticket)
+        shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
+        return Came(told(ended, call.name, offering.search), ended, tool, ticket, shape=shape)
 
     def _call(self, name: str, call: Call, arguments: JsonObject | None = None) -> core.Call:
         given = dict(call.arguments) if arguments is None else arguments
@@ -107,19 +115,25 @@ class Calling:
                 return BadArguments(SEARCH_TOOL.id, problems)
             if not str(made.arguments["query"]).strip():
                 return BadArguments(SEARCH_TOOL.id, (f"query: {BLANK}",))
-            body = await self.gateway.finder.retrieve(_retrieval(made.arguments, self.most_found), self.who.view)
-            found.extend(_found_in(body, self.gateway.board.resolution(self.who.view), offering))
+            body = await self.gateway.finder.retrieve(_retrieval(made.arguments, self.most_found), self.view)
+            found.extend(_found_in(body, self.gateway.board.resolution(self.view), offering))
             text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if body["tools"] else NOTHING
             return Returned(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
 
         ended = await answered(self.gateway, made, SEARCH_TOOL.id, answer)
-        resolution = self.gateway.board.resolution(self.who.view)
-        return Came(told(ended, call.name, resolution, call.name), ended, SEARCH_TOOL.id, None, tuple(found))
+        shape = SEARCH_SHAPE if isinstance(ended, BadArguments) else None
+        return Came(told(ended, call.name, call.name), ended, SEARCH_TOOL.id, None, tuple(found), shape)
 
 
 def _name(written: str, id: ToolId | None, resolution: Resolution) -> str:
     """What a tool that is shown under another name is called on the board."""
     return written if id is None else resolution.names.get(id, WireName(written))
+
+
+def _shape(name: str, id: ToolId | None, resolution: Resolution) -> ToolShape | None:
+    """As callers see the tool, and nothing of one that is not open to them."""
+    verdict = None if id is None else resolution.verdicts.get(id)
+    return ToolShape(name, "", readable(verdict.shown.spec.input_schema)) if isinstance(verdict, Open) else None
 
 
 def _retrieval(arguments: core.Arguments, most: int) -> Retrieval:

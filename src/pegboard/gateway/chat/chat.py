@@ -7,7 +7,6 @@ import anyio
 from pegboard.config.chat_keys import ChatLimits
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.validation import Validators
-from pegboard.prompts.model import Model
 
 from .asked import Asked, Who
 from .calling import Calling
@@ -55,23 +54,23 @@ class Chat:
         self, asked: Asked, who: Who, tell: Tell, report: Report, served: Served, started: float
     ) -> Answer | NoTool:
         report.server, report.model = served.server.name, served.model
-        plan = await planned(self.gateway, asked, who, Model())
+        plan = await planned(self.gateway, asked, who, served.model)
         if isinstance(plan, NoTool):
             return plan
-        report.format, report.search_seconds = plan.speech.name, plan.seconds
-        report.reasons = [str(decision) for decision in plan.decisions]
+        report.search_seconds = plan.seconds
+        report.reasons = [*plan.model.whence, *(str(decision) for decision in plan.decisions)]
         whole = self.remembered.whole(who.view.principal, asked.messages, started)
         conversation = Conversation(
             self.gateway,
             served,
             asked,
             plan,
-            Calling(self.gateway, who, self.validators, plan.model.most_found, asked.waits),
+            Calling(self.gateway, who, plan.view, self.validators, plan.model.most_found, asked.waits),
             Tally(self.limits),
             report,
             tell,
             started,
-            messages=plan.speech.history(whole),
+            messages=whole,
         )
         answer = await conversation.run()
         if answer.calls and conversation.hidden:

@@ -12,23 +12,27 @@ from pegboard.core.tokens import tokens
 from pegboard.core.tool import JsonObject, canonical
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import models
+from pegboard.prompts.feeding import NOTHING, shortened
+from pegboard.prompts.formats import FORMATS
 
 from .asked import Asked, Choice, Choose
 from .calling import Calling, Came
 from .heard import Call, Message, Text, Thinking, Unread
 from .limits import Limit, Reached, Tally
 from .offering import Offering
-from .planning import Plan, offered
+from .planning import Plan
+from .reading import Reader
 from .report import Made, Report
 from .results import word
 from .serving import Served
-from .speech import Fed
+from .telling import Fed, mended, request, turn
 
 ENOUGH: Final = (
     "No more tools can be called for this answer: {why}. Answer the user now with what you know, and say what could "
     "not be done."
 )
 
+UNENDED: Final = "The end of the call never came, so nothing was called. Write the whole call again."
 COUNTED: Final = 100_000
 
 
@@ -119,27 +123,23 @@ class Conversation:
                 await self._hand_over(message, mine, theirs, offering)
                 return
             results = [await self._made(call, offering) for call in message.calls]
-            self._remember(message, results)
+            self._remember(message, results, offering)
 
     def _offering(self, reached: Reached | None) -> Offering:
+        offering = Offering(self.plan.prompt(self.gateway, without_tools=reached is not None))
         if reached is None:
-            offering = offered(self.gateway, self.asked, self.calling.who, self.plan)
-            self.report.offering = offering
-            return offering
+            self.report.told(offering)
         self.report.stopped = self.report.stopped or reached
-        return Offering(())
+        return offering
 
     async def _heard(self, offering: Offering, reached: Reached | None) -> Message:
         """One turn of the model, told on as it comes."""
-        speech, message = self.plan.speech, Message()
-        extra: list[JsonObject] = []
+        message, prompt = Message(), offering.prompt
+        asked = [*self.messages]
         if reached is not None:
-            extra = [{"role": "user", "content": ENOUGH.format(why=reached.why)}]
-        choice = self._choice(reached)
-        asked = [*self.messages, *extra]
-        body = speech.request(self.plan.system, asked, offering.offers, choice, one=self.asked.one_at_a_time)
-        body = {**self.asked.sampling, **body, "model": self.served.model}
-        reader = speech.reader(offering.offers)
+            asked.append({"role": "user", "content": ENOUGH.format(why=reached.why)})
+        body = request(self.asked, prompt, asked, self._choice(reached), self.served.model)
+        reader = Reader(FORMATS[prompt.capabilities.primary or "native"], prompt.callable)
         self.tally.turns += 1
         self.report.turns = self.tally.turns
         began = anyio.current_time()
@@ -149,14 +149,14 @@ class Conversation:
                     match piece:
                         case models.Stopped(why):
                             message.stopped = why
-                        case models.Used(prompt, completion):
-                            message.prompt_tokens, message.completion_tokens = prompt, completion
+                        case models.Used(before, after):
+                            message.prompt_tokens, message.completion_tokens = before, after
                         case _:
                             if isinstance(piece, models.Said):
                                 message.raws.append(piece.text)
                             for heard in reader.fed(piece):
                                 await self._take(message, heard)
-            for heard in reader.finish(message.stopped):
+            for heard in reader.finish():
                 await self._take(message, heard)
         finally:
             self.report.model_seconds += anyio.current_time() - began
@@ -173,6 +173,8 @@ class Conversation:
         if self.report.first_seconds is None:
             self.report.first_seconds = anyio.current_time() - self.started
         match heard:
+            case Call(recovered=True) if not self.plan.settings.run_recovered:
+                message.calls.append(Unread("", heard.name, heard.written, UNENDED))
             case Text(text):
                 if not message.texts and self.answer.texts and text:
                     # Between what was said before some calls and after them.
@@ -197,12 +199,12 @@ class Conversation:
         if isinstance(call, Unread):
             self.tally.ended(failed=True)
             self.report.calls.append(Made(call.id, call.name, tool, "unreadable", 0.0))
-            return Fed(call, call.why, failed=True)
+            return mended(call, call.why, offering.shape(call.name), self.plan.settings.result)
         if (refused := self.tally.refuses(call.name, dict(call.arguments))) is not None:
             self.report.stopped = self.report.stopped or refused
             self.tally.ended(failed=True)
             self.report.calls.append(Made(call.id, call.name, tool, refused.limit.value, 0.0))
-            return Fed(call, f"Not called, because {refused.why}. Go on without it.", failed=True)
+            return Fed(call, f"Not called, because {refused.why}. Go on without it.")
         await self.tell(Began(call.id, call.name, tool, call.written))
         came: Came | None = None
         try:
@@ -217,7 +219,9 @@ class Conversation:
         self.tally.ended(failed=came.failed)
         self.plan = self.plan.after(came.found, came.ticket)
         await self.tell(Ended(made, came.text))
-        return Fed(call, came.text, came.failed)
+        if came.shape is not None:
+            return mended(call, came.text, came.shape, self.plan.settings.result)
+        return Fed(call, shortened(came.text, self.plan.settings.result) or NOTHING)
 
     async def _asks(self, id: str, ticket: str) -> None:
         await self.tell(Asks(id, ticket))
@@ -232,10 +236,10 @@ class Conversation:
             return
         results = [await self._made(call, offering) for call in mine]
         self.answer.calls += theirs
-        self._remember(message, results)
+        self._remember(message, results, offering)
 
-    def _remember(self, message: Message, results: Sequence[Fed]) -> None:
-        added = self.plan.speech.turn(message, results)
+    def _remember(self, message: Message, results: Sequence[Fed], offering: Offering) -> None:
+        added = turn(message, results, offering.prompt, self.plan.settings.result)
         self.messages += added
         self.hidden += added
 

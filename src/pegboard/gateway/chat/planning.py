@@ -1,49 +1,31 @@
-"""What a model is told before its first turn: which format it speaks, what is searched for it, which tools it is shown.
+"""What a model is told before its first turn and, as it goes on, before each: by the board as it is then.
 
-In this order: capabilities, the automatic search, the prompt, the tools of the request.
+In one order: capabilities, the automatic search, the prompt, the tools of the request.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 import anyio
 
 from pegboard.core.call import looked_up, refusal_text
-from pegboard.core.deferral import Materialised, shown, standing
+from pegboard.core.deferral import Materialised
 from pegboard.core.ids import ToolId
-from pegboard.core.presentations.kept import kept
-from pegboard.core.resolve import Open, Resolution
+from pegboard.core.prompting import Prompting
+from pegboard.core.resolve import Open
+from pegboard.core.view import View
 from pegboard.gateway.automatic import automatic_search
 from pegboard.gateway.gateway import Gateway
-from pegboard.prompts.automatic import Decision, Step
-from pegboard.prompts.model import Model
+from pegboard.gateway.prompting import capable, launched
+from pegboard.prompts.automatic import Decision
+from pegboard.prompts.building import Prompt, build
+from pegboard.prompts.model import Model, model_facts
+from pegboard.prompts.shapes import ToolShape
 
 from .asked import Asked, Choose, ChooseOne, Who
-from .native import NativeSpeech
-from .offering import Offering, offering
-from .speech import Speech
 
 SETTLE: Final = 3.0
 """Seconds that an answer waits for servers that are starting: what is not listed yet cannot be found."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    speech: Speech
-    model: Model
-    system: str
-    found: Materialised
-    decisions: tuple[Decision, ...]
-    seconds: float
-    """That the search took."""
-    waits: bool = False
-    """Whether some call waits for a person."""
-
-    def after(self, found: tuple[ToolId, ...], ticket: str | None) -> "Plan":
-        """What the model itself found is shown from now on; and how to wait for a person, once one must decide."""
-        plan = self if ticket is None or self.waits else replace(self, waits=True)
-        return replace(plan, found=plan.found.with_found(found, plan.model.most_found)) if found else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,54 +35,57 @@ class NoTool:
     why: str
 
 
-async def planned(gateway: Gateway, asked: Asked, who: Who, model: Model) -> Plan | NoTool:
+@dataclass(frozen=True)
+class Plan:
+    view: View
+    """As launch filters leave it: calls are made in it too."""
+    model: Model
+    settings: Prompting
+    client: tuple[ToolShape, ...]
+    found: Materialised
+    decisions: tuple[Decision, ...]
+    seconds: float
+    """That the search took."""
+    silent: bool
+    """Whether the model is told of no tool."""
+    waits: bool = False
+    """Whether some call waits for a person."""
+
+    def after(self, found: tuple[ToolId, ...], ticket: str | None) -> "Plan":
+        """What the model itself found is shown from now on; and how to wait for a person, once one must decide."""
+        plan = self if ticket is None or self.waits else replace(self, waits=True)
+        return replace(plan, found=plan.found.with_found(found, plan.model.most_found)) if found else plan
+
+    def prompt(self, gateway: Gateway, *, without_tools: bool = False) -> Prompt:
+        """On the board as it is now: a tool that was locked meanwhile is not shown again."""
+        able = capable(gateway, self.view, self.model, self.settings, self.found)
+        if without_tools or self.silent:
+            able = replace(able, primary=None)
+        overrides = gateway.board.policy.overrides
+        return build(able, self.settings, overrides=overrides, client=self.client, waiting=self.waits)
+
+
+async def planned(gateway: Gateway, asked: Asked, who: Who, named: str) -> Plan | NoTool:
     await gateway.settled(SETTLE)
-    wanted = _wanted(gateway, asked, who)
+    settings = gateway.board.policy.declared.prompting
+    view = launched(who.view, settings)
+    wanted = _wanted(gateway, asked, view)
     if isinstance(wanted, NoTool):
         return wanted
+    model = model_facts(named, None, settings.models)
+    silent = asked.choice is Choose.NEVER
     started = anyio.current_time()
-    none = asked.choice is Choose.NEVER
-    searched = await automatic_search(gateway, who.view, asked.last_words, model, is_on=not none)
+    is_on = not silent and capable(gateway, view, model, settings).may_search
+    searched = await automatic_search(gateway, view, asked.last_words, model, is_on=is_on)
     found = searched.found if wanted is None else searched.found.with_found((wanted,), model.most_found)
-    return Plan(NativeSpeech(), model, "", found, searched.decisions, anyio.current_time() - started)
+    client = tuple(ToolShape(tool.name, tool.description, tool.parameters) for tool in asked.tools)
+    seconds = anyio.current_time() - started
+    return Plan(view, model, settings, client, found, searched.decisions, seconds, silent)
 
 
-def _wanted(gateway: Gateway, asked: Asked, who: Who) -> ToolId | NoTool | None:
+def _wanted(gateway: Gateway, asked: Asked, view: View) -> ToolId | NoTool | None:
     """The tool of the board that the model is to call: it is shown whatever the search finds."""
     if not isinstance(asked.choice, ChooseOne) or any(tool.name == asked.choice.name for tool in asked.tools):
         return None
-    found = looked_up(asked.choice.name, gateway.board.resolution(who.view))
+    found = looked_up(asked.choice.name, gateway.board.resolution(view))
     return found.tool.id if isinstance(found, Open) else NoTool(refusal_text(found))
-
-
-def offered(gateway: Gateway, asked: Asked, who: Who, plan: Plan) -> Offering:
-    """On the board as it is now: a tool that was locked meanwhile is not shown again."""
-    if asked.choice is Choose.NEVER:
-        return Offering(())
-    board = gateway.board
-    resolution = board.resolution(who.view)
-    always = kept(resolution, board.policy.declared.presenting, ()).values()
-    told = shown(resolution, standing(resolution, {*always}), plan.found)
-    asks = plan.waits or any(_confirms(resolution, id) for id in told.tools)
-    return offering(
-        asked.tools,
-        _reasons(told.tools, plan),
-        resolution,
-        board.policy,
-        searches=told.deferred,
-        waits=asks,
-    )
-
-
-def _confirms(resolution: Resolution, id: ToolId) -> bool:
-    verdict = resolution.verdicts.get(id)
-    return isinstance(verdict, Open) and verdict.confirm
-
-
-def _reasons(ids: tuple[ToolId, ...], plan: Plan) -> Iterator[tuple[ToolId, str]]:
-    why = {decision.subject: decision.why for decision in plan.decisions if decision.step is Step.FOUND}
-    for id in ids:
-        if id in plan.found.ids:
-            yield id, why.get(str(id), "the model found it with tool_search")
-        else:
-            yield id, "it is shown always"

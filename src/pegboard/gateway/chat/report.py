@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
+from pegboard.prompts.building import Prompt
 
 from .limits import Reached
 from .offering import Offering
@@ -37,9 +38,9 @@ class Report:
     model: str = ""
     format: str = ""
     reasons: list[str] = field(default_factory=list[str])
-    """Why it is this format, and what was searched."""
-    parts: list[JsonObject] = field(default_factory=list[JsonObject])
-    """Of the system prompt: what each is, why it is there and what it costs."""
+    """What is known of the model, and what was searched."""
+    capabilities: list[str] = field(default_factory=list[str])
+    """Which built-ins and formats are in, and why."""
     offering: Offering | None = None
     calls: list[Made] = field(default_factory=list[Made])
     turns: int = 0
@@ -53,6 +54,13 @@ class Report:
     tool_seconds: float = 0.0
     first_seconds: float | None = None
     total_seconds: float = 0.0
+
+    def told(self, offering: Offering) -> None:
+        """What the model was told in this turn: of several, the last counts."""
+        self.offering = offering
+        able = offering.prompt.capabilities
+        self.format = able.primary or ""
+        self.capabilities = [str(ruling) for ruling in (*able.about_builtins, *able.about_formats)]
 
     @property
     def usage(self) -> JsonObject:
@@ -70,10 +78,11 @@ class Report:
             "server": self.server,
             "model": self.model,
             "format": self.format,
-            "why": [*self.reasons],
-            "prompt": [*self.parts],
-            "tools": [_offered(offering, at) for at in range(len(offering.offers))] if offering else [],
-            "clashes": [str(clash) for clash in offering.clashes] if offering else [],
+            "why": [*self.reasons, *self.capabilities],
+            "prompt": [] if offering is None else _parts(offering.prompt),
+            "tools": [] if offering is None else offering.shown,
+            "left_out": [] if offering is None else [str(ruling) for ruling in offering.prompt.left_out],
+            "clashes": [] if offering is None else [*offering.clashes],
             "calls": [made.shape for made in self.calls],
             "tickets": [*dict.fromkeys(made.ticket for made in self.calls if made.ticket is not None)],
             "turns": self.turns,
@@ -97,6 +106,6 @@ class Report:
         return told if self.first_seconds is None else {**told, "first_ms": round(self.first_seconds * 1000)}
 
 
-def _offered(offering: Offering, at: int) -> JsonObject:
-    offer = offering.offers[at]
-    return {"name": offer.name, "tool": None if offer.id is None else str(offer.id), "why": offer.why}
+def _parts(prompt: Prompt) -> list[Json]:
+    """Without their texts: the words that the operator gave the model are not the client's to read."""
+    return [{"part": part.kind.value, "why": part.why, "tokens": part.tokens} for part in prompt.parts]

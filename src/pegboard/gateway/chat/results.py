@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Final, assert_never
+from typing import assert_never
 
 from pegboard.core.call import (
     BadArguments,
@@ -19,15 +19,11 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.presentations.mending import schema_words
-from pegboard.core.resolve import Resolution
 from pegboard.core.status import status
 from pegboard.core.tool import Json
 
-EMPTY: Final = "The tool returned nothing."
 
-
-def told(ended: Outcome | Refusal, name: str, resolution: Resolution, search: str | None) -> str:
+def told(ended: Outcome | Refusal, name: str, search: str | None) -> str:
     """`search` is the tool by which the model finds others, where it has one."""
     match ended:
         case Returned(body) | ToolFailed(body):
@@ -44,11 +40,9 @@ def told(ended: Outcome | Refusal, name: str, resolution: Resolution, search: st
             return f"{what} It did not run, so you can call it again."
         case Cancelled():
             return f"The call of {name!r} was given up before there was an answer."
-        case BadArguments(id):
-            return "\n".join((refusal_text(ended), *schema_words(id, resolution, search or "its description")))
         case UnknownTool():
             return refusal_text(ended, search)
-        case ToolIsLocked() | NotConfirmed():
+        case BadArguments() | ToolIsLocked() | NotConfirmed():
             return refusal_text(ended)
         case _:
             assert_never(ended)
@@ -93,7 +87,7 @@ def _result(body: bytes) -> str:
     if parts:
         return "\n".join(parts)
     structured = result.get("structuredContent")
-    return EMPTY if structured is None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
+    return "" if structured is None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
 
 
 def _parts(content: list[Json]) -> Iterator[str]:

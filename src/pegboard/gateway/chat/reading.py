@@ -1,0 +1,72 @@
+"""A turn of the model, read piece by piece: text, thinking and calls, in whatever format it speaks."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from pegboard.core.tool import JsonObject
+from pegboard.ports import models
+from pegboard.prompts import events
+from pegboard.prompts.deltas import NativeCalls
+from pegboard.prompts.formats import Format
+from pegboard.prompts.shapes import ToolShape
+
+from .heard import Call, Piece, Text, Thinking, Unread, call_id
+
+
+class Reader:
+    """Reads what the server read out itself as well as what stands in the text: some servers do the one where they are
+    asked for the other."""
+
+    def __init__(self, format: Format, tools: Sequence[ToolShape]) -> None:
+        self._scanner = format.scanner(tools)
+        self._beside = NativeCalls(tools)
+        self._names: dict[int, str] = {}
+
+    def fed(self, piece: models.Said | models.Thought | models.Wanted) -> list[Piece]:
+        match piece:
+            case models.Said(text):
+                return _pieces(self._scanner.feed(text))
+            case models.Thought(text):
+                return [Thinking(text)]
+            case models.Wanted(index, id, name, arguments):
+                self._names[index] = self._names.get(index, "") or name
+                function: JsonObject = {"name": name, "arguments": arguments}
+                self._beside.feed({"tool_calls": [{"index": index, "id": id, "function": function}]})
+                return []
+
+    def finish(self) -> list[Piece]:
+        """What was held back."""
+        return [*_pieces(self._scanner.finish()), *self._read_out()]
+
+    def _read_out(self) -> Iterable[Piece]:
+        ended = (event for event in self._beside.finish() if isinstance(event, events.Done | events.Broken))
+        for index, event in enumerate(ended):
+            id = self._beside.ids.get(index) or call_id()
+            match event:
+                case events.Done(_, call):
+                    yield _call(id, call)
+                case events.Broken(_, why):
+                    yield Unread(id, self._names.get(index, ""), "", why)
+
+
+def _pieces(told: Iterable[events.Event]) -> list[Piece]:
+    found: list[Piece] = []
+    for event in told:
+        match event:
+            case events.Text(text):
+                found.append(Text(text))
+            case events.Thinking(text):
+                found.append(Thinking(text))
+            case events.Done(_, call):
+                found.append(_call(call_id(), call))
+            case events.Broken(raw, why):
+                found.append(Unread("", "", raw, why))
+            case _:
+                # Markup is for nobody to read, and of a call nothing is done before it is whole.
+                pass
+    return found
+
+
+def _call(id: str, call: events.Called) -> Call:
+    written = json.dumps(dict(call.arguments), ensure_ascii=False)
+    return Call(id, call.name, call.arguments, written, call.repairs, call.recovered)
