@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from .formats import Message as Message
     from .formats import named as named
     from .formats import parse as parse
+    from .grammar import calls_schema as calls_schema
+    from .grammar import gbnf as gbnf
+    from .grammar import structural_tags as structural_tags
     from .model import Model as Model
     from .model import model_facts as model_facts
     from .request import chat_request as chat_request
@@ -56,6 +59,7 @@ _PLACES: Final = {
     "events": ("Arguments", "Broken", "Called", "Done", "Event", "Markup", "Started", "Text", "Thinking", "joined"),
     "feeding": ("fed", "fed_error", "fed_unknown", "shortened", "told_broken"),
     "formats": ("FORMATS", "Fed", "Format", "Message", "named", "parse"),
+    "grammar": ("calls_schema", "gbnf", "structural_tags"),
     "model": ("Model", "model_facts"),
     "request": ("chat_request",),
     "scanner": ("Parsed",),

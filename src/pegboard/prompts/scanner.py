@@ -59,6 +59,11 @@ class Signs:
         return marks(self.closers + self.tails)
 
     @cached_property
+    def outgrown(self) -> Marks:
+        """Openers that begin as something does which may follow a call: behind one they open the next."""
+        return marks(tuple(word for word in self.openers if word.startswith(self.closers + self.tails)))
+
+    @cached_property
     def meaningless(self) -> frozenset[str]:
         return frozenset(self.closers + self.strays)
 
@@ -209,9 +214,10 @@ class Scanner:
             self.mark(text[place:behind])
             return behind
         word = self.signs.ends.at(text, place, end, self.final)
-        if word is None:
+        opener = self.signs.outgrown.at(text, place, end, self.final) if self.signs.outgrown.words else ""
+        if word is None or opener is None:
             return ~place
-        if word:
+        if word and len(opener) <= len(word):
             self.mark(word)
             return place + len(word)
         self.line_is_blank = True

@@ -1,0 +1,12 @@
+"""Grammars for constrained decoding: what a model server lets a model write, so that its calls can be read.
+
+What a grammar admits is a call in its format. It holds a model to the shapes of arguments and not to every rule of
+their schemas: bounds of numbers, patterns of texts and long lengths are left to the check of arguments.
+"""
+
+from .frames import Frame, frame
+from .gbnf import gbnf
+from .schemas import calls_schema
+from .tags import structural_tags
+
+__all__ = ["Frame", "calls_schema", "frame", "gbnf", "structural_tags"]

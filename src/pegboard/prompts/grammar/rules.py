@@ -1,0 +1,222 @@
+"""JSON Schema as rules of GBNF.
+
+What a rule cannot hold (bounds of numbers, patterns, conditions) is left out, so that more is admitted than fits; of
+members, none is admitted that the schema does not describe.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Final
+
+from pegboard.core.tool import Json
+
+_ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_NO_NAME: Final = re.compile(r"[^a-zA-Z0-9]+")
+_RULE_NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MOST_REPEATED: Final = 256
+"""Longer bounds are left out: engines unroll them."""
+_MOST_RULES: Final = 5_000
+_PLAIN: Final = frozenset({"integer", "number", "boolean", "null"})
+
+_VALUES: Final = {
+    # An escape of half a character is none.
+    "char": r'[^"\\\x00-\x1f\x7f] | "\\" (["\\bfnrt] | "u" ([0-9a-cA-C] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}'
+    r" | [efEF] [0-9a-fA-F]{3}))",
+    "string": r'"\"" char* "\""',
+    "integer": '"-"? ("0" | [1-9] [0-9]{0,14})',
+    "number": 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?',
+    "array": '"[" (value ("," space value)*)? "]"',
+    "object": '"{" (string ":" space value ("," space string ":" space value)*)? "}"',
+    "value": "string | number | boolean | null | array | object",
+    "space": '" "?',
+}
+_WORDS: Final = {
+    False: {"boolean": '"true" | "false"', "null": '"null"'},
+    True: {"boolean": '"True" | "False"', "null": '"None"'},
+}
+_NOTHING: Final = '""'
+
+
+def literal(text: str) -> str:
+    """As a text of the grammar."""
+    return '"' + _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02X}", text.translate(_ESCAPES)) + '"'
+
+
+@dataclass
+class Rules:
+    """Rules by their names, gathered while schemas are read. With `python`, values are written as Python has them."""
+
+    python: bool = False
+    named: dict[str, str] = field(default_factory=dict[str, str])
+    _root: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    _refs: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        self.named |= {**_VALUES, **_WORDS[self.python]}
+
+    def add(self, name: str, rule: str) -> str:
+        """The name under which it is found: its own, or one with a number where another rule has that."""
+        stem = name = _NO_NAME.sub("-", name).strip("-") or "rule"
+        name = stem = stem if stem[0].isalpha() else f"of-{stem}"
+        number = 1
+        while self.named.get(name, rule) != rule:
+            number += 1
+            name = f"{stem}-{number}"
+        self.named[name] = rule
+        return name
+
+    def arguments(self, name: str, schema: Mapping[str, Json], *, keywords: bool) -> str | None:
+        """The rule for the arguments of one tool. `None` where one that must be given cannot be a keyword."""
+        self._root, self._refs = schema, {}
+        described, needed = _described(schema), _needed(schema)
+        if not keywords:
+            members = [(key, self._member(name, key, described[key])) for key in described]
+            return self.add(f"{name}-arguments", f'"{{" {self._chained(name, members, needed)} "}}"')
+        if any(not _is_keyword(key) for key in needed):
+            return None
+        able = [key for key in described if _is_keyword(key)]
+        members = [(key, f"{literal(f'{key}=')} {self._value(f'{name}-{key}', described[key])}") for key in able]
+        return self.add(f"{name}-arguments", self._chained(name, members, needed))
+
+    def text(self, root: str) -> str:
+        """The whole grammar, with the rules that are used and no others, in one order."""
+        used: set[str] = set()
+        waiting = _mentioned(root)
+        while waiting:
+            name = waiting.pop()
+            if name in self.named and name not in used:
+                used.add(name)
+                waiting += _mentioned(self.named[name])
+        return "\n".join((f"root ::= {root}", *(f"{name} ::= {self.named[name]}" for name in sorted(used)))) + "\n"
+
+    def _value(self, name: str, schema: Json, within: frozenset[str] = frozenset()) -> str:
+        """The name of a rule, or a text. `within` are the references that were followed to get here without writing
+        anything, because a rule must not begin with itself."""
+        if not isinstance(schema, Mapping) or len(self.named) > _MOST_RULES:
+            return "value"
+        if isinstance(ref := schema.get("$ref"), str):
+            return self._referred(ref, within)
+        if "const" in schema:
+            return literal(self._written(schema["const"]))
+        if isinstance(choices := schema.get("enum"), list) and choices:
+            return self.add(name, " | ".join(literal(self._written(choice)) for choice in choices))
+        for key in ("anyOf", "oneOf", "allOf"):
+            options = schema.get(key)
+            if isinstance(options, list) and options and (key != "allOf" or len(options) == 1):
+                each = [self._value(f"{name}-{place}", option, within) for place, option in enumerate(options)]
+                return self.add(name, " | ".join(dict.fromkeys(each)))
+        return "value" if {"allOf", "not", "if"} & {*schema} else self._typed(name, schema)
+
+    def _typed(self, name: str, schema: Mapping[str, Json]) -> str:
+        match schema.get("type"):
+            case [_, *_] as kinds:
+                each = [self._typed(f"{name}-{kind}", {**schema, "type": kind}) for kind in kinds]
+                return self.add(name, " | ".join(dict.fromkeys(each)))
+            case "string":
+                least, most = _bound(schema.get("minLength")) or 0, _bound(schema.get("maxLength"))
+                return (
+                    self.add(name, rf'"\"" char{_times(least, most)} "\""') if least or most is not None else "string"
+                )
+            case "array":
+                return self._array(name, schema)
+            case "object":
+                return self._object(name, schema)
+            case str(kind) if kind in _PLAIN:
+                return kind
+            case None if "properties" in schema:
+                return self._object(name, schema)
+            case _:
+                return "value"
+
+    def _array(self, name: str, schema: Mapping[str, Json]) -> str:
+        item = self._value(f"{name}-item", schema.get("items", True))
+        least, most = _bound(schema.get("minItems")) or 0, _bound(schema.get("maxItems"))
+        if most == 0:
+            return literal("[]")
+        further = f'{item} ("," space {item}){_times(max(least - 1, 0), None if most is None else most - 1)}'
+        return self.add(name, f'"[" {further} "]"' if least else f'"[" ({further})? "]"')
+
+    def _object(self, name: str, schema: Mapping[str, Json]) -> str:
+        described = _described(schema)
+        if not described:
+            return literal("{}") if schema.get("additionalProperties") is False else "object"
+        members = [(key, self._member(name, key, described[key])) for key in described]
+        return self.add(name, f'"{{" {self._chained(name, members, _needed(schema))} "}}"')
+
+    def _member(self, name: str, key: str, schema: Json) -> str:
+        return f"{literal(json.dumps(key, ensure_ascii=False) + ':')} space {self._value(f'{name}-{key}', schema)}"
+
+    def _chained(self, name: str, members: Sequence[tuple[str, str]], needed: frozenset[str]) -> str:
+        """Members in their order, each that is needed once, each other at most once, with commas between them only.
+        Two rules a member, however many may be left out."""
+        behind, begins = "", _NOTHING
+        for key, rule in reversed(members):
+            first = f"{rule} {behind}".rstrip()
+            begins = self.add(f"{name}-{key}-first", first if key in needed else f"{first} | {begins}")
+            further = f'"," space {rule}'
+            behind = self.add(
+                f"{name}-{key}-next", f"{further if key in needed else f'({further})?'} {behind}".rstrip()
+            )
+        return begins
+
+    def _referred(self, ref: str, within: frozenset[str]) -> str:
+        """A rule of its own, so that a schema may hold itself."""
+        if ref in within:
+            return "value"
+        if ref in self._refs:
+            return self._refs[ref]
+        target = _found(self._root, ref)
+        if target is None:
+            return "value"
+        name = self._refs[ref] = self.add(f"ref-{ref}", f"{literal(ref)} {len(self.named)}")
+        self.named[name] = self._value(f"{name}-of", target, within | {ref})
+        return name
+
+    def _written(self, value: Json) -> str:
+        return repr(value) if self.python and not isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _found(root: Mapping[str, Json], ref: str) -> Json:
+    if not ref.startswith("#"):
+        return None
+    target: Json = dict(root)
+    for step in filter(None, ref.removeprefix("#").split("/")):
+        target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+    return target
+
+
+def _described(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    """With what must be given and is described nowhere: that may be anything."""
+    found = schema.get("properties")
+    described = dict(found) if isinstance(found, Mapping) else {}
+    return {**described, **{key: True for key in sorted(_needed(schema)) if key not in described}}
+
+
+def _needed(schema: Mapping[str, Json]) -> frozenset[str]:
+    found = schema.get("required")
+    return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
+
+
+def _bound(value: Json) -> int | None:
+    is_one = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_REPEATED
+    return value if is_one and isinstance(value, int) else None
+
+
+def _times(least: int, most: int | None) -> str:
+    if most is None:
+        return f"{{{least},}}" if least else "*"
+    return f"{{{least},{max(least, most)}}}"
+
+
+def _is_keyword(key: str) -> bool:
+    return _IDENTIFIER.fullmatch(key) is not None and not iskeyword(key)
+
+
+def _mentioned(rule: str) -> list[str]:
+    """Rules are named outside texts and classes of characters."""
+    return _RULE_NAME.findall(re.sub(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]', " ", rule))
