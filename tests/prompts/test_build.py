@@ -80,6 +80,19 @@ def test_where_nothing_can_be_called_nothing_is_told_of_calling() -> None:
     assert built(capable(formats=()), base="").system == ""
 
 
+@pytest.mark.behaviour("prompt.code_mode_instructions")
+def test_in_code_mode_the_prompt_tells_how_to_write_python_and_the_tools_are_functions() -> None:
+    prompt = built(capable(hung([READ, PYTHON]), found=[READ], formats=("codemode", "hermes")))
+    assert prompt.capabilities.primary == "codemode"
+    code = FORMATS["codemode"]
+    assert code.instructions(prompt.shapes) in prompt.system
+    assert "```python" in prompt.system
+    assert [shape.name for shape in prompt.shapes] == ["tool_search", "read_file"]
+    assert "def read_file(" in prompt.system
+    alone = built(capable(hung([PYTHON]), formats=("codemode",)))
+    assert alone.parts[1].text == code.instructions([])
+
+
 def test_built_ins_of_the_board_are_told_by_their_own_schemas() -> None:
     prompt = built(capable(hung([READ, SQL, PYTHON]), sources=["shop"]))
     assert [shape.name for shape in prompt.shapes] == ["python_execution", "tool_search", "execute_sql"]

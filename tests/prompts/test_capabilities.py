@@ -12,10 +12,11 @@ from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switch
 from pegboard.core.prompting import BUILTINS as FOUR
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import TEXT_FORMATS, Prompting
 from pegboard.core.resolve import Open, resolve
 from pegboard.core.view import View
 from pegboard.prompts.capability import Capabilities, Kind, Place, Ruling, capabilities
+from pegboard.prompts.formats import FORMATS
 from pegboard.prompts.model import Model, model_facts
 
 EVERYTHING = (READ, ISSUE, PYTHON, SCHEMAS, SQL)
@@ -177,6 +178,17 @@ def test_the_preferred_format_is_taken_if_available_and_else_the_first_that_is(
     assert made.primary == chosen
     assert made.is_native == (chosen == "native")
     assert available is None or made.formats == available
+
+
+@pytest.mark.behaviour("formats.hermes", "formats.mistral", "formats.pythonic", "formats.pure_json")
+@pytest.mark.parametrize("name", TEXT_FORMATS)
+def test_every_text_format_is_available_whenever_it_is_switched_on(name: str) -> None:
+    made = capable(model=Model(), formats=("native", name))
+    assert (made.primary, made.formats) == (name, (name,))
+
+
+def test_the_formats_that_can_be_switched_on_are_those_that_there_are() -> None:
+    assert {*FORMATS} == {*TEXT_FORMATS, "native", "codemode"}
 
 
 def test_every_format_in_or_out_has_its_reason() -> None:

@@ -45,7 +45,7 @@ class CodeMode:
 
     def instructions(self, tools: Sequence[ToolShape]) -> str:
         return (
-            "To use the functions above, write Python in a block like this, and nothing after it:\n"
+            "To use the functions you are given, write Python in a block like this, and nothing after it:\n"
             "```python\n"
             'found = some_function(first="value", second=2)\n'
             "print(found)\n"

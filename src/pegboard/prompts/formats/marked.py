@@ -55,8 +55,8 @@ class Marked:
             f"{example}\n"
             "Several calls at once are written like this:\n"
             f"{several}\n"
-            "Use only the tools above and the arguments that their schemas have. Never invent a result: stop after the "
-            "calls and wait for what they give. If no tool is needed, answer in plain text."
+            "Use only the tools you are given and the arguments that their schemas have. Never invent a result: stop "
+            "after the calls and wait for what they give. If no tool is needed, answer in plain text."
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:

@@ -10,7 +10,7 @@ EXAMPLE: Final = (
     Called("other_tool", {}),
 )
 RULES: Final = (
-    "Use only the tools above and the arguments that their schemas have. Never invent a result: "
+    "Use only the tools you are given and the arguments that their schemas have. Never invent a result: "
     "stop after the calls and wait for what they give. If no tool is needed, answer in plain text."
 )
 
