@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
+from pegboard.core.docspace.connection import DocSpace
 from pegboard.core.ids import ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.policy import Policy
@@ -52,6 +53,10 @@ async def exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
 def _exported(policy: Policy, files: Files, toolset: ToolsetId) -> Bundle:
     own = next((each for each in _connections(policy, toolset) if isinstance(each, Own)), None)
     if own is None:
+        reached = [*_connections(policy, toolset)]
+        if reached and all(isinstance(each, DocSpace) for each in reached):
+            told = "comes with Pegboard, and there is nothing to give away. Write docspace in the other pegboard.yaml"
+            raise FilesAway(f"{toolset} {told}.")
         return _bundled(of_servers(policy, toolset), _MANIFEST, None, {}, ())
     folder = Path(own.linked) if own.linked is not None else files.folder(toolset, own.digest)
     found, left_out = _content(policy, toolset, folder)
@@ -122,7 +127,7 @@ def of_servers(policy: Policy, toolset: ToolsetId) -> "Manifest":
     servers = tuple(
         server
         for key, server in policy.servers.items()
-        if key.toolset == toolset and not isinstance(server.connection, Own | Container)
+        if key.toolset == toolset and not isinstance(server.connection, Own | Container | DocSpace)
     )
     return Manifest(
         id=toolset,
