@@ -64,6 +64,29 @@ class HttpApi:
             what = "What you asked for may have been done: look before you repeat it." if method != "GET" else ""
             fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}. {what}".rstrip())
 
+    @asynccontextmanager
+    async def stream(self, path: str, body: Mapping[str, object], token: str) -> AsyncIterator[httpx2.Response]:
+        """A request of a caller's own, outside the operator's API: with the caller's token, or with none."""
+        request = self._client.build_request(
+            "POST",
+            path,
+            content=json.dumps(body).encode(),
+            headers={"content-type": "application/json", "user-agent": f"pegboard/{__version__}"},
+            timeout=_OPEN_END,
+        )
+        del request.headers["authorization"]
+        if token:
+            request.headers["authorization"] = f"Bearer {token}"
+        try:
+            response = await self._client.send(request, stream=True)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except httpx2.TransportError as error:
+            why = str(error).strip() or type(error).__name__
+            fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}.")
+
     def _body(self, response: httpx2.Response) -> dict[str, Any]:
         try:
             body = response.json()

@@ -13,16 +13,19 @@ from anyio.abc import TaskStatus
 from .output import Ending, Exit, unwrapped
 
 
-def run_to_end(main: Callable[[], Coroutine[Any, Any, int]], *, fast: bool = False) -> int:
-    """`fast` is for what runs long: the loop it takes costs more to load."""
+def run_to_end(
+    main: Callable[[], Coroutine[Any, Any, int]], *, fast: bool = False, stops: Callable[[], bool] | None = None
+) -> int:
+    """`fast` is for what runs long: the loop it takes costs more to load. `stops` is asked first by Ctrl-C: whether
+    there was something to stop, so that the command itself goes on."""
     options = {"use_uvloop": fast and find_spec("uvloop") is not None}
     try:
-        return anyio.run(_heeding_signals, main, backend_options=options)
+        return anyio.run(_heeding_signals, main, stops, backend_options=options)
     except BaseExceptionGroup as group:
         raise unwrapped(group) from None
 
 
-async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
+async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]], stops: Callable[[], bool] | None) -> int:
     scope = anyio.CancelScope()
     heard: list[int] = []
 
@@ -30,6 +33,8 @@ async def _heeding_signals(main: Callable[[], Coroutine[Any, Any, int]]) -> int:
         with anyio.open_signal_receiver(*_signals()) as signals:
             task_status.started()
             async for number in signals:
+                if number == signal.SIGINT and stops is not None and not heard and stops():
+                    continue
                 if heard:
                     # Whatever holds the end up, the person at the terminal has waited long enough.
                     os._exit(128 + number)

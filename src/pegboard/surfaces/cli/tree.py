@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "search": "meaning:search",
         "prompt": "prompt:prompt",
         "docspace": "docspace:docspace",
+        "chat": "chat:chat",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",
         "overrides": "overrides:overrides",
