@@ -15,6 +15,7 @@ DONE: Final = {
     "archive_room": "Room archived.",
 }
 """What the tools say that begin an operation, once it has ended."""
+OMITTED: Final = "invalid_type: Invalid input: expected object, received undefined"
 OPERATIONS: Final = "/api/2.0/files/fileops"
 
 
@@ -26,8 +27,17 @@ class Case:
     did: Did
 
     @property
-    def recorded_text(self) -> str:
-        return "" if self.recording.result is None else "\n".join(self.recording.result.texts)
+    def tool(self) -> str:
+        """The tool of DocSpace that it is about: by itself, or through call_tool."""
+        given = self.recording.arguments
+        through = self.recording.tool == "call_tool" and isinstance(given, dict) and isinstance(given.get("tool"), str)
+        return str(given["tool"]) if through else self.recording.tool
+
+    @property
+    def arguments(self) -> Any:
+        """That tool's own. None where they were left out."""
+        given = self.recording.arguments
+        return given.get("input") if self.tool != self.recording.tool else given
 
     @property
     def text(self) -> str:
@@ -47,6 +57,10 @@ class Case:
     def further(self) -> tuple[Request, ...]:
         """Requests of ours beyond as many as were recorded."""
         return self.did.requests[len(self.recording.requests) :]
+
+
+def told(expected: Expected) -> str:
+    return "" if expected.result is None else "\n".join(expected.result.texts)
 
 
 def saying(expected: Expected, text: str, *, is_error: bool = True) -> Expected:

@@ -1,6 +1,7 @@
 """What Pegboard does otherwise than it was recorded, each by a name: what is then expected instead, to the letter.
 
-This is the one list of them. `docs/reference/docspace.md` tells the same to users.
+They apply one after the other, each to what the ones before expect. This is the one list of them;
+`docs/reference/docspace.md` tells the same to users.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +21,11 @@ class Difference:
 
 
 DIFFERENCES: Sequence[Difference] = (
+    Difference(
+        "called tools",
+        "What a tool says through call_tool is what it says by itself, without a line around it.",
+        worded.called_tools_answer_for_themselves,
+    ),
     Difference(
         "long operations",
         "An operation that goes on after twenty polls is asked about until it ends, ten minutes by default.",
@@ -47,6 +53,11 @@ DIFFERENCES: Sequence[Difference] = (
     ),
     Difference("culture", "The culture of an invitation is sent.", mended.culture_sent),
     Difference("empty files", "A file without content is uploaded, as one empty piece.", mended.empty_files_uploaded),
+    Difference(
+        "pieces sent again",
+        "A piece of a file that DocSpace is too busy for is sent again, four times at most.",
+        mended.pieces_sent_again,
+    ),
     Difference(
         "omitted arguments",
         "Arguments that are left out are an empty object, as the protocol has it.",
@@ -76,6 +87,11 @@ DIFFERENCES: Sequence[Difference] = (
         "Schemas enumerate what is allowed, describe it in our words, and let binary files be uploaded.",
         worded.meta_schemas_are_ours,
     ),
+    Difference(
+        "no output schema",
+        "get_tool_output_schema tells that a tool has none, and not that there is no such tool.",
+        worded.no_schema_is_no_error,
+    ),
     Difference("toolset names", "Meta tools take a toolset's name in upper case as well.", worded.toolsets_in_any_case),
     Difference(
         "meta arguments",
@@ -86,11 +102,6 @@ DIFFERENCES: Sequence[Difference] = (
         "unknown tools",
         "A tool that is not there is refused in Pegboard's words, which say how to find those that are.",
         worded.unknown_tools_in_our_words,
-    ),
-    Difference(
-        "called tools",
-        "What a tool says through call_tool is what it says by itself, without a line around it.",
-        worded.called_tools_answer_for_themselves,
     ),
     Difference(
         "misconfigured",

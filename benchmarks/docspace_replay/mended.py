@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from .cases import DONE, Case, as_ours, polls, pretty, read, saying
+from .cases import DONE, OMITTED, Case, as_ours, polls, pretty, read, saying, told
 from .comparing import Expected, same
 from .recordings import Recording, Request, Response, Result
 
@@ -18,16 +18,18 @@ NOT_TOLERATED: Final = re.compile(
 WEB_PAGE: Final = "This is a web page, not the API of a DocSpace. Check the base URL "
 UNFINISHED: Final = "Uploading file.\n\tUpload session not completed."
 SECRET: Final = ("authorization", "cookie")
+UPLOADER: Final = "/ChunkedUploader.ashx"
+MOST_PIECES: Final = 4
 
 
 def operation_errors_told(case: Case, expected: Expected) -> Expected | None:
     """After the recorded lines, one for each failed operation, in the API's own words."""
-    found = UNRESOLVED.search(case.recorded_text)
+    found = UNRESOLVED.search(told(expected))
     if found is None:
         return None
-    told = [error for error in _operation_errors(case.recording) if error]
-    lines = [f"{found[1]}\t{' '.join(error.split())}" for error in told]
-    return saying(expected, "\n".join((case.recorded_text, *lines))) if lines else None
+    errors = [error for error in _operation_errors(case.recording) if error]
+    lines = [f"{found[1]}\t{' '.join(error.split())}" for error in errors]
+    return saying(expected, "\n".join((told(expected), *lines))) if lines else None
 
 
 def _operation_errors(recording: Recording) -> list[str]:
@@ -53,22 +55,22 @@ def _operation_errors(recording: Recording) -> list[str]:
 
 def long_operations_awaited(case: Case, expected: Expected) -> Expected | None:
     """The recorded server gave up after twenty polls; ours asks on, and hears of the end."""
-    if UNRESOLVED.search(case.recorded_text) is None or case.recording.tool not in DONE:
+    if UNRESOLVED.search(told(expected)) is None or case.tool not in DONE:
         return None
     if not case.further or not all(polls(request) for request in case.further):
         return None
     more = tuple(case.recording.requests[-1] for _ in case.further)
-    return saying(replace(expected, requests=expected.requests + more), DONE[case.recording.tool], is_error=False)
+    return saying(replace(expected, requests=expected.requests + more), DONE[case.tool], is_error=False)
 
 
 def answers_tolerated(case: Case, expected: Expected) -> Expected | None:
     """An answer with null or a new value is passed on, and the call goes on as with any other."""
-    if NOT_TOLERATED.search(case.recorded_text) is None or not case.answers:
+    if NOT_TOLERATED.search(told(expected)) is None or not case.answers:
         return None
     if case.further:
         # What comes next was never recorded, since the recorded server stopped here. That ours goes on is the point.
         return as_ours(case, replace(expected, requests=expected.requests + case.further))
-    tool, body = case.recording.tool, case.answers[-1].body
+    tool, body = case.tool, case.answers[-1].body
     if tool in DONE:
         return saying(expected, DONE[tool], is_error=False)
     return replace(expected, result=Result((pretty(body),), body)) if isinstance(body, dict) else None
@@ -129,13 +131,13 @@ def _addresses(response: Response) -> list[str]:
     """Where operations say that their files lie, and where an answer redirects to."""
     found = [value for name, value in response.headers.items() if name.lower() == "location"]
     answer = response.body.get("response") if isinstance(response.body, dict) else None
-    told = answer if isinstance(answer, list) else [answer]
-    return found + [each["url"] for each in told if isinstance(each, dict) and isinstance(each.get("url"), str)]
+    each_told = answer if isinstance(answer, list) else [answer]
+    return found + [each["url"] for each in each_told if isinstance(each, dict) and isinstance(each.get("url"), str)]
 
 
 def culture_sent(case: Case, expected: Expected) -> Expected | None:
-    arguments = case.recording.arguments
-    if case.recording.tool != "set_room_security" or not isinstance(arguments, dict):
+    arguments = case.arguments
+    if case.tool != "set_room_security" or not isinstance(arguments, dict):
         return None
     if not isinstance(arguments.get("culture"), str) or not expected.requests:
         return None
@@ -149,7 +151,7 @@ def culture_sent(case: Case, expected: Expected) -> Expected | None:
 
 def empty_files_uploaded(case: Case, expected: Expected) -> Expected | None:
     """One piece without content, where the recorded server sent none and failed."""
-    if case.recording.tool != "upload_file" or case.recorded_text != UNFINISHED or len(case.further) != 1:
+    if case.tool != "upload_file" or told(expected) != UNFINISHED or len(case.further) != 1:
         return None
     (piece,) = case.further
     head = 'Content-Disposition: form-data; name="file"; filename="blob"\r\nContent-Type: text/plain'
@@ -164,13 +166,20 @@ def empty_files_uploaded(case: Case, expected: Expected) -> Expected | None:
     return saying(replace(expected, requests=(*expected.requests, chunk)), pretty(done), is_error=False)
 
 
+def pieces_sent_again(case: Case, expected: Expected) -> Expected | None:
+    """A piece of a file that DocSpace was too busy for is sent again, four times at most, and the same in the end."""
+    last = case.answers[-1].status if case.answers else 0
+    if case.tool != "upload_file" or last not in BUSY or not expected.requests or not case.further:
+        return None
+    piece = expected.requests[-1]
+    if not piece.path.endswith(UPLOADER) or len(case.further) >= MOST_PIECES:
+        return None
+    return replace(expected, requests=(*expected.requests, *(piece for _ in case.further)))
+
+
 def omitted_arguments_are_none(case: Case, expected: Expected) -> Expected | None:
     """No arguments are an empty object, as the protocol has it: so a tool that needs none is called."""
-    arguments = case.recording.arguments
-    inner = case.recording.tool == "call_tool" and isinstance(arguments, dict) and "input" not in arguments
-    if not (arguments is None or inner) or not case.recorded_text.endswith(
-        "invalid_type: Invalid input: expected object, received undefined"
-    ):
+    if case.arguments is not None or not told(expected).endswith(OMITTED):
         return None
     if case.did.requests:
         (request, *_), asked = case.did.requests, expected.requests
@@ -189,10 +198,10 @@ def _text(request: Request) -> str:
 
 def web_pages_called_so(case: Case, expected: Expected) -> Expected | None:
     """One line more, that says what to correct."""
-    if not case.text.startswith(f"{case.recorded_text}\n") or not case.failed_as_recorded:
+    if not case.text.startswith(f"{told(expected)}\n") or not case.failed_as_recorded:
         return None
-    line = case.text.removeprefix(f"{case.recorded_text}\n")
-    tabs = len(case.recorded_text.rsplit("\n", 1)[-1]) - len(case.recorded_text.rsplit("\n", 1)[-1].lstrip("\t"))
+    line = case.text.removeprefix(f"{told(expected)}\n")
+    tabs = len(told(expected).rsplit("\n", 1)[-1]) - len(told(expected).rsplit("\n", 1)[-1].lstrip("\t"))
     is_hint = line.startswith("\t" * (tabs + 1) + WEB_PAGE) and "\n" not in line
     return as_ours(case, expected) if is_hint else None
 
@@ -202,8 +211,8 @@ def base_urls_checked(case: Case, expected: Expected) -> Expected | None:
     url = (case.recording.environment or {}).get("DOCSPACE_BASE_URL", "").strip()
     if not url or urlsplit(url).scheme in ("http", "https") or not case.failed_as_recorded:
         return None
-    told = "Expected a URL that begins with http:// or https://"
-    return as_ours(case, expected) if told in case.text and url in case.text else None
+    fault = "Expected a URL that begins with http:// or https://"
+    return as_ours(case, expected) if fault in case.text and url in case.text else None
 
 
 def no_agent_at_all(case: Case, expected: Expected) -> Expected | None:
