@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from pegboard.surfaces.mcp.door import Door
 
 LOOPBACK: Final = "127.0.0.1"
+WITH_UPLOADS: Final = 64 * 1024 * 1024
+"""Bytes of one request to a DocSpace, which takes a file in pieces; the call brings all of it."""
 OPEN_TO_OTHERS: Final = (
     "! Other machines can reach this address, and whoever reaches it can call every open tool. Put it behind something "
     "that asks who they are, or name them under principals in pegboard.yaml; a name of your own goes under "
@@ -83,7 +86,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
 
     url = reachable(host, listener.getsockname()[1])
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
-    door = _door(house, url)
+    door = door_of(house, url)
     mcp = McpPaths(house.gateway, door, key=partial(handle_key, os.environ, house.data_dir))
     pages = SignInPages(house.desk, house.signed_in)
     api = Later(partial(rest_of, house, endpoint, token))
@@ -131,7 +134,7 @@ async def sign_in_pages(house: House, port: int) -> AsyncIterator[None]:
     with listener:
         url = reachable(LOOPBACK, listener.getsockname()[1])
         root = Root(
-            sign_in=SignInPages(house.desk, house.signed_in), check=partial(_address_refusal, _door(house, url))
+            sign_in=SignInPages(house.desk, house.signed_in), check=partial(_address_refusal, door_of(house, url))
         )
         async with Listening(root, listener, _nothing):
             house.desk.listen_at(url)
@@ -142,14 +145,16 @@ def _nothing() -> None:
     """There are no streams to end."""
 
 
-def _door(house: House, url: str) -> "Door":
+def door_of(house: House, url: str) -> "Door":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import Callers
+    from pegboard.core.docspace.on_board import docspace_on
     from pegboard.surfaces.mcp.door import Door
 
     callers = house.settings.gateway if house.settings else Callers()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
-    return Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
+    door = Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
+    return door if docspace_on(house.gateway.board.policy) is None else replace(door, largest_body=WITH_UPLOADS)
 
 
 def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:

@@ -1,0 +1,127 @@
+"""Every recorded call, made again through a whole gateway over MCP: the same requests in order, the same result.
+
+Where a defect of the recorded server is mended, the call is listed here under the name of what we do instead.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from benchmarks.docspace_replay.differences import DIFFERENCES
+from benchmarks.docspace_replay.recordings import read
+from benchmarks.docspace_replay.replay import Serving, replayed
+from benchmarks.docspace_replay.report import Verdict
+from tests.docspace.boards import housed
+from tests.docspace.tools import reached
+
+FIXTURE = Path(__file__).with_name("recordings.json")
+PATIENCE = 110.0
+
+MENDED = {
+    "operation errors": [
+        "delete_file: operation error",
+        "delete_file: two operations, one fails",
+        "copy_batch_items: operation error",
+        "archive_room: operation error",
+    ],
+    "tolerant answers": [
+        "delete_file: operation error null in DTO -> parse error",
+        "get_file_info: DTO with null title -> parse error",
+        "get_file_info: DTO with unknown fileType -> parse error",
+    ],
+    "web pages": ["get_file_info: HTTP 200 html"],
+    "busy DocSpace": ["get_file_info: HTTP 429"],
+    "omitted arguments": [
+        "copy_batch_items: arguments omitted",
+        "call_tool: input omitted for tool requiring it",
+    ],
+    "credentials kept": ["download_file_as_text: url on another host gets the Authorization header too"],
+    "culture": ["set_room_security: full: culture is NOT sent"],
+    "room words": [
+        "get_room_types: no arguments",
+        "get_room_types: extra ignored (input is not validated)",
+        "get_room_access_levels: room type 1",
+        "get_room_access_levels: room type 6",
+        "get_room_access_levels: room type 8",
+    ],
+    "no user agent": ["get_file_info: auth: api key + empty UA"],
+    "base URL": ["get_file_info: unsupported scheme"],
+    "meta lists": [
+        "list_toolsets: meta",
+        "list_tools: meta",
+        "list_tools: meta",
+        "list_tools: meta",
+        "list_toolsets: meta with limited tools",
+        "list_tools: only enabled",
+    ],
+    "meta arguments": [
+        "list_toolsets: extra ignored",
+        "list_tools: unknown toolset",
+        "list_tools: bad",
+        "get_tool_input_schema: bad",
+        "get_tool_output_schema: bad",
+        "call_tool: bad input type",
+    ],
+    "toolset names": ["list_tools: case-sensitive"],
+    "unknown tools": [
+        "get_tool_input_schema: meta tool name",
+        "get_tool_output_schema: unknown",
+        "call_tool: unknown",
+        "call_tool: meta tool through call_tool",
+        "delete_file: regular tool name in meta mode",
+        "call_tool: disabled tool",
+    ],
+}
+
+
+def in_this_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Serving:
+    """A gateway that reads these variables where a process of its own would: from the environment."""
+
+    @asynccontextmanager
+    async def serving(variables: Mapping[str, str]) -> AsyncIterator[str]:
+        with monkeypatch.context() as patched:
+            for name, value in variables.items():
+                patched.setenv(name, value)
+            async with housed(folder, None) as house, reached(house) as url:
+                yield url
+
+    return serving
+
+
+def by_name(verdicts: list[Verdict]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        for name in verdict.on_purpose:
+            found.setdefault(name, []).append(f"{verdict.recording.tool}: {verdict.recording.note}")
+    return found
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+@pytest.mark.behaviour("docspace.recorded")
+async def test_every_recorded_call_is_made_and_answered_as_recorded_or_otherwise_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with anyio.fail_after(PATIENCE):
+        verdicts = await replayed(read(FIXTURE), in_this_process(tmp_path, monkeypatch))
+    assert [
+        (each.recording.title, [str(found) for found in each.discrepancies]) for each in verdicts if each.differs
+    ] == []
+    assert by_name(verdicts) == MENDED
+
+
+def test_every_difference_has_a_name_of_its_own_and_a_sentence() -> None:
+    names = [difference.name for difference in DIFFERENCES]
+    assert len(set(names)) == len(names)
+    assert [each.name for each in DIFFERENCES if not each.why.endswith(".")] == []
+    assert set(MENDED) <= set(names)
+
+
+def test_the_reference_tells_users_every_difference_and_no_other() -> None:
+    reference = (Path(__file__).parents[2] / "docs/reference/docspace.md").read_text("utf-8")
+    _, found, table = reference.partition("| name | here |\n|---|---|\n")
+    assert found
+    told = [line for line in table.split("\n\n")[0].splitlines() if line]
+    assert told == [f"| {each.name} | {each.why} |" for each in DIFFERENCES]
