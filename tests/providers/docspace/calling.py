@@ -106,3 +106,11 @@ class Script:
 
 def enveloped(response: Any, **more: Any) -> JSONResponse:
     return JSONResponse({"response": response, "status": 0, "statusCode": 200, "links": [], **more})
+
+
+class Cut(Response):
+    """An answer that breaks off before its end."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
+        await send({"type": "http.response.body", "body": b"{", "more_body": False})

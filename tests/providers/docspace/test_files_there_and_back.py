@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
-from tests.docspace.stand_in import ADA, Fault, listening, stand_in
-from tests.providers.docspace.calling import Script, ada, enveloped, hung_up
+from tests.docspace.stand_in import ADA, Fault, Hold, listening, stand_in
+from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
 from pegboard.core.tool import Json
 from pegboard.providers.docspace import Limits, operations, uploading
@@ -115,6 +115,23 @@ async def test_a_piece_that_does_not_get_through_is_sent_again_and_no_other() ->
         [made] = [file for file in docspace.worlds[ADA].files.values() if file.title == "new.txt"]
         assert made.content == b"12345678abcdefgh!"
         assert len([line for line in docspace.lines() if line.startswith(PIECE)]) == 5
+
+
+async def test_a_piece_whose_connection_breaks_is_sent_again_but_one_that_is_answered_late_is_not() -> None:
+    made = JSONResponse({"success": True, "data": {"id": 1}, "message": ""}, 201)
+    session = enveloped({"success": True, "data": {"id": "s"}})
+    script = Script([session, Cut(), made])
+    async with listening(script) as url, hung_up(ada(url)) as wall:
+        assert (await wall.text("upload_file", arguments("x"))).startswith('{\n  "success": true')
+    assert script.lines == ["POST /api/2.0/files/10/upload/create_session", *[f"{PIECE}s"] * 2]
+
+    async with stand_in() as docspace:
+        hold = Hold(path="ChunkedUploader")
+        docspace.holds.append(hold)
+        async with hung_up(ada(docspace.url), limits=Limits(operation=0.3)) as wall:
+            text = await wall.text("upload_file", arguments("x"))
+        assert text.startswith("Uploading file.\n\tFetching request.")
+        assert len([line for line in docspace.lines() if line.startswith(PIECE)]) <= 1
 
 
 async def test_a_piece_that_never_gets_through_ends_the_upload() -> None:

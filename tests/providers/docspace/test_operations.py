@@ -5,9 +5,8 @@ from typing import Any
 
 import anyio
 import pytest
-from starlette.responses import Response
 from tests.docspace.stand_in import ADA, ARCHIVE, TRASH, Fault, Hold, listening, stand_in
-from tests.providers.docspace.calling import Script, ada, enveloped, hung_up
+from tests.providers.docspace.calling import Cut, Script, ada, enveloped, hung_up
 
 from pegboard.providers.docspace import Limits, operations
 
@@ -35,8 +34,18 @@ async def test_an_operation_is_polled_until_it_is_done_and_progress_is_told() ->
         assert text == "Folder deleted."
         assert docspace.worlds[ADA].folders[12].parent == TRASH
         assert docspace.lines() == ["DELETE /api/2.0/files/folder/12", *[POLL] * 4]
-    assert [done for done, _, _ in heard] == sorted(done for done, _, _ in heard)
+    assert [done for done, _, _ in heard] == sorted({done for done, _, _ in heard})
     assert [heard[-1], {of for _, of, _ in heard}] == [(100.0, 100.0, None), {100.0}]
+
+
+async def test_progress_is_told_only_when_it_grows() -> None:
+    heard: list[float] = []
+    steps = [0, 0, 30, 20, 60, 60, 100]
+    script = Script([enveloped([operation(0)]), *(enveloped([operation(step)]) for step in steps)])
+    async with listening(script) as url, hung_up(ada(url)) as wall:
+        await wall.text("delete_folder", {"folderId": 1}, lambda done, *_: heard.append(done))
+
+    assert heard == [0, 30, 60, 100]
 
 
 @pytest.mark.behaviour("docspace.operations")
@@ -156,12 +165,7 @@ async def test_a_poll_that_is_refused_ends_the_waiting_and_one_that_is_too_early
 
 
 async def test_a_connection_that_breaks_while_polling_is_made_again() -> None:
-    class Breaks(Response):
-        async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
-            await send({"type": "http.response.body", "body": b"{", "more_body": False})
-
-    script = Script([enveloped([operation(0)]), Breaks(), enveloped([operation(100)])])
+    script = Script([enveloped([operation(0)]), Cut(), enveloped([operation(100)])])
     async with listening(script) as url, hung_up(ada(url)) as wall:
         assert await wall.text("delete_folder", {"folderId": 1}) == "Folder deleted."
 

@@ -4,6 +4,7 @@ Questions (GET) are put again when DocSpace is too busy. Nothing else is: a DELE
 begun its deletion, and a second PUT to `copy` copies twice.
 """
 
+import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,11 @@ AGENT: Final = f"pegboard/{__version__}"
 BUSY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES: Final = 20
+_CUT: Final = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+
+# Its lines name whole addresses, and so what people look for.
+if (_chatter := logging.getLogger("httpx2")).level == logging.NOTSET:
+    _chatter.setLevel(logging.WARNING)
 
 Content: TypeAlias = Callable[[], AsyncIterator[bytes]]
 """A body that can be sent again from its beginning."""
@@ -67,8 +73,10 @@ class Reply:
 class Unheard(Trouble):
     """A request that failed on the way, or whose answer did."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, is_cut: bool = False) -> None:
+        """`is_cut`: the connection was not made, or broke. An answer that is late may come from work that was done."""
         super().__init__("Fetching request.", Trouble("fetch failed", Trouble(why)))
+        self.is_cut = is_cut
 
 
 class Client:
@@ -82,7 +90,7 @@ class Client:
         self, access: Access, sending: Sending, *, most: int | None = None, tries: int | None = None
     ) -> Reply:
         """Whatever is answered, be it good or bad. A question that DocSpace is too busy for is put again; anything
-        else only as often as `tries` says, and then also when it failed on the way."""
+        else only as often as `tries` says, and then also when the connection broke."""
         insists = tries is not None
         if tries is None:
             tries = self._limits.tries if sending.method == "GET" else 1
@@ -90,8 +98,8 @@ class Client:
             is_last = earlier == tries - 1
             try:
                 reply, after = await self._once(access, sending, self._limits.body if most is None else most)
-            except Unheard:
-                if is_last or not insists:
+            except Unheard as unheard:
+                if is_last or not insists or not unheard.is_cut:
                     raise
                 after = None
             else:
@@ -159,7 +167,7 @@ class Client:
         except Unreadable as problem:
             raise Unheard(str(problem)) from None
         except httpx2.HTTPError as error:
-            raise Unheard(in_words(error, request.url)) from error
+            raise Unheard(in_words(error, request.url), is_cut=isinstance(error, _CUT)) from error
         reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)
         return reply, further, response.headers.get("retry-after")
 

@@ -22,7 +22,7 @@ def in_words(error: Exception, url: httpx2.URL) -> str:
             and not isinstance(cause, ssl.SSLError)
         ):
             name = errno.errorcode[cause.errno]
-            return f"{'connect' if isinstance(error, httpx2.ConnectError) else 'read'} {name} {at}"
+            return f"connect {name} {at}" if isinstance(error, httpx2.ConnectError) else f"read {name}"
     match error:
         case httpx2.UnsupportedProtocol():
             return "unknown scheme"

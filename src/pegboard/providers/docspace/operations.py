@@ -50,12 +50,12 @@ async def resolved(api: Api, started: Given) -> Sequence[Operation]:
     operations = [_read(one) for one in (started if isinstance(started, list) else [started])]
     if not operations:
         raise Trouble("No operations to sync.")
-    polls = 0
+    polls, told = 0, -1.0
     with anyio.move_on_after(api.limits.operation) as waiting:
         while True:
             operations = _after(operations, await _polled(api))
             polls += 1
-            _tell(api, operations)
+            told = _tell(api, operations, told)
             if all(one.is_done or one.is_lost for one in operations):
                 break
             await anyio.sleep(_FIRST if polls < _QUICK else min(_FIRST * _GROWTH ** (polls - _QUICK + 1), _LONGEST))
@@ -92,7 +92,7 @@ async def _polled(api: Api) -> Sequence[Operation]:
 def _is_broken_off(failed: Trouble | None) -> bool:
     while isinstance(failed, Trouble):
         if isinstance(failed, Unheard):
-            return True
+            return failed.is_cut
         failed = failed.why if isinstance(failed.why, Trouble) else None
     return False
 
@@ -108,10 +108,15 @@ def _after(operations: Sequence[Operation], polled: Sequence[Operation]) -> list
     ]
 
 
-def _tell(api: Api, operations: Sequence[Operation]) -> None:
+def _tell(api: Api, operations: Sequence[Operation], before: float) -> float:
+    """How far all of them are together, unless that is no farther than was told before: progress only grows."""
+    done = sum(_WHOLE if one.is_done else min(max(one.progress, 0.0), _WHOLE) for one in operations)
+    now = round(done / len(operations), 2)
+    if now <= before:
+        return before
     if api.progress is not None:
-        done = sum(_WHOLE if one.is_done else min(max(one.progress, 0.0), _WHOLE) for one in operations)
-        api.progress(round(done / len(operations), 2), _WHOLE, None)
+        api.progress(now, _WHOLE, None)
+    return now
 
 
 def _read(one: Given) -> Operation:
