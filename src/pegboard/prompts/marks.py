@@ -13,6 +13,11 @@ def matcher(pattern: str) -> Match:
     return cast(Match, re.compile(pattern).match)
 
 
+def cut_off(word: str, text: str, place: int, end: int) -> bool:
+    """Whether the text ends inside of what may become the word. Looks at no more of it than the word is long."""
+    return end - place < len(word) and word.startswith(text[place:end])
+
+
 class Marks:
     """A set of literal markers. Building one costs more than reading a small call, so take them from `marks`."""
 

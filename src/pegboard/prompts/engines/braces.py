@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.marks import Match, matcher
+from pegboard.prompts.marks import Match, cut_off, matcher
 from pegboard.prompts.python_literals import odd_backslashes, unescaped
 from pegboard.prompts.scanner import HEADER_MOST, SPACE, Scanner, Signs
 from pegboard.prompts.shapes import ToolShape
@@ -121,7 +121,7 @@ class BraceScanner(Scanner):
                 return at + len(quote)
             else:
                 word = self.signs.ends.at(text, at, end, self.final)
-                cut = not self.final and end - at < len(quote) and quote.startswith(text[at:end])
+                cut = not self.final and cut_off(quote, text, at, end)
                 if word is None or cut or word:
                     if at > start:
                         self.write(text[start:at])

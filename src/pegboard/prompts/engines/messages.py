@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from pegboard.prompts.events import Thinking
-from pegboard.prompts.marks import Marks, marks, matcher
+from pegboard.prompts.marks import Marks, cut_off, marks, matcher
 from pegboard.prompts.repair import Read, Refused
 from pegboard.prompts.scanner import HEADER_MOST, SPACE, State
 from pegboard.prompts.shapes import ToolShape
@@ -191,7 +191,7 @@ class FramedTagScanner(TagScanner):
         elif (
             not self.final
             and end - place < HEADER_MOST
-            and (self.signs.frame_start.startswith(text[place:end]) or _to_begun(text, place))
+            and (cut_off(self.signs.frame_start, text, place, end) or _to_begun(text, place))
         ):
             return ~place
         self.state = self.in_said

@@ -45,6 +45,9 @@ class PythonScanner(JsonInside):
         self.is_bare = False
         self.in_fence = False
         """Inside a block of code that holds no calls: the next fence closes it."""
+        self.looked_at = ""
+        self.looked_from = 0
+        self.marked: re.Match[str] | None = None
         self.name = ""
         self.written: list[str] = []
         self.open_brackets = 0
@@ -56,7 +59,10 @@ class PythonScanner(JsonInside):
     def in_text(self, text: str, place: int, end: int) -> int:
         if not self.signs.lines:
             return super().in_text(text, place, end)
-        marked = self.signs.find(text, place)
+        if self.looked_at is not text or place < self.looked_from or (self.marked and self.marked.start() < place):
+            # Once a buffer, not once a call: it may hold thousands of them and no marker.
+            self.looked_at, self.looked_from, self.marked = text, place, self.signs.find(text, place)
+        marked = self.marked
         sure = marked.start() if marked else end if self.final else self.signs.marks.hold(text, place, end)
         at = place
         while at < sure:

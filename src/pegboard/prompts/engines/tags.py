@@ -10,7 +10,7 @@ from typing import Final
 
 from pegboard.core.folded import Json
 from pegboard.prompts.coercion import types_of
-from pegboard.prompts.marks import marks
+from pegboard.prompts.marks import cut_off, marks
 from pegboard.prompts.scanner import HEADER_MOST, SPACE, State
 from pegboard.prompts.shapes import ToolShape
 from pegboard.prompts.typed import Read, schema_of, typed
@@ -85,7 +85,7 @@ class TagScanner(JsonInside):
         """The tag runs from what it begins with to the first end of a tag: whoever waits and whoever reads agree."""
         start = self.signs.call_start
         if not text.startswith(start, place):
-            if not self.final and start.startswith(text[place:end]):
+            if not self.final and cut_off(start, text, place, end):
                 return ~place
             self.not_a_call()
             return place
@@ -326,7 +326,7 @@ class TagScanner(JsonInside):
         if start and self.in_block:
             if text.startswith(start, place):
                 self.state = self.at_call
-            elif not self.final and start.startswith(text[place:end]):
+            elif not self.final and cut_off(start, text, place, end):
                 self.state = self.behind_call
                 return ~place
         return place
