@@ -12,7 +12,7 @@ from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SQL, WRITE, capable, 
 
 from pegboard.core.ids import ToolId
 from pegboard.core.override import Override, OverrideIndex
-from pegboard.core.prompting import LEAST_BUDGET, Prompting
+from pegboard.core.prompting import LEAST_BUDGET, TEXT_FORMATS, Prompting
 from pegboard.core.tokens import tokens
 from pegboard.prompts.building import Part, PartKind, Prompt, build
 from pegboard.prompts.capability import Capabilities, Kind, Place, Ruling
@@ -192,3 +192,21 @@ def test_words_from_anywhere_in_the_world_and_broken_ones_are_told() -> None:
     prompt = built(capable(found=[READ]), client=[odd])
     assert "🦜" in prompt.system
     assert prompt.tokens <= Prompting().budget
+
+
+@pytest.mark.behaviour("prompt.parts_in_order", "prompt.text_format_instructions", "prompt.budget")
+@pytest.mark.parametrize("name", [*TEXT_FORMATS, "codemode"])
+def test_in_every_format_the_parts_are_its_own_texts_and_keep_to_every_budget(name: str) -> None:
+    made = capable(hung([READ, WRITE, ISSUE, PYTHON]), Model(70), [READ, WRITE, ISSUE], formats=(name, "codemode"))
+    whole = built(made, client=[TOOL])
+    format = FORMATS[name]
+    assert whole.system.split("\n\n", 1)[1] == (
+        f"{format.instructions(whole.shapes)}\n\n{format.tools_text(whole.shapes)}"
+    )
+    kinds_in_order = [PartKind.BASE, PartKind.FORMAT, PartKind.BUILTINS, PartKind.TOOLS, PartKind.CLIENT]
+    assert kinds(whole) == kinds_in_order
+    builtins, tools, client = (part.text for part in whole.parts[2:])
+    assert ("tool_search" in builtins, "read_file" in tools, "look_up" in client) == (True, True, True)
+    assert ("read_file" in builtins, "look_up" in tools) == (False, False)
+    for budget in range(LEAST_BUDGET, whole.tokens, 61):
+        assert built(made, client=[TOOL], budget=budget).tokens <= budget

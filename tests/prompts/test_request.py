@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.prompts.boards import READ, capable
 
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import TEXT_FORMATS, Prompting
 from pegboard.core.tool import Json, JsonObject
 from pegboard.prompts.building import Prompt, build
 from pegboard.prompts.events import Called
@@ -182,3 +182,34 @@ def test_without_any_tool_nothing_is_said_of_tools() -> None:
     }
     silent = build(capable(builtins=()), replace(SETTINGS, base=""))
     assert chat_request(silent, [], model="m") == {"model": "m", "messages": []}
+
+
+@pytest.mark.behaviour("prompt.chat_request")
+@pytest.mark.parametrize("model", [Model(8), Model(8, format="mistral"), model_facts("qwen3:8b")])
+def test_a_model_that_is_to_call_nothing_now_reads_earlier_calls_in_its_own_format(model: Model) -> None:
+    able = capable(model=model, found=[READ], primary="family")
+    told, silent = build(able, SETTINGS), build(replace(able, primary=None), SETTINGS)
+    assert silent.system == "Be brief."
+    assert messages(chat_request(silent, SPOKEN))[1:] == messages(chat_request(told, SPOKEN))[1:]
+    assert "tools" not in chat_request(silent, SPOKEN)
+
+
+def test_where_no_format_is_switched_on_a_model_without_native_calls_gets_no_message_of_tools() -> None:
+    prompt = build(capable(formats=()), SETTINGS)
+    assert {message["role"] for message in messages(chat_request(prompt, SPOKEN))} == {"system", "user", "assistant"}
+    hosted = build(capable(model=model_facts("gpt-4o"), formats=()), SETTINGS)
+    assert messages(chat_request(hosted, SPOKEN))[1:] == SPOKEN[1:]
+
+
+@pytest.mark.behaviour("prompt.chat_request")
+@pytest.mark.parametrize("name", TEXT_FORMATS)
+def test_in_every_format_calls_of_the_history_are_read_back_and_roles_alternate(name: str) -> None:
+    prompt = build(capable(found=[READ], formats=(name,)), SETTINGS)
+    said = messages(chat_request(prompt, SPOKEN))
+    assert [message["role"] for message in said] == ["system", "user", "assistant", "user"]
+    content = said[2]["content"]
+    assert isinstance(content, str)
+    read = parse(FORMATS[name], content.removeprefix("I look.\n"), prompt.callable)
+    assert [(call.name, dict(call.arguments)) for call in read.calls] == [("read_file", {"path": "a.txt"})]
+    assert "hello" in str(said[3]["content"])
+    assert str(said[3]["content"]).endswith("\n\nAnd b.txt?")

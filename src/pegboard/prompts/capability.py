@@ -65,6 +65,8 @@ class Capabilities:
     """Those that are available, in the order in which they are tried."""
     primary: str | None
     """`None` where none is available: the model can call nothing then, and is told of nothing."""
+    spoken: str | None
+    """The format in which calls of a conversation are told. It stays where a model is not to call anything now."""
     tools: tuple[ToolId, ...]
     """Those that the model is told of: what is always shown, then what was found, the best first."""
     found: tuple[ToolId, ...]
@@ -170,6 +172,7 @@ def capabilities(
         builtins=offered,
         formats=available,
         primary=primary,
+        spoken=primary,
         tools=_told(resolution, launches, stands, found, model, primary),
         found=tuple(dict.fromkeys(found)),
         always=stands,

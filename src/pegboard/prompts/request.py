@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from pegboard.core.prompting import NATIVE
 from pegboard.core.tool import Json, JsonObject
 
 from .building import Prompt
@@ -41,11 +42,14 @@ def chat_request(
     own = [_text(message) for message in messages if message.get("role") in _SYSTEM]
     choice = "" if native or not prompt.offered else _chosen(tool_choice)
     system = "\n\n".join(filter(None, (prompt.system, *own, choice)))
-    primary = prompt.capabilities.primary
-    if native or primary is None:
+    spoken = prompt.capabilities.spoken
+    if spoken is None:
+        # No format is switched on, and yet a client may tell of calls: what knows none is told of them in words.
+        spoken = NATIVE if prompt.capabilities.model.tool_calling else "hermes"
+    if spoken == NATIVE:
         history = [*_with_ids(said, _ids_for(prompt))]
     else:
-        history = [*_merged(_in_format(said, FORMATS[primary]))]
+        history = [*_merged(_in_format(said, FORMATS[spoken]))]
     first: list[Json] = [{"role": "system", "content": system}] if system else []
     body["messages"] = [*first, *history]
     if native and prompt.offered:
