@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
-from .ids import LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from .ids import BuiltinKey, LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import Barred, barring
 from .naming import RESERVED, is_hashed, wire_names
 from .policy import Policy
@@ -162,6 +162,10 @@ class Resolution:
     @cached_property
     def open_ids(self) -> tuple[ToolId, ...]:
         return tuple([id for id, verdict in self.verdicts.items() if isinstance(verdict, Open)])
+
+    @cached_property
+    def open_builtins(self) -> tuple[ToolId, ...]:
+        return tuple([id for id in self.open_ids if isinstance(id.source, BuiltinKey)])
 
     @cached_property
     def locked_ids(self) -> tuple[ToolId, ...]:

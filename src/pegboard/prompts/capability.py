@@ -280,17 +280,13 @@ def _told(
     def passes(id: ToolId) -> bool:
         return isinstance(resolution.verdicts.get(id), Open) and barring(launches, id) is None
 
-    own = (id for id in _builtin_ids(resolution) if not _is_of_the_four(id))
+    own = (id for id in resolution.open_builtins if not _is_of_the_four(id))
     order = resolution.open_ids if always else ()
     stands = [id for id in (*own, *(id for id in order if id in always)) if passes(id)]
     fresh = [
         id for id in dict.fromkeys(found) if id not in always and not isinstance(id.source, BuiltinKey) and passes(id)
     ]
     return (*stands, *fresh[: model.most_found])
-
-
-def _builtin_ids(resolution: Resolution) -> Sequence[ToolId]:
-    return [id for id in resolution.open_ids if isinstance(id.source, BuiltinKey)]
 
 
 def _is_of_the_four(id: ToolId) -> bool:
