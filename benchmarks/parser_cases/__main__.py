@@ -7,31 +7,18 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import table
 from benchmarks.parser_cases.cases import Case, read
 from benchmarks.parser_cases.invariants import broken_rule, chunks, streamed, whole
-from benchmarks.parser_cases.judging import plain, same, set_aside
-from pegboard.prompts.formats import Format, named
-from pegboard.prompts.scanner import Parsed, parsed
+from benchmarks.parser_cases.judging import NAMELESS, PROBE, plain, set_aside
+from benchmarks.parser_cases.verdicts import Verdict, met, why
+from pegboard.prompts.formats import FORMATS, Format, named
+from pegboard.prompts.scanner import parsed
 
 COLUMNS = ("records", "set aside", "calls", "streamed", "text", "thinking", "invariants")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    case: Case
-    aside: str | None
-    calls: bool
-    streamed: bool
-    """The calls again, read in the recorded chunks or in random ones."""
-    text: bool
-    thinking: bool
-    broke: str | None
-    """The invariant that did not hold."""
-    got: Parsed
 
 
 def judged(case: Case, format: Format, aside: str | None, chance: random.Random) -> Verdict:
@@ -44,31 +31,13 @@ def judged(case: Case, format: Format, aside: str | None, chance: random.Random)
     return Verdict(
         case=case,
         aside=aside,
-        calls=same([(call.name, call.arguments) for call in got.calls], expected.calls),
-        streamed=same([(call.name, call.arguments) for call in cut.calls], expected.calls),
+        calls=met(got.calls, expected.calls),
+        streamed=met(cut.calls, expected.calls),
         text=expected.content is None or plain(expected.content) in said,
         thinking=expected.thinking is None or plain(expected.thinking) == plain(got.thinking),
         broke=broken_rule(format, case.text, case.tools, thinking, chance),
         got=got,
     )
-
-
-def why(verdict: Verdict) -> str:
-    """The reason of a miss, as far as a rule can tell it."""
-    case, got = verdict.case, verdict.got
-    if verdict.broke:
-        return f"an invariant does not hold: {verdict.broke}"
-    if any(not name for name, _ in case.expected.calls):
-        return "the record has a call without a name, which is never called"
-    if got.broken and "ended inside" in got.broken[-1].why:
-        return "the record runs a call that was cut off, which is never called"
-    if got.broken and not case.expected.calls:
-        return "the record takes it for text, we tell that it is a broken call"
-    if not case.expected.calls:
-        return "the record refuses this call, we read it"
-    if any(call.recovered for call in got.calls):
-        return "the call was left in thinking or not closed; it is told as recovered"
-    return "read otherwise"
 
 
 def failure(verdict: Verdict) -> dict[str, object]:
@@ -121,6 +90,12 @@ def share(row: Counter[str]) -> str:
     return f"{100 * row['calls'] / judged:.1f} %" if judged else "-"
 
 
+def share_with_probes(verdicts: Sequence[Verdict]) -> str:
+    """With probes and nameless calls among those judged."""
+    rest = [one for one in verdicts if one.aside in (None, PROBE, NAMELESS)]
+    return f"{100 * sum(one.calls for one in rest) / len(rest):.1f} %" if rest else "-"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parser_cases", description=__doc__)
     parser.add_argument("file", type=Path, help="recorded cases: a JSON array")
@@ -137,16 +112,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if chosen.format and not any(re.fullmatch(pattern, case.format) for pattern in chosen.format):
             continue
         format = named(case.format)
-        if format is None:
-            unknown[case.format] += 1
-        else:
-            verdicts.append(judged(case, format, aside.get(case.number), chance))
+        unknown[case.format] += format is None
+        # What nobody knows is read by what reads anything.
+        verdicts.append(judged(case, format or FORMATS["pipeline_default"], aside.get(case.number), chance))
     missed = [one for one in verdicts if one.broke or (one.aside is None and not (one.calls and one.streamed))]
     if chosen.json:
         report = {
             "formats": {name: dict(row) for name, row in by_format(verdicts).items()},
             "all": dict(counted(verdicts)),
-            "unknown_formats": dict(unknown),
+            "unknown_formats": {name: count for name, count in unknown.items() if count},
+            "calls_of_judged": share(counted(verdicts)),
+            "calls_of_all_but_contradicted": share_with_probes(verdicts),
             "set_aside": dict(Counter(one.aside for one in verdicts if one.aside)),
             "failures": [failure(one) for one in missed],
         }
@@ -155,8 +131,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table.render(("format", *COLUMNS, "calls of judged"), rows(verdicts)))
     for reason, count in Counter(one.aside for one in verdicts if one.aside).most_common():
         print(f"set aside {count}: {reason}")
+    print(f"calls equal in {share(counted(verdicts))} of the judged")
+    print(f"calls equal in {share_with_probes(verdicts)} with probes and nameless calls among them")
     for name, count in unknown.most_common():
-        print(f"no such format: {name}, {count} records")
+        if count:
+            print(f"no such format: {name}, {count} records, read by pipeline_default")
     for one in missed:
         told = failure(one)
         print(f"\n{told['format']} #{told['number']} {told['source']} [{told['note']}]\n  {told['reason']}")

@@ -5,7 +5,8 @@ A record is set aside, whatever we read, when
    test of the reasoning alone;
 2. it has no calls, and it was recorded from a parser that only delegates (`_Delegating…`): the same without a twin;
 3. another record of the same format, text, tools and prompt has other calls: at most one of them can be met;
-4. it is a probe: what some parser was seen to do, with nobody saying that it is right.
+4. it is a probe: what some parser was seen to do, with nobody saying that it is right;
+5. it has a call without a name: nobody could make that call, and we tell it as broken.
 """
 
 import json
@@ -20,6 +21,7 @@ NO_CALLS = "another record of the same text has the calls that this one lacks"
 DELEGATING = "recorded from a test of the reasoning alone"
 CONTRADICTED = "another record of the same text, tools and prompt has other calls"
 PROBE = "a probe: what one parser was seen to do, not what is right"
+NAMELESS = "it has a call without a name, which nobody could make"
 
 
 def plain(text: str | None) -> str:
@@ -49,6 +51,8 @@ def set_aside(cases: Sequence[Case]) -> dict[int, str]:
     for case in cases:
         if case.probe:
             found[case.number] = PROBE
+        elif any(not name for name, _ in case.expected.calls):
+            found[case.number] = NAMELESS
     for twins in by_text.values():
         if any(twin.expected.calls for twin in twins):
             found |= {twin.number: NO_CALLS for twin in twins if not twin.expected.calls}

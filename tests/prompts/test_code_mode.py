@@ -27,6 +27,7 @@ def blocks(text: str) -> list[object]:
     return [call.arguments["code"] for call in found.calls]
 
 
+@pytest.mark.behaviour("formats.code_blocks")
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -13,6 +13,7 @@ def read(value: Json, schema: Json) -> tuple[Json, bool]:
     return arguments["a"], bool(repairs)
 
 
+@pytest.mark.behaviour("formats.coercion")
 @pytest.mark.parametrize(
     ("value", "schema", "meant"),
     [
@@ -32,6 +33,7 @@ def test_what_can_mean_one_thing_only_is_read_as_the_schema_has_it(value: Json, 
     assert type(read(value, schema)[0]) is type(meant)
 
 
+@pytest.mark.behaviour("formats.coercion")
 @pytest.mark.parametrize(
     ("value", "schema"),
     [

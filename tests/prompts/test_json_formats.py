@@ -174,6 +174,7 @@ OUTPUTS = (
 )
 
 
+@pytest.mark.behaviour("formats.json_family", "formats.bare_json", "formats.nothing_vanishes")
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:40]}")
 def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) -> None:
     format = FORMATS[output.format]
@@ -185,6 +186,7 @@ def test_an_output_is_read_as_it_is_meant_whole_and_in_chunks(output: Output) ->
     assert broken_rule(format, output.text, TOOLS, False, random.Random(1)) is None
 
 
+@pytest.mark.behaviour("formats.json_family")
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_what_a_format_renders_it_reads_back(name: str) -> None:
     format = FORMATS[name]
@@ -211,6 +213,7 @@ def test_a_format_shows_every_tool_tells_how_to_call_and_gives_results_back(name
     assert named(name.upper()) is format
 
 
+@pytest.mark.behaviour("formats.truncated_is_no_call")
 @pytest.mark.parametrize("name", JSON_FORMATS)
 def test_no_prefix_of_a_call_is_a_call(name: str) -> None:
     format = FORMATS[name]

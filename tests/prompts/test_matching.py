@@ -1,5 +1,7 @@
 """Which tool a written name means."""
 
+import pytest
+
 from pegboard.prompts.matching import Names
 from pegboard.prompts.shapes import ToolShape
 
@@ -25,6 +27,7 @@ def test_what_fits_two_tools_fits_none() -> None:
     assert meant("GET_WEATHER", "get_weather", "get-weather") is None
 
 
+@pytest.mark.behaviour("formats.names")
 def test_a_name_is_never_guessed() -> None:
     assert meant("get_wether", "get_weather") is None
     assert meant("weather", "get_weather") is None

@@ -47,6 +47,7 @@ def test_a_stream_as_it_should_be_is_told_as_it_comes() -> None:
     ]
 
 
+@pytest.mark.behaviour("formats.native_deltas")
 @pytest.mark.parametrize(
     ("deltas", "calls"),
     [
@@ -117,6 +118,7 @@ def test_a_call_without_any_name_is_broken() -> None:
     ]
 
 
+@pytest.mark.behaviour("formats.native_fallback")
 @pytest.mark.parametrize(
     "text",
     [
@@ -132,6 +134,7 @@ def test_a_call_that_is_the_whole_text_is_a_call(text: str) -> None:
     assert broken_rule(NATIVE, text, TOOLS, False, random.Random(1)) is None
 
 
+@pytest.mark.behaviour("formats.native_fallback")
 @pytest.mark.parametrize(
     "text",
     [

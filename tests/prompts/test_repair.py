@@ -8,6 +8,7 @@ from pegboard.core.folded import Json
 from pegboard.prompts.repair import Read, Refused, read, read_at
 
 
+@pytest.mark.behaviour("formats.repairs")
 @pytest.mark.parametrize(
     ("text", "value", "repairs"),
     [

@@ -102,11 +102,13 @@ def test_no_text_breaks_a_rule(text: str, in_thinking: bool) -> None:
     assert broken_rule(HERMES, text, (WEATHER,), in_thinking, random.Random(1), times=2) is None
 
 
+@pytest.mark.behaviour("formats.value_boundary")
 def test_a_closing_tag_inside_a_string_does_not_end_the_call() -> None:
     said = '<tool_call>{"name": "get_weather", "arguments": {"city": "a</tool_call>b"}}</tool_call>'
     assert [call.arguments for call in calls(said)] == [{"city": "a</tool_call>b"}]
 
 
+@pytest.mark.behaviour("formats.truncated_is_no_call")
 def test_a_call_that_the_output_ends_in_is_broken_and_never_called() -> None:
     for size in range(len("<tool_call>"), CALL.index("}}") + 1):
         found = parse(HERMES, CALL[:size], (WEATHER,))
@@ -121,6 +123,7 @@ def test_a_call_whose_closing_tag_the_server_swallowed_is_a_call() -> None:
     assert [call.name for call in calls(CALL.removesuffix("\n</tool_call>"))] == ["get_weather"]
 
 
+@pytest.mark.behaviour("formats.thinking_first")
 def test_a_call_drafted_in_thinking_is_not_a_call() -> None:
     found = parse(HERMES, f"<think>maybe {CALL}</think>No need.", (WEATHER,))
     assert (found.calls, found.text) == ((), "No need.")
@@ -131,6 +134,7 @@ def test_a_prompt_that_opened_the_thinking_makes_the_output_begin_inside() -> No
     assert (found.thinking, [call.name for call in found.calls]) == ("hm", ["get_weather"])
 
 
+@pytest.mark.behaviour("formats.thinking_first")
 def test_a_call_at_the_end_of_thinking_that_never_closes_is_told_as_recovered() -> None:
     (call,) = calls(f"I call it now. {CALL}", in_thinking=True)
     assert (call.name, call.recovered, call.raw) == ("get_weather", True, "")
@@ -165,6 +169,7 @@ def test_arguments_that_stand_there_twice_are_refused() -> None:
     assert parse(HERMES, said, (WEATHER,)).calls == ()
 
 
+@pytest.mark.behaviour("formats.repairs")
 def test_one_missing_brace_before_the_closing_tag_is_added_and_told() -> None:
     (call,) = calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"}</tool_call>')
     assert (call.arguments, call.repairs) == ({"city": "Bern"}, ("a missing } was added at the end",))
@@ -182,6 +187,7 @@ def test_brackets_in_a_string_are_no_nesting() -> None:
     assert [call.arguments for call in calls(said)] == [{"city": "[{" * 300}]
 
 
+@pytest.mark.behaviour("formats.names", "formats.coercion")
 def test_a_name_is_matched_by_prefix_and_case_and_an_argument_by_its_schema() -> None:
     (call,) = calls('<tool_call>{"name": "functions.Get-Weather", "arguments": {"days": "3"}}</tool_call>')
     assert (call.name, call.arguments) == ("get_weather", {"days": 3})

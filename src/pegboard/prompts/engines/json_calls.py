@@ -31,6 +31,8 @@ class JsonSigns(ValueSigns):
     has it."""
     weak: tuple[str, ...] = ()
     """Openers that count only before a call of a known tool, at the beginning of a line: a fence of Markdown."""
+    lists: bool = True
+    """Whether an array of calls may stand where a call does."""
     keyed: bool = False
     """An object of one key is a call too: the key is the name, its value the arguments."""
 
@@ -84,7 +86,7 @@ class JsonScanner(ValueScanner):
     def open(self, word: str) -> bool:
         self.in_list = False
         self.is_bare = word in self.signs.weak
-        self.state = self.opened
+        self.state = self.in_attributes if word.endswith(" ") else self.opened
         if self.is_bare and not self.line_is_blank:
             self.not_a_call()
         return False
@@ -92,6 +94,18 @@ class JsonScanner(ValueScanner):
     def open_bare(self, character: str) -> None:
         self.in_list, self.is_bare = False, True
         self.state = self.opened
+
+    def in_attributes(self, text: str, place: int, end: int) -> int:
+        """The rest of an opening tag that models decorate."""
+        at = text.find(">", place, place + HEADER_MOST)
+        if at < 0 and end - place < HEADER_MOST and not self.final:
+            return ~place
+        if at < 0 or "{" in text[place:at]:
+            self.not_a_call()
+            return place
+        self.source.append(text[place : at + 1])
+        self.state = self.opened
+        return at + 1
 
     def opened(self, text: str, place: int, end: int) -> int:
         """Behind an opener, or at a bare bracket: white space, then a list, an object or a header."""
@@ -104,7 +118,7 @@ class JsonScanner(ValueScanner):
         if headed and character not in "{[":
             self.state = self.in_header
             return place
-        if character == "[" and not self.in_list:
+        if character == "[" and self.signs.lists and not self.in_list:
             self.in_list = True
             self.source.append(character)
             return place + 1

@@ -9,7 +9,7 @@ from .marked import Marked
 FORMAT: Final = Marked(
     name="hermes",
     signs=JsonSigns(
-        openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>", "```json", "```"),
+        openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>", "<tool_call ", "```json", "```"),
         closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>", "<|im_end|>"),
         weak=("```json", "```"),
         tails=("```",),
