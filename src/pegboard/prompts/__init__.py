@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .capability import Place as Place
     from .capability import Ruling as Ruling
     from .capability import capabilities as capabilities
+    from .deltas import NativeCalls as NativeCalls
     from .events import Arguments as Arguments
     from .events import Broken as Broken
     from .events import Called as Called
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .shapes import ToolShape as ToolShape
 
 _PLACES: Final = {
+    "deltas": ("NativeCalls",),
     "building": ("Offered", "Part", "PartKind", "Prompt", "build"),
     "capability": ("Capabilities", "Place", "Ruling", "capabilities"),
     "events": ("Arguments", "Broken", "Called", "Done", "Event", "Markup", "Started", "Text", "Thinking", "joined"),

@@ -4,8 +4,6 @@ of them in a list, or a header with the name and the arguments behind it (`NAME[
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
@@ -15,40 +13,14 @@ from pegboard.prompts.scanner import CUT, HEADER_MOST, SPACE
 from pegboard.prompts.shapes import ToolShape
 
 from .envelope import ARGUMENTS, KNOWN, NAMES, Wanted, wanted
-from .json_value import ValueScanner, ValueSigns, as_arguments
+from .json_signs import JsonSigns as JsonSigns
+from .json_value import ValueScanner, as_arguments
 
 _KEY: Final = re.compile(r'"([^"\\]{0,64})"').match
 _KEY_MOST: Final = 66
 RIGHT: Final = 'Write {"name": …, "arguments": {…}} as JSON'
 MISSING_BRACE: Final = "a missing } was added at the end"
 AROUND: Final = "what stood around the call was left out"
-
-
-@dataclass(frozen=True)
-class JsonSigns(ValueSigns):
-    header: str | None = None
-    """What stands between an opener and the arguments: a pattern whose first group is the name. None: the object
-    has it."""
-    weak: tuple[str, ...] = ()
-    """Openers that count only before a call of a known tool, at the beginning of a line: a fence of Markdown."""
-    lists: bool = True
-    """Whether an array of calls may stand where a call does."""
-    keyed: bool = False
-    """An object of one key is a call too: the key is the name, its value the arguments."""
-
-    @property
-    def strong(self) -> tuple[str, ...]:
-        return tuple(word for word in self.openers if word not in self.weak)
-
-    @cached_property
-    def too_much(self) -> str:
-        """What models write once too often behind a call, where an end marker is to come."""
-        firsts = {word[0] for word in self.openers}
-        return "".join(character for character in "}>" if character not in firsts) if self.ends.words else ""
-
-    @cached_property
-    def heads(self) -> "re.Pattern[str] | None":
-        return re.compile(self.header + r"\s*\Z") if self.header else None
 
 
 class JsonScanner(ValueScanner):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 
 from .marked import Marked, compact

@@ -4,7 +4,7 @@ the other's, since servers and models are mixed up often enough."""
 from dataclasses import dataclass
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 
 from .marked import Marked, headed

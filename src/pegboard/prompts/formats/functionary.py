@@ -5,7 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonScanner, JsonSigns
+from pegboard.prompts.engines.json_calls import JsonScanner
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 from pegboard.prompts.scanner import HEADER_MOST
 from pegboard.prompts.shapes import ToolShape

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.engines.messages import InklingScanner
 
 from .marked import Marked

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonScanner, JsonSigns
+from pegboard.prompts.engines.json_calls import JsonScanner
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 
 from .marked import Marked, headed

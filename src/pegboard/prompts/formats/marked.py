@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pegboard.core.folded import Json
-from pegboard.prompts.engines.json_calls import JsonScanner, JsonSigns
+from pegboard.prompts.engines.json_calls import JsonScanner
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 from pegboard.prompts.shapes import ToolShape
 

@@ -8,7 +8,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonScanner, JsonSigns
+from pegboard.prompts.engines.json_calls import JsonScanner
+from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
 from pegboard.prompts.scanner import SPACE
 from pegboard.prompts.shapes import ToolShape

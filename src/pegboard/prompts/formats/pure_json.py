@@ -3,7 +3,7 @@ counts only for a known tool, since an answer may be JSON too."""
 
 from typing import Final
 
-from pegboard.prompts.engines.json_calls import JsonSigns
+from pegboard.prompts.engines.json_signs import JsonSigns
 
 from .marked import Marked
 
