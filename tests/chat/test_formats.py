@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.chat.place import Place, Turn, calls, text
+from tests.chat.place import Place, Raw, Turn, calls, text
 from tests.servers.model import Body, text_of
 
 QUESTION = "Add two whole numbers: 2 and 3."
@@ -134,3 +134,21 @@ def test_a_model_may_search_in_its_text_too(place: Place) -> None:
     assert calls(place.say(model, QUESTION)) == [("tool_search", "returned")]
     first, second = place.asked_of(model)
     assert ('"picture"' in system(first), '"picture"' in system(second)) == (False, True)
+
+
+@pytest.mark.behaviour("chat.text_formats")
+def test_a_server_that_takes_no_tools_for_its_model_is_told_of_them_in_the_prompt(place: Place) -> None:
+    """And is not asked that way a second time."""
+
+    def refusing(body: Body) -> Turn | Raw:
+        if "tools" in body:
+            return Raw(400, b'{"error": {"message": "this model does not support tools"}}')
+        return Turn("5." if "<tool_response>" in text_of(body["messages"][-1]) else HERMES)
+
+    model = place.character(refusing)
+    for asked in (["tools", None, None], [None, None]):
+        before = len(place.asked_of(model))
+        body = place.say(model, QUESTION)
+        assert (calls(body), text(body), body["pegboard"]["format"]) == ([("add", "returned")], "5.", "hermes")
+        assert ["tools" if "tools" in each else None for each in place.asked_of(model)[before:]] == asked
+        assert any("this model does not support tools" in why for why in body["pegboard"]["why"])

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from openai import NotFoundError
+from openai import APIError, NotFoundError
 from openai.types.chat import ChatCompletionToolParam
 from tests.chat.place import Place, Turn
 
@@ -109,3 +109,16 @@ def test_models_are_listed_and_told_one_by_one(place: Place) -> None:
 def test_a_model_that_its_server_does_not_have_is_a_404(place: Place) -> None:
     with place.client as client, pytest.raises(NotFoundError, match="not found, try pulling it first"):
         client.chat.completions.create(model="nobody", messages=[{"role": "user", "content": "hi"}])
+
+
+@pytest.mark.behaviour("chat.openai_client", "chat.model_server_trouble")
+def test_an_answer_that_breaks_off_is_an_error_of_the_client(place: Place) -> None:
+    model = place.model(Turn("The beginning of an answer", cut=3))
+    with (
+        place.client as client,
+        client.chat.completions.create(
+            model=model, messages=[{"role": "user", "content": "hi"}], stream=True
+        ) as stream,
+        pytest.raises(APIError, match="broke off"),
+    ):
+        assert [*stream]

@@ -20,6 +20,7 @@ from pegboard.surfaces.cli.late_packages import open_late
 open_late()
 import pegboard.compose, pegboard.gateway.gateway, pegboard.providers.mcp, pegboard.store, pegboard.surfaces.listening
 import pegboard.surfaces.mcp.http, pegboard.surfaces.mcp.stdio, pegboard.surfaces.root, pegboard.surfaces.sign_in
+import pegboard.compose.serving, pegboard.compose.chatting, pegboard.config.settings
 print(*sorted(sys.modules))
 """
 
@@ -50,6 +51,13 @@ def test_serving_loads_no_orm_no_second_server_and_no_cipher() -> None:
     loaded = set(said.stdout.split())
     assert {"mcp.client.session", "mcp.server.lowlevel.server", "sqlalchemy.ext.asyncio.engine"} <= loaded
     assert not loaded & {"sqlalchemy.orm", "mcp.server.mcpserver", "mcp.client.client", "cryptography", "alembic"}
+
+
+@pytest.mark.behaviour("chat.loaded_by_the_first_request")
+def test_serving_loads_nothing_of_a_chat_before_somebody_chats() -> None:
+    said = subprocess.run([sys.executable, "-c", SERVING], capture_output=True, text=True, check=True, timeout=60)
+    chat = ("pegboard.gateway.chat", "pegboard.surfaces.chat", "pegboard.providers.models", "pegboard.prompts.formats")
+    assert [name for name in said.stdout.split() if name.startswith(chat)] == []
 
 
 @pytest.mark.parametrize("name", LATE)

@@ -107,7 +107,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 document({"endpoint": endpoint, "config": house.file, "dataDir": str(house.data_dir)}, indent=None)
             else:
                 program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
-                tell(announcement(endpoint, program, house.file, str(house.data_dir)))
+                tell(announcement(endpoint, program, house.file, str(house.data_dir), chats=chat is not None))
             if is_open_to_others(listener):
                 tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
             for remark in house.gateway.board.standing_remarks():

@@ -222,3 +222,15 @@ def test_events_are_the_same_however_they_are_cut() -> None:
 def test_what_careless_servers_write_is_read_as_far_as_it_says_something(events: Any, told: list[Piece]) -> None:
     pieces = Pieces()
     assert [piece for event in events for piece in pieces.of(event)] == told
+
+
+async def test_a_server_that_does_not_know_the_wish_for_usage_is_asked_without_it_from_then_on() -> None:
+    def strict(body: Any) -> Turn | Raw:
+        if "stream_options" in body:
+            return Raw(400, b'{"error": {"message": "Extra inputs are not permitted: stream_options"}}')
+        return Turn("hi")
+
+    with ModelServer({"m": strict}) as server:
+        async with speaking(server) as client:
+            assert [await said(client), await said(client)] == [[Said("hi"), Stopped("stop")]] * 2
+    assert ["stream_options" in body for body in server.asked] == [True, False, False]

@@ -32,6 +32,8 @@ class Chat:
     limits: ChatLimits
     remembered: Remembered = field(default_factory=Remembered)
     validators: Validators = field(default_factory=Validators)
+    _refusing: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Models whose servers take no tools for them, whatever is known of their families; and what they said."""
     _under_way: int = 0
 
     async def answer(self, asked: Asked, who: Who, tell: Tell, report: Report) -> Answer | NoModel | NoTool | Busy:
@@ -54,12 +56,13 @@ class Chat:
         self, asked: Asked, who: Who, tell: Tell, report: Report, served: Served, started: float
     ) -> Answer | NoTool:
         report.server, report.model = served.server.name, served.model
-        plan = await planned(self.gateway, asked, who, served.model)
+        refused = self._refusing.get((served.server.name, served.model))
+        plan = await planned(self.gateway, asked, who, served.model, refused)
         if isinstance(plan, NoTool):
             return plan
         report.search_seconds = plan.seconds
         report.reasons = [*plan.model.whence, *(str(decision) for decision in plan.decisions)]
-        whole = self.remembered.whole(who.view.principal, asked.messages, started)
+        whole = await self.remembered.whole(who.view.principal, asked.messages, started)
         conversation = Conversation(
             self.gateway,
             served,
@@ -73,12 +76,10 @@ class Chat:
             messages=whole,
         )
         answer = await conversation.run()
+        if conversation.plan.refused is not None:
+            self._refusing[served.server.name, served.model] = conversation.plan.refused
         if answer.calls and conversation.hidden:
-            self.remembered.keep(
-                who.view.principal,
-                asked.messages,
-                (call.id for call in answer.calls),
-                conversation.hidden,
-                anyio.current_time(),
-            )
+            ids = [call.id for call in answer.calls]
+            now = anyio.current_time()
+            await self.remembered.keep(who.view.principal, asked.messages, ids, conversation.hidden, now)
         return answer

@@ -114,7 +114,13 @@ class Conversation:
         while True:
             reached = self.tally.reached if self.tally.turns else None
             offering = self._offering(reached)
-            message = await self._heard(offering, reached)
+            try:
+                message = await self._heard(offering, reached)
+            except models.ModelTrouble as trouble:
+                if not self._takes_no_tools(trouble, offering):
+                    raise
+                self.plan = self.plan.in_text(trouble.why)
+                continue
             mine, theirs = _sorted(message, offering)
             if not message.calls or reached is not None or message.is_cut:
                 self.answer.finish = self._finish(message)
@@ -125,10 +131,16 @@ class Conversation:
             results = [await self._made(call, offering) for call in message.calls]
             self._remember(message, results, offering)
 
+    def _takes_no_tools(self, trouble: models.ModelTrouble, offering: Offering) -> bool:
+        """Servers refuse tools for models that they do not know to call any, in words of their own."""
+        told = offering.prompt.offered and offering.prompt.capabilities.is_native
+        refused = trouble.fault is models.Fault.REFUSED and "tool" in trouble.why.casefold()
+        return bool(told and refused and self.tally.turns == 1 and self.plan.refused is None)
+
     def _offering(self, reached: Reached | None) -> Offering:
         offering = Offering(self.plan.prompt(self.gateway, without_tools=reached is not None))
         if reached is None:
-            self.report.told(offering)
+            self.report.told(offering, self.plan.refused)
         self.report.stopped = self.report.stopped or reached
         return offering
 

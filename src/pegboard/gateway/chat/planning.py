@@ -50,6 +50,12 @@ class Plan:
     """Whether the model is told of no tool."""
     waits: bool = False
     """Whether some call waits for a person."""
+    refused: str | None = None
+    """What the model server said when it was given tools, where it takes none."""
+
+    def in_text(self, said: str) -> "Plan":
+        """For a server that takes no tools: the model is told of them in its prompt."""
+        return replace(self, model=_without_calling(self.model), refused=said)
 
     def after(self, found: tuple[ToolId, ...], ticket: str | None) -> "Plan":
         """What the model itself found is shown from now on; and how to wait for a person, once one must decide."""
@@ -65,7 +71,8 @@ class Plan:
         return build(able, self.settings, overrides=overrides, client=self.client, waiting=self.waits)
 
 
-async def planned(gateway: Gateway, asked: Asked, who: Who, named: str) -> Plan | NoTool:
+async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused: str | None = None) -> Plan | NoTool:
+    """`refused` is what the model's server said before, when it was given tools."""
     await gateway.settled(SETTLE)
     settings = gateway.board.policy.declared.prompting
     view = launched(who.view, settings)
@@ -73,6 +80,7 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str) -> Plan 
     if isinstance(wanted, NoTool):
         return wanted
     model = model_facts(named, None, settings.models)
+    model = model if refused is None else _without_calling(model)
     silent = asked.choice is Choose.NEVER
     started = anyio.current_time()
     is_on = not silent and capable(gateway, view, model, settings).may_search
@@ -80,7 +88,11 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str) -> Plan 
     found = searched.found if wanted is None else searched.found.with_found((wanted,), model.most_found)
     client = tuple(ToolShape(tool.name, tool.description, tool.parameters) for tool in asked.tools)
     seconds = anyio.current_time() - started
-    return Plan(view, model, settings, client, found, searched.decisions, seconds, silent)
+    return Plan(view, model, settings, client, found, searched.decisions, seconds, silent, refused=refused)
+
+
+def _without_calling(model: Model) -> Model:
+    return replace(model, tool_calling=False)
 
 
 def _wanted(gateway: Gateway, asked: Asked, view: View) -> ToolId | NoTool | None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from anyio import to_thread
+
 from pegboard.core.ids import PrincipalId
 from pegboard.core.tool import JsonObject, canonical
 
@@ -32,7 +34,7 @@ class Remembered:
     _kept: OrderedDict[bytes, _Kept] = field(default_factory=OrderedDict[bytes, _Kept])
     _size: int = 0
 
-    def keep(
+    async def keep(
         self,
         principal: PrincipalId,
         before: Sequence[JsonObject],
@@ -40,26 +42,25 @@ class Remembered:
         messages: Sequence[JsonObject],
         now: float,
     ) -> None:
-        size = len(canonical([*messages]))
+        size, key = await to_thread.run_sync(_measured, principal, before, tuple(ids), messages)
         if size > MOST_BYTES // 4:
             return
-        key = _key(principal, before, ids)
         self._forget(key)
         self._kept[key] = _Kept(tuple(messages), size, now + SECONDS)
         self._size += size
         while self._kept and (len(self._kept) > MOST or self._size > MOST_BYTES):
             self._forget(next(iter(self._kept)))
 
-    def whole(self, principal: PrincipalId, messages: Sequence[JsonObject], now: float) -> list[JsonObject]:
+    async def whole(self, principal: PrincipalId, messages: Sequence[JsonObject], now: float) -> list[JsonObject]:
         """The conversation with what was kept in its places."""
         for key in [key for key, kept in self._kept.items() if kept.until < now]:
             self._forget(key)
-        if not self._kept:
+        if not self._kept or not any(_calls_of(message) for message in messages):
             return [*messages]
+        keys = await to_thread.run_sync(_keys, principal, messages)
         found: list[JsonObject] = []
-        for at, message in enumerate(messages):
-            ids = _calls_of(message)
-            kept = self._kept.get(_key(principal, messages[:at], ids)) if ids else None
+        for message, here in zip(messages, keys, strict=True):
+            kept = None if here is None else self._kept.get(here)
             found += [message] if kept is None else kept.messages
         return found
 
@@ -68,9 +69,38 @@ class Remembered:
             self._size -= kept.size
 
 
-def _key(principal: PrincipalId, before: Sequence[JsonObject], ids: Iterable[str]) -> bytes:
+def _measured(
+    principal: PrincipalId, before: Sequence[JsonObject], ids: Sequence[str], messages: Sequence[JsonObject]
+) -> tuple[int, bytes]:
+    read = _Reading(principal)
+    for message in before:
+        read.add(message)
+    return len(canonical([*messages])), read.key(ids)
+
+
+def _keys(principal: PrincipalId, messages: Sequence[JsonObject]) -> list[bytes | None]:
+    """Of each message with calls. In one pass: a conversation may be long, and have many of them."""
+    read, keys = _Reading(principal), list[bytes | None]()
+    for message in messages:
+        ids = _calls_of(message)
+        keys.append(read.key(ids) if ids else None)
+        read.add(message)
+    return keys
+
+
+class _Reading:
     """Only whoever sends the same conversation as the same caller finds what was kept for it."""
-    return hashlib.sha256(canonical([principal, [*before], sorted(ids)])).digest()
+
+    def __init__(self, principal: PrincipalId) -> None:
+        self._so_far = hashlib.sha256(canonical([principal]))
+
+    def add(self, message: JsonObject) -> None:
+        self._so_far.update(canonical(message) + b"\n")
+
+    def key(self, ids: Iterable[str]) -> bytes:
+        here = self._so_far.copy()
+        here.update(canonical(sorted(ids)))
+        return here.digest()
 
 
 def _calls_of(message: JsonObject) -> list[str]:

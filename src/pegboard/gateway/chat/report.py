@@ -55,12 +55,15 @@ class Report:
     first_seconds: float | None = None
     total_seconds: float = 0.0
 
-    def told(self, offering: Offering) -> None:
-        """What the model was told in this turn: of several, the last counts."""
+    def told(self, offering: Offering, refused: str | None) -> None:
+        """What the model was told in this turn: of several, the last counts. `refused` is what its server said to
+        tools."""
         self.offering = offering
         able = offering.prompt.capabilities
         self.format = able.primary or ""
         self.capabilities = [str(ruling) for ruling in (*able.about_builtins, *able.about_formats)]
+        if refused is not None:
+            self.capabilities.append(f"The model server takes no tools for this model: {refused}")
 
     @property
     def usage(self) -> JsonObject:

@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's chat API: asked for a stream, and never trusted."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -33,6 +33,8 @@ class OpenAiServer:
         self._settings = settings
         self._expand = expand
         self._client: httpx2.AsyncClient | None = None
+        self._tells_usage = True
+        """Whether the server takes the wish to tell how many tokens were used. Strict ones do not know it."""
 
     @property
     def name(self) -> str:
@@ -59,14 +61,27 @@ class OpenAiServer:
 
     @asynccontextmanager
     async def chat(self, body: JsonObject) -> AsyncIterator[AsyncIterator[Piece]]:
-        asked: JsonObject = {**body, "stream": True, "stream_options": {"include_usage": True}}
-        async with self._answer("POST", "/chat/completions", asked, self._settings.timeout) as answer:
+        asked: JsonObject = {**body, "stream": True}
+        if self._tells_usage:
+            asked["stream_options"] = {"include_usage": True}
+        async with AsyncExitStack() as stack:
+            try:
+                answer = await stack.enter_async_context(self._asked(asked))
+            except ModelTrouble as trouble:
+                if trouble.fault is not Fault.REFUSED or "stream_options" not in trouble.why:
+                    raise
+                self._tells_usage = False
+                del asked["stream_options"]
+                answer = await stack.enter_async_context(self._asked(asked))
             kind = str(answer.headers.get("content-type", "")).partition(";")[0].strip().lower()
             pieces = self._message(answer) if kind == "application/json" else self._stream(answer)
             try:
                 yield pieces
             finally:
                 await pieces.aclose()
+
+    def _asked(self, body: JsonObject) -> "AbstractAsyncContextManager[httpx2.Response]":
+        return self._answer("POST", "/chat/completions", body, self._settings.timeout)
 
     async def _message(self, answer: "httpx2.Response") -> AsyncGenerator[Piece, None]:
         """Some servers do not stream where there are tools, and answer with all of it at once."""

@@ -17,13 +17,15 @@ WALL: Final = r"""
 OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/deferred, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
 
 
-def announcement(endpoint: str, program: str, config: str | None, data_dir: str) -> str:
+def announcement(endpoint: str, program: str, config: str | None, data_dir: str, *, chats: bool = False) -> str:
+    chat = (f"Chat          {endpoint.removesuffix('/mcp')}/v1, for clients of OpenAI's API; or: pegboard chat",)
     return "\n".join(
         (
             WALL,
             "",
             f"MCP endpoint  {endpoint}",
             f"              {OTHER_PATHS}",
+            *(chat if chats else ()),
             f"Configuration {config or 'none: servers come from the store alone'}",
             f"Data          {data_dir}",
             "",

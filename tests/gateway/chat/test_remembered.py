@@ -1,0 +1,63 @@
+"""What a client does not get to see of a conversation, kept until it comes back."""
+
+from typing import Any
+
+import pytest
+
+from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.tool import JsonObject
+from pegboard.gateway.chat import remembered
+from pegboard.gateway.chat.remembered import Remembered
+
+pytestmark = pytest.mark.anyio
+
+ASKED: list[JsonObject] = [{"role": "user", "content": "both, please"}]
+HIDDEN: list[JsonObject] = [{"role": "assistant", "content": "all calls"}, {"role": "tool", "content": "ours"}]
+RESULT: JsonObject = {"role": "tool", "tool_call_id": "c1", "content": "theirs"}
+
+
+def handed(*ids: str) -> JsonObject:
+    calls: Any = [{"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}} for id in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+async def kept(now: float = 0.0) -> Remembered:
+    made = Remembered()
+    await made.keep(LOCAL, ASKED, ["c1"], HIDDEN, now)
+    return made
+
+
+async def test_a_client_that_comes_back_goes_on_with_all_that_was_said() -> None:
+    made = await kept()
+    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, *HIDDEN, RESULT]
+    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 2.0) == [*ASKED, *HIDDEN, RESULT]
+
+
+@pytest.mark.parametrize(
+    ("principal", "messages", "now"),
+    [
+        (PrincipalId("other"), [*ASKED, handed("c1"), RESULT], 1.0),
+        (LOCAL, [{"role": "user", "content": "another"}, handed("c1"), RESULT], 1.0),
+        (LOCAL, [*ASKED, handed("c2"), RESULT], 1.0),
+        (LOCAL, [*ASKED, handed("c1"), RESULT], remembered.SECONDS + 1.0),
+        (LOCAL, ASKED, 1.0),
+    ],
+    ids=["another caller", "another conversation", "other calls", "too late", "no calls"],
+)
+async def test_nobody_else_and_nothing_else_finds_it(
+    principal: PrincipalId, messages: list[JsonObject], now: float
+) -> None:
+    assert await (await kept()).whole(principal, messages, now) == messages
+
+
+async def test_the_oldest_leave_where_there_are_too_many() -> None:
+    made = await kept()
+    for number in range(remembered.MOST):
+        await made.keep(LOCAL, [*ASKED, {"role": "user", "content": str(number)}], ["c1"], HIDDEN, 0.0)
+    assert await made.whole(LOCAL, [*ASKED, handed("c1"), RESULT], 1.0) == [*ASKED, handed("c1"), RESULT]
+
+
+async def test_what_is_huge_is_not_kept() -> None:
+    made = Remembered()
+    await made.keep(LOCAL, ASKED, ["c1"], [{"role": "tool", "content": "x" * (remembered.MOST_BYTES // 2)}], 0.0)
+    assert await made.whole(LOCAL, [*ASKED, handed("c1")], 1.0) == [*ASKED, handed("c1")]
