@@ -18,6 +18,7 @@ from tests.surfaces.mcp.places import http_client
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
+LARGE = 11 * 1024 * 1024
 ROOMS = {"filters": {"fields": ["folders.title"]}}
 
 
@@ -82,8 +83,13 @@ async def test_the_same_variables_serve_http_and_callers_bring_their_own_keys(tm
         ):
             async with http_client(url) as client:
                 own = await rooms(client)
+                large = {"parentId": 10, "filename": "large.txt", "content": "x" * LARGE}
+                uploaded = body(await client.call_tool("upload_file", large))
+                sizes = [len(seen.body) for seen in docspace.seen if "ChunkedUploader" in seen.path]
             brought = {"X-Mcp-Base-Url": docspace.url, "X-Mcp-Api-Key": BOB_KEY}
             async with http_client(f"{url}/meta", brought) as client:
                 by_meta = await client.call_tool("call_tool", {"tool": "get_rooms_folder", "input": ROOMS})
     assert own == ADAS
+    assert uploaded["success"] is True
+    assert [size > LARGE // 2 for size in sizes] == [True, False], "in pieces of 10 MiB"
     assert body(by_meta)["response"]["folders"][0]["title"] == "Bob's forms"

@@ -154,7 +154,8 @@ def door_of(house: House, url: str) -> "Door":
     callers = house.settings.gateway if house.settings else Callers()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
     door = Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
-    return door if docspace_on(house.gateway.board.policy) is None else replace(door, largest_body=WITH_UPLOADS)
+    uploads = WITH_UPLOADS if docspace_on(house.gateway.board.policy) is not None else door.largest_body
+    return replace(door, largest_body=callers.most_bytes or uploads)
 
 
 def _address_refusal(door: "Door", headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:

@@ -34,10 +34,16 @@ MOST_VALUES: Final = Key(
     "everybody else.",
     nesting.MOST_VALUES,
 )
+MOST_BYTES: Final = Key(
+    "most_bytes",
+    Whole(100_000, 1_000_000_000),
+    "How many bytes one request may have: 10 MiB, and 64 MiB where a DocSpace is on the board, to which files are "
+    "uploaded.",
+)
 PUBLIC_URL: Final = Key(
     "url",
     Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
-REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, MOST_VALUES))
+REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, MOST_VALUES, MOST_BYTES))

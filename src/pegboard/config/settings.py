@@ -52,6 +52,8 @@ class Callers:
     """Where people's browsers reach it, if not where it listens."""
     most_values: int = MOST_VALUES
     """In one request."""
+    most_bytes: int | None = None
+    """In one request; `None` for as many as what is on the board calls for."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ def _callers(values: Values) -> Callers:
         hosts=tuple(host.value for host in said.value.value(gateway_keys.HOSTS, ())),
         origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
         most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
+        most_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
     )
 
 
