@@ -76,6 +76,7 @@ QWEN = [
         "</parameter></function></tool_call>",
         [write("a.md", f"\n{TAGS_IN_TEXT}")],
     ),
+    Output("qwen3_coder", "I call <tool_call>\n<func", said="I call ", broken=1),
     Output("qwen3_coder", "<function=now></function>\n</tool_call>", [("now", {})]),
     Output(
         "qwen3_coder",
@@ -171,6 +172,7 @@ GLM = [
     ),
     Output("glm47", "<tool_call>forecast<arg_key>city</arg_key></tool_call>", broken=1),
     Output("glm47", "a <tool_call>is what I would write</tool_call>", said="a <tool_call>is what I would write"),
+    Output("glm47", "I call <tool_call>fore", said="I call ", broken=1),
     Output("ling3", "<tool_call>now</tool_call>", [("now", {})]),
     Output("poolside_v1", "<tool_call><arg_key>city</arg_key><arg_value>x</arg_value></tool_call>", broken=1),
     Output(
@@ -214,6 +216,11 @@ INVOKES = [
         f"{MM}</invoke>\n{MM}</tool_call>",
         [forecast(city="Bern", where={"zip": "3011", "floor": 2}, tags=["a", "7"])],
         thought="hm",
+    ),
+    Output(
+        "minimax_m3",
+        f'{MM}<tool_call>{MM}<invoke name="forecast">{MM}<where>{MM}<city>Bern{MM}</city>{MM}</where>{MM}</invoke>{MM}</tool_call>',
+        [forecast(where={"city": "Bern"})],
     ),
     Output(
         "minimax_m3",

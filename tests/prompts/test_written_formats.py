@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pegboard.core.folded import Json
 from pegboard.prompts.events import Called
-from pegboard.prompts.formats import FORMATS, Fed, Message, parse
+from pegboard.prompts.formats import FORMATS, Fed, Message, named, parse
 from pegboard.prompts.formats.wording import EXAMPLE
 from pegboard.prompts.scanner import parsed
 from pegboard.prompts.shapes import ToolShape
@@ -104,6 +104,13 @@ def test_arguments_come_back_by_their_schema_whole_and_in_chunks(
     text = FORMATS[name].calls_text([Called("act", arguments)])
     assert calls_of(name, text, tools) == [("act", arguments)]
     assert broken_rule(FORMATS[name], text[:120], tools, False, chance, times=1) is None
+
+
+def test_a_format_is_found_by_its_name_and_by_every_alias_in_any_case() -> None:
+    for name, format in FORMATS.items():
+        for said in (name, name.upper(), *format.aliases, *(alias.replace("_", "-") for alias in format.aliases)):
+            assert named(said) is format, said
+    assert named("nothing like it") is None
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -23,7 +23,7 @@ SIGNS: Final = MessageSigns(
 @dataclass(frozen=True)
 class Harmony:
     name: str = "harmony"
-    aliases: tuple[str, ...] = ("gpt_oss", "openai")
+    aliases: tuple[str, ...] = ("gpt_oss",)
 
     @property
     def thinking(self) -> tuple[tuple[str, str], ...]:
