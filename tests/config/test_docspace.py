@@ -209,3 +209,13 @@ def test_how_large_a_request_may_be_can_be_said_and_is_left_to_the_board_otherwi
     assert problems("gateway: {most_bytes: 1}") == [
         "pegboard.yaml:1: gateway.most_bytes: this must be a whole number from 100000 to 1000000000; it is 1."
     ]
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_the_places_that_callers_may_bring_are_kept_in_one_spelling() -> None:
+    asked = dedent(PLAIN) + "  request_credentials: true\n  request_base_urls: [HTTPS://Docs.example.com:443]\n"
+    assert connection(settings(asked, ENVIRON)).lends == Lends(places=("https://docs.example.com/",))
+    assert problems(dedent(PLAIN) + "  request_base_urls: [https://x]\n", ENVIRON) == [
+        "pegboard.yaml:4: docspace.request_base_urls: this goes only with request_credentials. Remove it, or write "
+        "request_credentials."
+    ]

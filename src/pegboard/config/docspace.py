@@ -13,9 +13,11 @@ from pegboard.core.docspace import (
     Lends,
     Misconfigured,
     Said,
+    base_url,
     mends,
     settled,
     tool_ids,
+    url_faults,
 )
 from pegboard.core.ids import ProviderKey, ToolId, ToolsetKey
 from pegboard.core.policy import Declared
@@ -151,7 +153,7 @@ def _connection(values: Values, board: Declared) -> DocSpace:
         username=text(keys.USERNAME),
         password=text(keys.PASSWORD),
         authorization=text(keys.AUTHORIZATION),
-        lends=_lends(Lends(), board) if values.value(keys.REQUEST_CREDENTIALS, False) else None,
+        lends=_lends(Lends(places=_places(values)), board) if values.value(keys.REQUEST_CREDENTIALS, False) else None,
         user_agent=None if agent is None else agent.value,
         deadline=values.value(keys.DEADLINE_KEY, usual.deadline),
         timeout=values.value(keys.TIMEOUT_KEY, usual.timeout),
@@ -187,6 +189,12 @@ def _lends(said: Lends, board: Declared) -> Lends:
     }
     taken = bool(board.principals) or "authorization" in asked
     return replace(said, authorization=said.authorization and not taken)
+
+
+def _places(values: Values) -> tuple[str, ...]:
+    """In their one spelling; what no request could name either stays as it was written."""
+    written = (placed.value for placed in values.value(keys.REQUEST_BASE_URLS, ()))
+    return tuple(text if url_faults(text) else base_url(text) for text in written)
 
 
 def _selection(values: Values) -> Selection:

@@ -61,6 +61,21 @@ REQUEST_CREDENTIALS: Final = Key(
     "with X-Mcp-Api-Key, X-Mcp-Auth-Token, X-Mcp-Username and X-Mcp-Password, or Authorization.",
     False,
 )
+REQUEST_BASE_URLS: Final = Key(
+    "request_base_urls",
+    ListOf(
+        Text(
+            Form(
+                r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+[^?#\s]*",
+                "write a URL that begins with http:// or https://, without a query",
+            )
+        ),
+        or_commas=True,
+        nothing_is_empty=False,
+    ),
+    "With request_credentials, the only base URLs that a caller may bring. By default any, so that the gateway sends "
+    "requests wherever a caller says.",
+)
 USER_AGENT: Final = Key("user_agent", Text(_HEADER_TEXT), 'What Pegboard calls itself there; "" for nothing.')
 TIMEOUT_KEY: Final = Key(
     "timeout", Seconds(), "How long one request to DocSpace may take: seconds, or a text such as 90s or 2m.", TIMEOUT
@@ -77,8 +92,9 @@ SECTION: Final = Section(
     (
         *(BASE_URL, API_KEY, AUTH_TOKEN, USERNAME, PASSWORD, AUTHORIZATION),
         *(TOOLSETS, ENABLED_TOOLS, DISABLED_TOOLS, TRUST),
-        *(REQUEST_CREDENTIALS, USER_AGENT, TIMEOUT_KEY, DEADLINE_KEY),
+        *(REQUEST_CREDENTIALS, REQUEST_BASE_URLS, USER_AGENT, TIMEOUT_KEY, DEADLINE_KEY),
     ),
+    needs={"request_base_urls": "request_credentials"},
     advice={
         "url": "Write base_url.",
         "key": "Write api_key.",

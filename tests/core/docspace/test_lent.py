@@ -99,3 +99,13 @@ def test_what_no_header_can_hold_is_told_and_never_shown() -> None:
     assert lent({b"x-mcp-api-key": b"\xff"}, Lends()) == BadCredential(
         "Parsing credential\n\tParsing header\n\t\t\tx-mcp-api-key: custom Expected text in UTF-8"
     )
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_a_caller_names_no_other_place_than_those_that_the_operator_lists() -> None:
+    within = Lends(places=(BASE, "https://docs.example.com/"))
+    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == Access(BASE, ApiKey("k"))
+    told = f"Parsing credential\n\tThis gateway asks no other DocSpace than {BASE} or https://docs.example.com/"
+    assert brought({"X-Mcp-Base-Url": "http://169.254.0.1/"} | KEY, within) == BadCredential(told)
+    assert brought(KEY, within, "http://127.0.0.1:18932") == BadCredential(told)
+    assert brought({"X-Mcp-Base-Url": f"{BASE}below"} | KEY, within) == BadCredential(told)

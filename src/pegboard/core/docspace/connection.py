@@ -17,6 +17,8 @@ class Lends:
     """X-Mcp-Base-Url, X-Mcp-Api-Key, X-Mcp-Auth-Token, X-Mcp-Username and X-Mcp-Password."""
     query: bool = True
     """base_url among the query parameters of the address."""
+    places: tuple[str, ...] = ()
+    """The only base URLs that a request may name, each in its one spelling; none for any."""
 
 
 @dataclass(frozen=True)

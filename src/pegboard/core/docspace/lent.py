@@ -45,6 +45,8 @@ def lent(headers: Mapping[bytes, bytes], lends: Lends, in_query: str = "") -> Le
     place = asked or place
     if place and (faults := url_faults(place)):
         return _bad(f"Parsing {where}", *(f"\t\t{written}: custom {fault}" for fault in faults))
+    if place and lends.places and base_url(place) not in lends.places:
+        return _bad(f"This gateway asks no other DocSpace than {' or '.join(lends.places)}")
     methods = _methods(read)
     if len(methods) > 1:
         return _bad("Expected only one of API key, PAT, or (username and password) to be set")
