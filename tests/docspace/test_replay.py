@@ -67,6 +67,7 @@ async def _replayed(recordings: list[Recording], turn: Turn = lambda recording: 
 
 
 @pytest.mark.anyio
+@pytest.mark.slow
 async def test_whoever_does_as_recorded_matches_in_every_call() -> None:
     """But for calls that are given up, or whose requests were recorded in part only: a puppet cannot make those."""
     recordings = [
@@ -284,3 +285,26 @@ async def test_the_report_tells_per_tool_what_matched_and_where_the_rest_differs
         ["text", "structured content"],
     )
     assert "2. create_folder\n  text: recorded " in as_text("f.json", verdicts, why)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["--json"], []], ids=["json", "table"])
+def test_the_command_replays_a_file_through_pegboard_serve_and_ends_with_one_where_something_differs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    lied = renamed(note="not so", result={"content": [{"type": "text", "text": "File renamed."}]})
+    assert main([str(written(tmp_path, renamed(), lied)), *words]) == 1
+    told = capfd.readouterr()
+    assert "gateway 1 of 1: 2 calls" in told.err
+    if words:
+        found = json.loads(told.out)
+        assert [found[key] for key in ("benchmark", "calls", "matched", "on_purpose", "differs")] == [
+            "docspace_replay",
+            2,
+            1,
+            0,
+            1,
+        ]
+        assert [each["note"] for each in found["differing_calls"]] == ["not so"]
+    else:
+        assert "2. update_file: not so\n  text: recorded 'File renamed.'" in told.out
