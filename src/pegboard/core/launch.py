@@ -1,6 +1,6 @@
 """The launch filter: by pattern, the built-ins, servers and tools that one launch is about. It only takes away."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -9,6 +9,8 @@ from .ids import BUILTIN, BadId, BuiltinKey, Source, ToolId
 from .pattern import Pattern, Patterns, pattern
 
 KINDS: Final = ("builtins", "servers", "tools")
+MEMBERS: Final = tuple(f"{way}_{kind}" for kind in KINDS for way in ("allow", "deny"))
+"""By these names the parts of a filter are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,17 @@ def allowance(kind: str, allow: Iterable[str] | None, deny: Iterable[str] = ()) 
                 return each
         read.append(None if patterns is None else tuple(each for each in patterns if isinstance(each, Pattern)))
     return Allowance(read[0], read[1] or ())
+
+
+def launch_filter(said: Mapping[str, Sequence[str] | None]) -> LaunchFilter | BadId:
+    """From texts by `allow_KIND` and `deny_KIND`, as people and clients write them; others are passed over."""
+    made: dict[str, Allowance] = {}
+    for kind in KINDS:
+        read = allowance(kind, said.get(f"allow_{kind}"), said.get(f"deny_{kind}") or ())
+        if isinstance(read, BadId):
+            return read
+        made[kind] = read
+    return LaunchFilter(made["builtins"], made["servers"], made["tools"])
 
 
 def _written(pattern: Pattern, kind: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 
@@ -49,6 +50,8 @@ class Asked:
     """Whether tools of the board are called here; otherwise the client gets the calls that the model wants."""
     waits: float = 0.0
     """Seconds to wait for a person's decision about a call, for a client that tells that person."""
+    launch: LaunchFilter = NO_FILTER
+    """On top of the one in the settings: it takes away, and opens nothing."""
     sampling: JsonObject = field(default_factory=dict)
     """What is passed on to the model server as it came: temperature, max_tokens and all that we do not know."""
 

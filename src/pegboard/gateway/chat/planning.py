@@ -75,7 +75,7 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused:
     """`refused` is what the model's server said before, when it was given tools."""
     await gateway.settled(SETTLE)
     settings = gateway.board.policy.declared.prompting
-    view = launched(who.view, settings)
+    view = launched(who.view, settings, asked.launch)
     wanted = _wanted(gateway, asked, view)
     if isinstance(wanted, NoTool):
         return wanted

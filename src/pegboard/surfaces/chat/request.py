@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from pegboard.core.ids import BadId
+from pegboard.core.launch import MEMBERS, NO_FILTER, LaunchFilter, launch_filter
 from pegboard.core.nesting import READABLE, deeper_than, more_values_than
 from pegboard.core.ticket import LONGEST_WAIT
 from pegboard.core.tool import Json, JsonObject
@@ -16,6 +18,7 @@ from .faults import Refused, bad
 MOST_MESSAGES: Final = 10_000
 MOST_TOOLS: Final = 1_000
 LONGEST_NAME: Final = 512
+MOST_PATTERNS: Final = 200
 ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 OURS: Final = frozenset(
     {
@@ -74,7 +77,8 @@ def _read(body: JsonObject) -> Read:
     options = body.get("stream_options")
     if options is not None and not isinstance(options, dict):
         raise _wrong("stream_options", "stream_options must be an object.")
-    runs, waits = _extension(body.get("pegboard"), choice)
+    extension = body.get("pegboard")
+    runs, waits = _extension(extension, choice)
     asked = Asked(
         messages=tuple(_messages(body.get("messages"))),
         model=model,
@@ -83,6 +87,7 @@ def _read(body: JsonObject) -> Read:
         one_at_a_time=_truth(body, "parallel_tool_calls", True) is False,
         runs=runs,
         waits=waits,
+        launch=_launch(extension.get("filter") if isinstance(extension, dict) else None),
         sampling={name: value for name, value in body.items() if name not in OURS},
     )
     usage = isinstance(options, dict) and _truth(options, "include_usage", False)
@@ -184,14 +189,32 @@ def _extension(value: Json, choice: Choice) -> tuple[bool, float]:
     runs = choice in (Choose.AS_IT_LIKES, Choose.NEVER)
     if value is None:
         return runs, 0.0
-    if not isinstance(value, dict) or not value.keys() <= {"run", "wait"}:
+    if not isinstance(value, dict) or not value.keys() <= {"run", "wait", "filter"}:
         raise _wrong(
-            "pegboard", "pegboard must be an object with run (true or false) and wait (seconds), or one of them."
+            "pegboard",
+            "pegboard must be an object with run (true or false), wait (seconds) and filter, or some of them.",
         )
     wait = value.get("wait", 0)
     if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= LONGEST_WAIT:
         raise _wrong("pegboard.wait", f"pegboard.wait must be a number of seconds from 0 to {LONGEST_WAIT}.")
     return _truth(value, "run", runs), float(wait)
+
+
+def _launch(value: Json) -> LaunchFilter:
+    if value is None:
+        return NO_FILTER
+    if not isinstance(value, dict) or not value.keys() <= {*MEMBERS}:
+        raise _wrong("pegboard.filter", f"pegboard.filter must be an object with some of {', '.join(MEMBERS)}.")
+    texts: dict[str, list[str]] = {}
+    for name, patterns in value.items():
+        if not isinstance(patterns, list) or len(patterns) > MOST_PATTERNS:
+            where = f"pegboard.filter.{name}"
+            raise _wrong(where, f"{where} must be a list of at most {MOST_PATTERNS} patterns.")
+        texts[name] = [pattern if isinstance(pattern, str) else "" for pattern in patterns]
+    made = launch_filter(texts)
+    if isinstance(made, BadId):
+        raise _wrong("pegboard.filter", f"pegboard.filter: {made.why}.")
+    return made
 
 
 def _truth(body: JsonObject, name: str, otherwise: bool) -> bool:

@@ -10,6 +10,7 @@ import anyio
 import click
 
 from .client import HttpApi, running_gateway
+from .filtering import filter_body, with_filter
 from .link import Options
 from .options import config_option, data_dir_option, json_option, no_server
 from .output import Ended, Exit, document, fail, say, tell
@@ -30,6 +31,7 @@ _PROMPT: Final = "> "
 @click.option(
     "--token", envvar="PEGBOARD_TOKEN", default="", help="Your token, where the gateway asks callers who they are."
 )
+@with_filter
 @config_option
 @data_dir_option
 @json_option
@@ -41,11 +43,14 @@ def chat(
     config: Path | None,
     data_dir: Path | None,
     as_json: bool,
+    **filters: str | None,
 ) -> int:
     """Talk with a model that uses the tools of the board. With a MESSAGE, or one on standard input, one answer."""
     turn = Turn()
     beginning: list[dict[str, Any]] = [] if system is None else [{"role": "system", "content": system}]
     body: dict[str, Any] = {} if model is None else {"model": model}
+    if filtered := filter_body(filters):
+        body["pegboard"] = {"filter": filtered}
 
     async def inside() -> int:
         async with running_gateway(Options(config, data_dir), no_server({})) as api:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.launch import KINDS
+from pegboard.core.launch import KINDS, MEMBERS
 
 _WHAT: Final = {
     "builtins": "built-ins, by patterns of their names",
@@ -23,12 +23,12 @@ def with_filter(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def filter_body(given: Mapping[str, str | None]) -> dict[str, list[str]]:
+    """As a chat takes them."""
+    texts = {name: text for name in MEMBERS if (text := given[name]) is not None}
+    return {name: [part.strip() for part in text.split(",") if part.strip()] for name, text in texts.items()}
+
+
 def filter_params(given: Mapping[str, str | None]) -> list[tuple[str, str]]:
     """As the API takes them. A list that is given and empty is sent as one empty text."""
-    params: list[tuple[str, str]] = []
-    for kind in KINDS:
-        for name in (f"allow_{kind}", f"deny_{kind}"):
-            if (text := given[name]) is not None:
-                patterns = [part.strip() for part in text.split(",") if part.strip()]
-                params += [(name, each) for each in patterns or [""]]
-    return params
+    return [(name, each) for name, patterns in filter_body(given).items() for each in patterns or [""]]

@@ -54,7 +54,9 @@ class Turn:
         self, api: HttpApi, path: str, body: Mapping[str, object], token: str, *, wait: int = 0
     ) -> str | None:
         """The whole answer, once it was shown; `None` when the person stopped it."""
-        asked = {**body, "stream": True, "pegboard": {"wait": wait if is_watched() else 0}}
+        ours = body.get("pegboard")
+        waits = {"wait": wait if is_watched() else 0}
+        asked = {**body, "stream": True, "pegboard": {**ours, **waits} if isinstance(ours, Mapping) else waits}
         shown = _Shown(api)
         try:
             with anyio.CancelScope() as self._scope:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 
 from pegboard.core.ids import BadId
-from pegboard.core.launch import KINDS, Allowance, LaunchFilter, allowance
+from pegboard.core.launch import MEMBERS, LaunchFilter, launch_filter
 from pegboard.core.prompting import CODE_MODE, FAMILY, LEAST_BUDGET, NATIVE, TEXT_FORMATS, KnownModel, Prompting
 from pegboard.core.retrieval import LONGEST_QUERY
 from pegboard.gateway.gateway import Gateway
@@ -45,14 +45,10 @@ class PromptQuery(ViewQuery):
     deny_tools: list[str] = Field(default_factory=list)
 
     def launch(self) -> LaunchFilter:
-        made: dict[str, Allowance] = {}
-        for kind in KINDS:
-            only: list[str] | None = getattr(self, f"allow_{kind}")
-            read = allowance(kind, _said(only), _said(getattr(self, f"deny_{kind}")) or ())
-            if isinstance(read, BadId):
-                raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{read.why}.")
-            made[kind] = read
-        return LaunchFilter(**made)
+        read = launch_filter({name: _said(getattr(self, name)) for name in MEMBERS})
+        if isinstance(read, BadId):
+            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{read.why}.")
+        return read
 
     def settings(self, usual: Prompting) -> Prompting:
         chosen = usual if self.budget is None else replace(usual, budget=self.budget)
