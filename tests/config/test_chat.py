@@ -52,7 +52,7 @@ def test_without_a_server_there_is_no_chat(text: str) -> None:
         ("chat: {model_servers: {here: {base_url: x}}}\n", "unknown key. Write url."),
         ("chat: {model_servers: {here: {url: 'http://x', api_key: plain}}}\n", "so that the key is not in this file"),
         ("chat: {model_servers: {Here: {url: 'http://x'}}}\n", "use small letters, digits, - and _"),
-        ("chat: {model_servers: {here: {url: 'http://x'}}, limits: {turns: 0}}\n", "a whole number from 1 to 1000"),
+        ("chat: {model_servers: {here: {url: 'http://x'}}, limits: {turns: 1}}\n", "a whole number from 2 to 1000"),
     ],
 )
 def test_what_is_wrong_is_told_by_its_place(text: str, told: str) -> None:

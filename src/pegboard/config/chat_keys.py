@@ -81,7 +81,7 @@ SERVERS: Final = Key(
 DEFAULT_MODEL: Final = Key(
     "default_model", Text(_FILLED, as_written=True), "The model for requests that name none: MODEL, or SERVER/MODEL."
 )
-TURNS: Final = Key("turns", Whole(1, 1_000), "How often the model is asked for one answer.", _USUAL.turns)
+TURNS: Final = Key("turns", Whole(2, 1_000), "How often the model is asked for one answer.", _USUAL.turns)
 CALLS: Final = Key("calls", Whole(1, 10_000), "How many tools are called for one answer.", _USUAL.calls)
 REPEATED_ERRORS: Final = Key(
     "repeated_errors", Whole(1, 1_000), "How many calls may fail one after the other.", _USUAL.repeated_errors

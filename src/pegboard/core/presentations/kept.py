@@ -62,4 +62,4 @@ def free_name(id: ToolId, resolution: Resolution, taken: Collection[str]) -> Wir
     if (name := resolution.names[id]) not in taken:
         return name
     forms = (WireName(form) for form in (*long_names(id), hashed_name(id)))
-    return next((form for form in forms if resolution.called(form) == id), None)
+    return next((form for form in forms if form not in taken and resolution.called(form) == id), None)

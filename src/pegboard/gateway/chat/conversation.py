@@ -125,7 +125,7 @@ class Conversation:
             if not message.calls or reached is not None or message.is_cut:
                 self.answer.finish = self._finish(message)
                 return
-            if theirs or not self.asked.runs:
+            if theirs or (not self.asked.runs and any(isinstance(call, Call) for call in mine)):
                 await self._hand_over(message, mine, theirs, offering)
                 return
             results = [await self._made(call, offering) for call in message.calls]
@@ -138,7 +138,8 @@ class Conversation:
         return bool(told and refused and self.tally.turns == 1 and self.plan.refused is None)
 
     def _offering(self, reached: Reached | None) -> Offering:
-        offering = Offering(self.plan.prompt(self.gateway, without_tools=reached is not None))
+        prompt = self.plan.prompt(self.gateway, without_tools=reached is not None)
+        offering = Offering(prompt, frozenset(tool.name for tool in self.asked.tools))
         if reached is None:
             self.report.told(offering, self.plan.refused)
         self.report.stopped = self.report.stopped or reached

@@ -18,17 +18,16 @@ class Offering:
     """What one turn of the model is told of."""
 
     prompt: Prompt
-
-    @cached_property
-    def client(self) -> frozenset[str]:
-        return frozenset(each.shape.name for each in self.prompt.offered if each.id is None)
+    client: frozenset[str]
+    """The names of all tools that the client brought, whether the prompt had room for them or not."""
 
     @cached_property
     def ours(self) -> dict[str, ToolId]:
         """Tools of the board and of the gateway's own, by the names that the model sees. tool_search may be called
         whether the model is told of it or not."""
         named = {each.shape.name: each.id for each in self.prompt.offered if each.id is not None}
-        if self.prompt.capabilities.may_search and SEARCH_TOOL.id not in named.values():
+        may_search = self.prompt.capabilities.may_search and SEARCH not in self.client
+        if may_search and SEARCH_TOOL.id not in named.values():
             named.setdefault(SEARCH, SEARCH_TOOL.id)
         return named
 

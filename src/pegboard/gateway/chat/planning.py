@@ -76,6 +76,8 @@ async def planned(gateway: Gateway, asked: Asked, who: Who, named: str, refused:
     await gateway.settled(SETTLE)
     settings = gateway.board.policy.declared.prompting
     view = launched(who.view, settings, asked.launch)
+    # Beside the loop, because on a large board it takes longer than calls may wait.
+    await gateway.board.worked_out(view)
     wanted = _wanted(gateway, asked, view)
     if isinstance(wanted, NoTool):
         return wanted
