@@ -1,7 +1,7 @@
 """A gateway with a chat, as people run it: in a process of its own, in front of a model server that plays its part."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +105,17 @@ def opened(folder: Path, chat: Mapping[str, Any] | None = None, **more: Any) -> 
         }
         config = board(folder / "pegboard.yaml", servers, **settings)
         with serving(folder, config, folder / "data", MODEL_KEY=KEY, **tokens) as gateway:
+            _settled(gateway, servers)
             yield Place(gateway, models, folder, next(iter(tokens.values()), ""))
+
+
+def _settled(gateway: Gateway, servers: Iterable[str]) -> None:
+    """Every server has told its tools: a busy machine may take longer to start one than an answer waits for it."""
+    headers = {"authorization": f"Bearer {gateway.token}"}
+    for name in servers:
+        url = f"{gateway.url}/api/v1/servers/{name}~{name}"
+        answer = httpx2.get(url, params={"settle": "40"}, headers=headers, timeout=PATIENCE, trust_env=False)
+        assert answer.status_code == 200, answer.text
 
 
 def calls(body: Mapping[str, Any]) -> list[tuple[str, str]]:

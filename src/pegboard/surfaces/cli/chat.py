@@ -12,7 +12,7 @@ import click
 from .client import HttpApi, running_gateway
 from .filtering import filter_body, with_filter
 from .link import Options
-from .options import config_option, data_dir_option, json_option, no_server
+from .options import config_option, data_dir_option, every_server, json_option
 from .output import Ended, Exit, document, fail, say, tell
 from .running import run_to_end
 from .talking import NoAnswer, Turn, is_watched
@@ -53,7 +53,7 @@ def chat(
         body["pegboard"] = {"filter": filtered}
 
     async def inside() -> int:
-        async with running_gateway(Options(config, data_dir), no_server({})) as api:
+        async with running_gateway(Options(config, data_dir), every_server({})) as api:
             if api is None:
                 fail(Exit.UNREACHABLE, "no gateway runs here. Start one in another terminal: pegboard serve")
             said = message if message is not None or is_watched() else sys.stdin.read()
