@@ -33,7 +33,7 @@ DIFFERENCES: Sequence[Difference] = (
     ),
     Difference(
         "operation errors",
-        "Why an operation failed is told in DocSpace's own words.",
+        "Why an operation failed is told: in DocSpace's own words, or that it is told of no more.",
         mended.operation_errors_told,
     ),
     Difference(

@@ -11,6 +11,7 @@ from .comparing import Expected, same
 from .recordings import Recording, Request, Response, Result
 
 BUSY: Final = (429, 502, 503)
+LOST: Final = "DocSpace tells nothing more of operation {}, which may be done. Look before you try again."
 UNRESOLVED: Final = re.compile(r"(\t*)(\d+) out of \d+ operations are unresolved\.\Z")
 NOT_TOLERATED: Final = re.compile(
     r"Parsing response\.(?:\n\t+[^\n]*(?:received null|invalid_value Invalid option[^\n]*))+\Z"
@@ -23,19 +24,19 @@ MOST_PIECES: Final = 4
 
 
 def operation_errors_told(case: Case, expected: Expected) -> Expected | None:
-    """After the recorded lines, one for each failed operation, in the API's own words."""
+    """After the recorded lines, one for each failed operation: the API's own words, or that it is told of no more."""
     found = UNRESOLVED.search(told(expected))
     if found is None:
         return None
-    errors = [error for error in _operation_errors(case.recording) if error]
-    lines = [f"{found[1]}\t{' '.join(error.split())}" for error in errors]
+    lines = [f"{found[1]}\t{' '.join(why.split())}" for why in _why_each_failed(case.recording) if why]
     return saying(expected, "\n".join((told(expected), *lines))) if lines else None
 
 
-def _operation_errors(recording: Recording) -> list[str]:
-    """What the last poll says of each operation that was begun."""
+def _why_each_failed(recording: Recording) -> list[str]:
+    """What the last poll says of each operation that was begun; and those of which no poll says anything."""
     last: dict[Any, str] = {}
     begun: list[Any] = []
+    polled: set[Any] = set()
     for request, response in zip(recording.requests, recording.responses, strict=False):
         if not isinstance(response, Response) or not isinstance(response.body, dict):
             continue
@@ -46,11 +47,13 @@ def _operation_errors(recording: Recording) -> list[str]:
             if isinstance(each, dict) and "id" in each
         ]
         if polls(request):
-            last.update((each["id"], str(each.get("error") or "")) for each in operations)
-        elif request.method != "GET":
+            polled.update(each["id"] for each in operations)
+        elif request.method == "GET":
+            continue
+        else:
             begun = [each["id"] for each in operations]
-            last.update((each["id"], str(each.get("error") or "")) for each in operations)
-    return [last.get(id, "") for id in begun]
+        last.update((each["id"], str(each.get("error") or "")) for each in operations)
+    return [last.get(id) or ("" if id in polled else LOST.format(id)) for id in begun]
 
 
 def long_operations_awaited(case: Case, expected: Expected) -> Expected | None:

@@ -22,6 +22,7 @@ PATIENCE = 110.0
 MENDED = {
     "operation errors": [
         "delete_file: operation error",
+        "delete_file: operation id never appears in statuses",
         "delete_file: two operations, one fails",
         "copy_batch_items: operation error",
         "archive_room: operation error",

@@ -51,6 +51,15 @@ async def test_a_docspace_that_stays_too_busy_is_asked_three_times() -> None:
         assert docspace.lines() == [ASKED] * 3
 
 
+@pytest.mark.parametrize("after", ["soon", "Fri, 31 Dec 9999 23:59:59 +9999999999999999999"])
+async def test_a_time_to_wait_that_cannot_be_read_is_as_good_as_none(after: str) -> None:
+    async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
+        docspace.faults.append(Fault(503, headers={"Retry-After": after}))
+
+        assert '"id": 101' in await wall.text("get_file_info", FILE)
+        assert docspace.lines() == [ASKED] * 2
+
+
 @pytest.mark.parametrize("after", ["31", format_datetime(NOW + timedelta(seconds=31))])
 async def test_a_docspace_that_wants_to_be_left_alone_for_long_is_not_waited_for(after: str) -> None:
     async with stand_in() as docspace, hung_up(ada(docspace.url)) as wall:
@@ -250,6 +259,21 @@ async def test_an_answer_that_is_packed_to_do_harm_is_not_unpacked(body: bytes, 
         text = await wall.text("get_file_info", FILE)
 
     assert text.startswith(failed(url, "Making bare fetch.", "Fetching request.", "fetch failed", told))
+
+
+@pytest.mark.behaviour("docspace.answers")
+async def test_a_packed_answer_of_several_members_is_read_to_its_end_and_one_that_is_cut_off_is_told() -> None:
+    text = b'{"response":{"id":7},"status":0,"statusCode":200,"links":[]}'
+    members = gzip.compress(text[:20]) + gzip.compress(text[20:])
+    headers = {"content-encoding": "gzip", "content-type": "application/json"}
+    bodies = (members, members + b"\0" * 20, members[:-9])
+    script = Script([Response(body, headers=headers) for body in bodies])
+    async with listening(script) as url, hung_up(ada(url)) as wall:
+        results = [await wall.call("get_file_info", FILE) for _ in bodies]
+
+    assert [result.get("structuredContent", {}).get("response") for result in results] == [{"id": 7}, {"id": 7}, None]
+    cut = failed(url, "Making bare fetch.", "Fetching request.", "fetch failed", "the answer is cut off in the middle")
+    assert results[2] == {"content": [{"type": "text", "text": cut}], "isError": True}
 
 
 async def test_a_docspace_that_is_not_there_is_named_with_the_reason() -> None:

@@ -32,6 +32,7 @@ def test_whole_numbers_have_no_fraction_in_json_and_numbered_members_come_first(
     assert javascript.compact({"b": 2.0, "10": [1.0], "2": None, "a": "é\ud800"}) == (
         '{"2":null,"10":[1],"b":2,"a":"é\\ud800"}'
     )
+    assert javascript.compact({"a": [float("inf"), float("nan")]}) == '{"a":[null,null]}'
     assert javascript.indented({"a": [], "b": {}, "c": [1]}) == '{\n  "a": [],\n  "b": {},\n  "c": [\n    1\n  ]\n}'
 
 

@@ -102,7 +102,8 @@ async def test_an_operation_that_no_poll_tells_of_is_given_up_after_twenty() -> 
     script = Script([enveloped([operation(0)]), *(enveloped([]) for _ in range(20))])
     async with listening(script) as url, hung_up(ada(url)) as wall:
         assert await wall.text("delete_folder", {"folderId": 1}) == (
-            "Resolving delete folder operations.\n\t1 out of 1 operations are unresolved."
+            "Resolving delete folder operations.\n\t1 out of 1 operations are unresolved.\n"
+            "\t\tDocSpace tells nothing more of operation op-1, which may be done. Look before you try again."
         )
 
     assert script.lines.count(POLL) == 20

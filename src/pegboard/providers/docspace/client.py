@@ -232,5 +232,5 @@ def _seconds(after: str, now: Clock) -> float | None:
         return float(after)
     try:
         return max((parsedate_to_datetime(after) - now()).total_seconds(), 0.0)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from math import isfinite
 from typing import Final
 
 from pegboard.core.tool import Json
@@ -59,8 +60,10 @@ def _whole(text: str) -> str:
 
 
 def _settled(value: Json) -> Json:
-    """With 2 for 2.0, and with members that are numbered first and in their order."""
+    """With 2 for 2.0, null for what is no number, and members that are numbered first and in their order."""
     match value:
+        case float() if not isfinite(value):
+            return None
         case float() if value.is_integer() and abs(value) < _EXPONENT:
             return int(value)
         case list() | tuple():

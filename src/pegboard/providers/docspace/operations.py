@@ -68,7 +68,9 @@ async def resolved(api: Api, started: Given) -> Sequence[Operation]:
 def _why(one: Operation, api: Api, *, late: bool) -> str | None:
     if one.error:
         return " ".join(one.error.split())
-    if late and not one.is_lost:
+    if one.is_lost:
+        return f"DocSpace tells nothing more of operation {one.id}, which may be done. Look before you try again."
+    if late:
         took = f"after {api.limits.operation:g} seconds"
         return f"Operation {one.id} is at {one.progress:g} % {took}. DocSpace goes on with it; look again later."
     return None
