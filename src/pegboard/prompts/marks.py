@@ -48,6 +48,8 @@ class Marks:
 
     def at(self, text: str, place: int, end: int, final: bool) -> str | None:
         """The marker at a place: "" if there is none, None if more text must come to tell."""
+        if text[place : place + 1] not in self.firsts:
+            return ""
         for word in self.words:
             if text.startswith(word, place):
                 return None if not final and self.goes_on(word, text, place, end) else word

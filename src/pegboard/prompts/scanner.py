@@ -113,6 +113,8 @@ class Scanner:
         self._forbidden = False
         self._count = 0
         self._call: _Opened | None = None
+        self.index = -1
+        """Of the call that was started last."""
         self._recovers = True
 
     # -- what whoever scans calls ------------------------------------------------------------------------------------
@@ -209,8 +211,8 @@ class Scanner:
 
     def after(self, text: str, place: int, end: int) -> int:
         """Behind a call white space and end markers are markup; anything else is text again."""
-        behind = SPACE(text, place).end()
-        if behind > place:
+        if text[place].isspace():
+            behind = SPACE(text, place).end()
             self.mark(text[place:behind])
             return behind
         word = self.signs.ends.at(text, place, end, self.final)
@@ -257,6 +259,7 @@ class Scanner:
         """A call begins: its name is matched with the tools once, here."""
         self._call = call = _Opened(self._count, self.names.match(name))
         self._count += 1
+        self.index = call.index
         self.events.append(Started(call.index, call.matched.name))
 
     @property

@@ -154,15 +154,17 @@ class JsonScanner(ValueScanner):
     # -- the keys of the object --------------------------------------------------------------------------------------
 
     def in_envelope(self, text: str, place: int, end: int) -> int:
-        behind = SPACE(text, place).end()
-        if behind > place:
+        character, awaits = text[place], self.awaits
+        if character.isspace():
+            behind = SPACE(text, place).end()
             self.source.append(text[place:behind])
             return behind
-        character, awaits = text[place], self.awaits
         if awaits == "key" and character == '"':
             return self._in_key(text, place, end)
         if awaits == "value":
             arguments = self.key in ARGUMENTS
+            if self.signs.keyed and character == "{" and not self.values and self._is_name(self.key):
+                arguments, self.name = True, self.key
             if arguments and self.name and not self.started:
                 self._start()
             self.begin_value(streams=self.started and arguments)
@@ -216,7 +218,7 @@ class JsonScanner(ValueScanner):
                 # A bare object may yet turn out to be something else, up to its arguments.
                 if self.name.strip() and (not self.is_bare or self.written is not None):
                     self._start()
-        if key in ARGUMENTS:
+        if key in ARGUMENTS or self.streams:
             self.written = raw
         self.streams = False
         self.awaits = "comma"
@@ -241,7 +243,7 @@ class JsonScanner(ValueScanner):
         self.state = self.after_value
 
     def _envelope_ended(self) -> None:
-        calls = self._keyed() or (wanted(self.values) if not self.faults else self.faults[0])
+        calls = self._usual() or self._keyed() or (wanted(self.values) if not self.faults else self.faults[0])
         if self.is_bare and not self.started and not self._bare_calls(calls):
             self.not_a_call()
             return
@@ -263,10 +265,17 @@ class JsonScanner(ValueScanner):
         """Whether another tool was told as started than the one that the whole object means."""
         return self.started and calls[0].name != self.name
 
+    def _usual(self) -> list[Wanted] | None:
+        """What nearly every call is: a name and an object, and nothing beside."""
+        name, arguments = self.values.get("name"), self.values.get("arguments", self.values.get("parameters"))
+        if len(self.values) != 2 or self.faults or not isinstance(name, str) or not isinstance(arguments, dict):
+            return None
+        return [Wanted(name, arguments)] if name.strip() else None
+
     def _keyed(self) -> list[Wanted] | None:
         if not self.signs.keyed or self.faults or not self.values:
             return None
-        if any(key in KNOWN and key not in self.names.tools for key in self.values):
+        if not all(map(self._is_name, self.values)):
             return None
         calls = []
         for name, value in self.values.items():
@@ -275,6 +284,10 @@ class JsonScanner(ValueScanner):
                 return None
             calls.append(Wanted(name, *arguments))
         return calls
+
+    def _is_name(self, key: str) -> bool:
+        """Whether a key names a tool, where names are keys."""
+        return key not in KNOWN or key in self.names.tools
 
     def _emit(self, calls: Sequence[Wanted], repairs: tuple[str, ...]) -> None:
         for place, call in enumerate(calls):

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.prompts.events import Arguments
 from pegboard.prompts.literal import DEEPEST, INNER_QUOTES, odd_backslashes
 from pegboard.prompts.marks import Marks, Match, marks, matcher
 from pegboard.prompts.repair import Read, Refused, read, read_at
@@ -56,7 +57,7 @@ class ValueScanner(Scanner):
     def begin_value(self, *, streams: bool) -> None:
         self.parts = []
         self.depth = 0
-        self.streams = streams
+        self.streams = streams and self.call_is_open
         self._deep = False
         self.state = self.in_value
 
@@ -80,7 +81,8 @@ class ValueScanner(Scanner):
         self.source.append(text)
         self.parts.append(text)
         if self.streams:
-            self.argue(text)
+            # What `argue` does, without the way there: this runs once for each chunk of an argument.
+            self.events.append(Arguments(self.index, text))
 
     # -- states ------------------------------------------------------------------------------------------------------
 
@@ -170,16 +172,17 @@ class ValueScanner(Scanner):
 
     def behind_quote(self, text: str, place: int, end: int) -> int:
         """A quote ends the string only if something structural follows; else it was one that nobody escaped."""
-        behind = SPACE(text, place).end()
-        if behind > place:
-            self.take(text[place:behind])
-            return behind
-        if text[place] in ",:}]":
+        character = text[place]
+        if character in ",:}]":
             if self.depth:
                 self.state = self.in_brackets
             else:
                 self._end(None)
             return place
+        if character.isspace():
+            behind = SPACE(text, place).end()
+            self.take(text[place:behind])
+            return behind
         word = self.signs.ends.at(text, place, end, self.final)
         if word is None:
             return ~place
