@@ -12,6 +12,7 @@ from tests.core.boards import (
     GITHUB,
     MATH,
     ME,
+    NOW,
     Board,
     board,
     boards,
@@ -20,9 +21,19 @@ from tests.core.boards import (
 )
 from tests.core.launching import launches
 
+from pegboard.core.catalogue import Starting
 from pegboard.core.explain import Step, explain
 from pegboard.core.ids import BadId, Source, ToolId
-from pegboard.core.launch import NO_FILTER, Allowance, Barred, LaunchFilter, allowance, launch_pattern
+from pegboard.core.launch import (
+    NO_FILTER,
+    Allowance,
+    Barred,
+    LaunchFilter,
+    allowance,
+    launch_filter,
+    launch_pattern,
+)
+from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offers import Beyond, openings, why_not
 from pegboard.core.pattern import Pattern
 from pegboard.core.removal import removal_remedy, removal_sentence
@@ -196,3 +207,42 @@ def test_what_a_filtered_server_offers_beside_tools_is_beyond_the_view() -> None
     assert found[DEV_FILES] == Beyond(FilteredAway(barred))
     assert why_not(DEV_FILES, found[DEV_FILES]) == f"dev~files is filtered away: {barred}."
     assert not isinstance(found[GITHUB], Beyond)
+
+
+@pytest.mark.behaviour("filter.vain_names_are_told")
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            {"deny_builtins": ["tool_serch"]},
+            ["'tool_serch' under deny_builtins fits nothing on the board. Did you mean 'tool_search'?"],
+        ),
+        (
+            {"allow_servers": ["githb"]},
+            ["'githb' under allow_servers fits nothing on the board. Did you mean 'github' or 'dev~github'?"],
+        ),
+        ({"deny_tools": ["github:reed"]}, ["'reed' under deny_tools fits nothing on the board. Did you mean 'read'?"]),
+        ({"allow_tools": ["nowhere:read"]}, ["'nowhere:read' under allow_tools fits nothing on the board."]),
+        (
+            {
+                "allow_tools": ["read", "dev~files:*", "x*"],
+                "allow_servers": ["dev", "db-*"],
+                "deny_builtins": ["execute_sql"],
+            },
+            [],
+        ),
+    ],
+)
+def test_what_a_filter_names_in_vain_is_told_with_what_is_near(said: dict[str, list[str]], told: list[str]) -> None:
+    made = board([tool(GITHUB, "read"), tool(DEV_FILES, "write")])
+    launch = launch_filter(said)
+    assert isinstance(launch, LaunchFilter)
+    assert [*map(str, named_in_vain(launch, made.catalogue, made.policy))] == told
+
+
+@pytest.mark.behaviour("filter.vain_names_are_told")
+def test_a_tool_of_a_server_that_has_not_told_its_tools_is_not_thought_misspelt() -> None:
+    made = board([tool(GITHUB, "read")], sources=[DEV_FILES]).with_health(DEV_FILES, Starting(1, NOW))
+    launch = launch_filter({"deny_tools": ["files:anything", "github:reed"]})
+    assert isinstance(launch, LaunchFilter)
+    assert [vain.text for vain in named_in_vain(launch, made.catalogue, made.policy)] == ["reed"]

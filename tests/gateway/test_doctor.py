@@ -9,8 +9,11 @@ from tests.support.house import declaring
 
 from pegboard.config.problem import HERE, Doubt, Problem, Remarks
 from pegboard.core.catalogue import Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting
+from pegboard.core.launch import Allowance, LaunchFilter
+from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Declared, Policy
 from pegboard.core.presentations import Listed, Presented, Presenting
+from pegboard.core.prompting import Prompting
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Http, Trust
 from pegboard.core.view import View
@@ -242,6 +245,21 @@ def test_what_is_to_stay_listed_and_is_no_tool_is_told_with_its_line() -> None:
             "always_visible",
             "always_visible (pegboard.yaml:7): Unknown tool 'serch'. Did you mean 'search'?",
             "Edit pegboard.yaml:7",
+            grave=False,
+        ),
+    )
+
+
+@pytest.mark.behaviour("filter.vain_names_are_told")
+def test_what_the_filter_of_prompts_names_in_vain_is_told() -> None:
+    launch = LaunchFilter(servers=Allowance(deny=(Pattern("githb", "*"),)))
+    hung = board(declared=replace(declaring(server(GITHUB, trust=Trust.OPEN)), prompting=Prompting(launch=launch)))
+    assert diagnose(hung) == (
+        Finding(
+            "prompts",
+            "prompts.filter: 'githb' under deny_servers fits nothing on the board. Did you mean 'github' or "
+            "'dev~github'?",
+            "Correct it in pegboard.yaml.",
             grave=False,
         ),
     )

@@ -8,6 +8,7 @@ from typing import Final
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.docspace.misconfigured import misconfigured
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
+from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offer import NOTHING
 from pegboard.core.offers import Unreviewed, Withheld, openings, why_not
 from pegboard.core.outage import kind, unfit, unset
@@ -53,6 +54,7 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
         *_waiting(board),
         *_offers(board),
         *_presented(board),
+        *_filtered(board),
     )
 
 
@@ -202,6 +204,11 @@ def _presented(board: Board) -> Iterator[Finding]:
         yield Finding("presentation", told, INSTEAD, grave=False)
     for listed, unknown in kept_in_vain(board.resolution(View()), board.policy.declared.presenting):
         yield Finding("always_visible", f"always_visible ({listed.at}): {unknown}", f"Edit {listed.at}", grave=False)
+
+
+def _filtered(board: Board) -> Iterator[Finding]:
+    for vain in named_in_vain(board.policy.declared.prompting.launch, board.catalogue, board.policy):
+        yield Finding("prompts", f"prompts.filter: {vain}", "Correct it in pegboard.yaml.", grave=False)
 
 
 def _offers(board: Board) -> Iterator[Finding]:
