@@ -39,6 +39,7 @@ def run(tmp_path: Path, content: object, *arguments: str) -> int:
     return main([str(file), *arguments])
 
 
+@pytest.mark.behaviour("benchmarks.format_roundtrip")
 def test_calls_come_back_from_every_format_whole_and_in_chunks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.behaviour("formats.tag_family", "formats.recovered", "formats.repairs")
 @pytest.mark.parametrize("output", OUTPUTS, ids=lambda output: f"{output.format}: {output.text[:30]!r}")
 def test_an_output_holds_what_the_model_meant(output: Output) -> None:
     found = parse(FORMATS[output.format], output.text, output.tools, in_thinking=output.in_thinking)
@@ -39,6 +40,7 @@ def test_an_output_keeps_every_rule_in_any_chunks_and_cut_anywhere(output: Outpu
     assert broken_rule(format, output.text, output.tools, output.in_thinking, random.Random(3), times=8) is None
 
 
+@pytest.mark.behaviour("formats.truncated_is_no_call")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_cut_is_never_a_call_that_the_whole_does_not_hold(name: str) -> None:
     format = FORMATS[name]

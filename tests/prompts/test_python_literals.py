@@ -100,6 +100,7 @@ def test_what_models_write_is_read(text: str, value: Json) -> None:
     assert literal(text) == value
 
 
+@pytest.mark.behaviour("formats.python_never_runs")
 @pytest.mark.parametrize(
     "text",
     [

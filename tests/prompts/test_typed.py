@@ -15,6 +15,7 @@ OBJECT: Json = {"type": "object"}
 LIST: Json = {"type": "array"}
 
 
+@pytest.mark.behaviour("formats.typed_by_schema")
 @pytest.mark.parametrize(
     ("raw", "schema", "value"),
     [

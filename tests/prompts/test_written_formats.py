@@ -63,6 +63,7 @@ def calls_of(name: str, text: str, tools: tuple[ToolShape, ...]) -> list[tuple[s
     return [(call.name, dict(call.arguments)) for call in parse(FORMATS[name], text, tools).calls]
 
 
+@pytest.mark.behaviour("formats.tag_family")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_format_teaches_it_reads(name: str) -> None:
     format = FORMATS[name]
