@@ -224,6 +224,12 @@ INVOKES = [
     ),
     Output(
         "minimax_m3",
+        f'{MM}<tool_call>{MM}<invoke name="forecast">{MM}<where>{MM}<where>{MM}<where>a{MM}</where>{MM}<b>c{MM}</b>{MM}</where>{MM}<b>'
+        f"{MM}</b>{MM}</where>{MM}<city>Bern{MM}</city>{MM}</invoke>{MM}</tool_call>",
+        [forecast(where={"where": {"where": "a", "b": "c"}, "b": ""}, city="Bern")],
+    ),
+    Output(
+        "minimax_m3",
         f'{MM}<tool_call>{MM}<invoke name="forecast">{MM}<city>Bern{MM}</town>{MM}</invoke>{MM}</tool_call>',
         broken=1,
     ),

@@ -56,6 +56,14 @@ class TagValueScanner(JsonInside):
         self.written.append(said)
         self.argue(said)
 
+    def begin_raw(self) -> None:
+        self.raw = []
+        self.state = self.in_raw
+
+    def is_inner(self) -> bool:
+        """Whether the closing tag closes another inside the value. Asked once of each that may be its end."""
+        return False
+
     def in_raw(self, text: str, place: int, end: int) -> int:
         if self.first and text.find(self.first, place) < 0:
             said = text[place:] if place else text
@@ -93,7 +101,8 @@ class TagValueScanner(JsonInside):
         word = self.signs.body.at(text, place, end, self.final)
         if word is None:
             return ~place
-        if not word or (self.close == self.signs.call_close and word not in self.signs.behind):
+        is_call_close = self.close == self.signs.call_close
+        if (not is_call_close and self.is_inner()) or not word or (is_call_close and word not in self.signs.behind):
             said = self.close + "".join(self.gap)
             self.raw.append(said)
             self.write(said)

@@ -168,9 +168,8 @@ class TagScanner(TagValueScanner):
             return place
         self.ends = self.signs.value_ends(self.key)
         self.first = self.ends.firsts if len(self.ends.firsts) == 1 else ""
-        self.raw = []
+        self.begin_raw()
         self.write(found.group())
-        self.state = self.in_raw
         return stop
 
     # -- the end of a call -------------------------------------------------------------------------------------------
@@ -204,7 +203,7 @@ class TagScanner(TagValueScanner):
 
     def at_end(self) -> None:
         if self.state == self.behind_raw:
-            if self.close == self.signs.call_close:
+            if self.close == self.signs.call_close or self.is_inner():
                 self.source.append(self.close + "".join(self.gap))
             else:
                 self.end_raw()

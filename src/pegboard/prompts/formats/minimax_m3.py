@@ -20,6 +20,22 @@ _safe: Final = re.compile(r"[^<>/\s\"'=]+\Z").match
 
 
 class TreeScanner(TagScanner):
+    """A tag inside a value may have the name of the argument, so the open ones are counted."""
+
+    counted, open_tags = 0, 0
+
+    def begin_raw(self) -> None:
+        super().begin_raw()
+        self.counted, self.open_tags = 0, 0
+
+    def is_inner(self) -> bool:
+        self.open_tags += "".join(self.raw[self.counted :]).count(f"{PREFIX}<{self.key}>")
+        self.counted = len(self.raw)
+        if not self.open_tags:
+            return False
+        self.open_tags -= 1
+        return True
+
     def read(self, raw: str) -> Read | str:
         if PREFIX not in raw:
             return super().read(raw)
