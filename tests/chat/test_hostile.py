@@ -93,6 +93,29 @@ def test_every_script_and_a_megabyte_go_through_unharmed(place: Place) -> None:
     assert text(place.say(model, said)) == said
 
 
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_half_a_character_breaks_neither_the_answer_nor_the_next_turn(place: Place, streams: bool) -> None:
+    """Of a model's words, of its thinking, of its arguments, and of what a tool gives back."""
+    turn = Turn("Half: \ud83d.", thinking="\udc00", calls=[("echo", '{"text": "\\ud800 and more"}'), ("\ud83d", {})])
+    model = place.model(turn, Turn("Whole."))
+    answer = place.post({"model": model, "messages": USER, "stream": streams})
+    assert (answer.status_code, "\\ud8" in answer.text, "gateway_failed" in answer.text) == (200, False, False)
+    assert "Whole." in answer.text if not streams else answer.text.rstrip().endswith("[DONE]")
+    first, second = place.asked_of(model)
+    assert [message["role"] for message in second["messages"][len(first["messages"]) :]] == [
+        "assistant",
+        "tool",
+        "tool",
+    ]
+
+
+def test_a_model_that_writes_a_book_for_a_name_fills_no_report(place: Place) -> None:
+    model = place.model(Turn(calls=[("x" * 200_000, {"y": "z" * 200_000})]), Turn("Oh."))
+    answer = place.post({"model": model, "messages": USER})
+    assert (answer.status_code, len(answer.text) < 20_000) == (200, True)
+    assert [ended for _, ended in calls(answer.json())] == ["unknown_tool"]
+
+
 @pytest.mark.behaviour("chat.model_server_trouble")
 @pytest.mark.parametrize(
     ("turn", "status", "code"),

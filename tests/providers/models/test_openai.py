@@ -211,7 +211,7 @@ def test_events_are_the_same_however_they_are_cut() -> None:
         ([{"choices": [{"delta": {"reasoning": "hm"}, "finish_reason": "stop"}]}], [Thought("hm"), Stopped("stop")]),
         (
             [{"choices": [{"delta": {"tool_calls": [{"function": {"name": "a", "arguments": {"x": 1}}}]}}]}] * 2,
-            [Wanted(0, "", "a", '{"x":1}'), Wanted(1, "", "a", '{"x":1}')],
+            [Wanted(0, "", "a", '{"x": 1}'), Wanted(1, "", "a", '{"x": 1}')],
         ),
         (
             [{"choices": [{"delta": {"function_call": each}}]} for each in ({"name": "a"}, {"arguments": "{}"})],

@@ -24,7 +24,7 @@ from pegboard.prompts.searching import SEARCH_SHAPE
 from pegboard.prompts.shapes import ToolShape
 
 from .asked import Who
-from .heard import Call
+from .heard import Call, sound
 from .offering import SEARCH_TOOL, Offering
 from .results import told
 
@@ -90,7 +90,7 @@ class Calling:
         resolution = self.gateway.board.resolution(self.view)
         tool = id or resolution.called(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
-        return Came(told(ended, call.name, offering.search), ended, tool, ticket, shape=shape)
+        return Came(sound(told(ended, call.name, offering.search)), ended, tool, ticket, shape=shape)
 
     def _call(self, name: str, call: Call, arguments: JsonObject | None = None) -> core.Call:
         given = dict(call.arguments) if arguments is None else arguments
@@ -122,7 +122,7 @@ class Calling:
 
         ended = await answered(self.gateway, made, SEARCH_TOOL.id, answer)
         shape = SEARCH_SHAPE if isinstance(ended, BadArguments) else None
-        return Came(told(ended, call.name, call.name), ended, SEARCH_TOOL.id, None, tuple(found), shape)
+        return Came(sound(told(ended, call.name, call.name)), ended, SEARCH_TOOL.id, None, tuple(found), shape)
 
 
 def _name(written: str, id: ToolId | None, resolution: Resolution) -> str:

@@ -16,7 +16,7 @@ from pegboard.prompts.feeding import NOTHING, shortened
 from pegboard.prompts.formats import FORMATS
 
 from .asked import Asked, Choice, Choose
-from .calling import Calling, Came
+from .calling import Calling, Came, NotLetIn
 from .heard import Call, Message, Text, Thinking, Unread
 from .limits import Limit, Reached, Tally
 from .offering import Offering
@@ -113,6 +113,8 @@ class Conversation:
     async def _turns(self) -> None:
         while True:
             reached = self.tally.reached if self.tally.turns else None
+            if not self.calling.who.is_let_in():
+                raise NotLetIn
             offering = self._offering(reached)
             try:
                 message = await self._heard(offering, reached)

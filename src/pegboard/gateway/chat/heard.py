@@ -74,6 +74,15 @@ class Message:
         return self.stopped == "length"
 
 
+def sound(text: str) -> str:
+    """Half of a character, which models and tools may well write, could be sent to nobody."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def call_id() -> str:
     """For a call to which its server gave none. Nine letters and digits: some models take no other."""
     return uuid4().hex[:9]

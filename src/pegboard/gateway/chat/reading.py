@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from pegboard.core.tool import JsonObject
 from pegboard.ports import models
@@ -10,7 +11,10 @@ from pegboard.prompts.deltas import NativeCalls
 from pegboard.prompts.formats import Format
 from pegboard.prompts.shapes import ToolShape
 
-from .heard import Call, Piece, Text, Thinking, Unread, call_id
+from .heard import Call, Piece, Text, Thinking, Unread, call_id, sound
+
+LONGEST_NAME: Final = 256
+"""No tool has a longer one, and a model may write a book in its place."""
 
 
 class Reader:
@@ -46,7 +50,7 @@ class Reader:
                 case events.Done(_, call):
                     yield _call(id, call)
                 case events.Broken(_, why):
-                    yield Unread(id, self._names.get(index, ""), "", why)
+                    yield Unread(id, self._names.get(index, "")[:LONGEST_NAME], "", sound(why))
 
 
 def _pieces(told: Iterable[events.Event]) -> list[Piece]:
@@ -54,13 +58,13 @@ def _pieces(told: Iterable[events.Event]) -> list[Piece]:
     for event in told:
         match event:
             case events.Text(text):
-                found.append(Text(text))
+                found.append(Text(sound(text)))
             case events.Thinking(text):
-                found.append(Thinking(text))
+                found.append(Thinking(sound(text)))
             case events.Done(_, call):
                 found.append(_call(call_id(), call))
             case events.Broken(raw, why):
-                found.append(Unread("", "", raw, why))
+                found.append(Unread("", "", sound(raw), sound(why)))
             case _:
                 # Markup is for nobody to read, and of a call nothing is done before it is whole.
                 pass
@@ -68,5 +72,5 @@ def _pieces(told: Iterable[events.Event]) -> list[Piece]:
 
 
 def _call(id: str, call: events.Called) -> Call:
-    written = json.dumps(dict(call.arguments), ensure_ascii=False)
-    return Call(id, call.name, call.arguments, written, call.repairs, call.recovered)
+    written = sound(json.dumps(dict(call.arguments), ensure_ascii=False))
+    return Call(id, sound(call.name)[:LONGEST_NAME], call.arguments, written, call.repairs, call.recovered)

@@ -1,5 +1,6 @@
 """Any server that speaks OpenAI's chat API: asked for a stream, and never trusted."""
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
@@ -124,7 +125,7 @@ class OpenAiServer:
         if self._client is None:
             limits = httpx2.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=8)
             self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits)
-        content = None if body is None else msgspec.json.encode(body)
+        content = None if body is None else json.dumps(body, separators=(",", ":")).encode()
         timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
         started = False
         try:
@@ -231,8 +232,12 @@ class OpenAiServer:
 def _json(text: bytes) -> Json:
     try:
         value: Json = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise Garbled(f"with something that is no JSON: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        try:
+            # More patient: it takes half of a character, into which servers cut what comes in pieces.
+            value = json.loads(text)
+        except (RecursionError, ValueError) as error:
+            raise Garbled(f"with something that is no JSON: {error}") from None
     return value
 
 

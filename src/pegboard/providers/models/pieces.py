@@ -1,9 +1,8 @@
 """The pieces of a model's message, out of what servers write: each has its own slips, and none of them loses a call."""
 
+import json
 from collections.abc import Iterator
 from typing import Final
-
-import msgspec
 
 from pegboard.core.tool import Json, JsonObject
 from pegboard.ports.models import Piece, Said, Stopped, Thought, Used, Wanted
@@ -45,7 +44,7 @@ class Pieces:
 
     def message(self, message: JsonObject) -> Iterator[Piece]:
         for name in _THINKING:
-            if isinstance(thought := message.get(name), str) and thought:
+            if thought := _text(message.get(name)):
                 yield Thought(thought)
                 break
         if text := _text(message.get("content")) or _text(message.get("refusal")):
@@ -63,7 +62,7 @@ class Pieces:
         told: JsonObject = function if isinstance(function, dict) else {}
         name, id, arguments = _text(told.get("name")), _text(call.get("id")), told.get("arguments")
         # Some write the arguments as an object, where a text is meant.
-        text = arguments if isinstance(arguments, str) else _written(arguments)
+        text = _sound(arguments) if isinstance(arguments, str) else _written(arguments)
         if not (name or id or text):
             return
         yield Wanted(self._place(call.get("index"), id, name), id, name, text)
@@ -114,8 +113,17 @@ def _text(value: Json) -> str:
     """A text; of a list of parts, the texts in it."""
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
-    return value if isinstance(value, str) else ""
+    return _sound(value) if isinstance(value, str) else ""
+
+
+def _sound(text: str) -> str:
+    """Half of a character, which a server may cut one into, becomes the sign for what cannot be read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _written(value: Json) -> str:
-    return "" if value is None else msgspec.json.encode(value).decode("utf-8", "replace")
+    return "" if value is None else json.dumps(value)

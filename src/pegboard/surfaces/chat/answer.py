@@ -1,11 +1,16 @@
 """An answer in the shapes of the API: whole, or piece by piece. What is ours is in `pegboard`, beside them."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.chat.conversation import Answer, Asks, Began, Ended, Event
 from pegboard.gateway.chat.heard import Call, Text, Thinking
 from pegboard.gateway.chat.report import Report
+
+LONGEST_TOLD: Final = 2_000
+"""Characters of arguments and of a result in a stream: for people to see what is done. The tool and the model have all
+of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +81,9 @@ def _told(event: Began | Asks | Ended) -> JsonObject:
     match event:
         case Began(id, name, tool, arguments):
             told = None if tool is None else str(tool)
-            return {"type": "call", "id": id, "name": name, "tool": told, "arguments": arguments}
+            shown = arguments[:LONGEST_TOLD]
+            return {"type": "call", "id": id, "name": name, "tool": told, "arguments": shown, "length": len(arguments)}
         case Asks(id, ticket):
             return {"type": "ticket", "id": id, "ticket": ticket}
         case Ended(made, text):
             return {"type": "result", **made.shape, "text": text[:LONGEST_TOLD], "length": len(text)}
-
-
-LONGEST_TOLD = 2_000
-"""Characters of a result in a stream: for people to see what was done. The model has all that it is given."""

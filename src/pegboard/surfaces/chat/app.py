@@ -1,5 +1,6 @@
 """The chat endpoint as an ASGI application: /v1/models and /v1/chat/completions."""
 
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -36,6 +37,10 @@ COMPLETIONS: Final = "/v1/chat/completions"
 BESIDE: Final = 65_536
 """Bytes of a body from which on it is read beside the event loop."""
 LONGEST_CLIENT: Final = 128
+log = logging.getLogger(__name__)
+_BROKEN: Final = Refused(
+    500, "The gateway failed to answer; its log says why.", code="gateway_failed", headers=NO_RETRY
+)
 _LEFT: Final = Refused(401, "Your token is not one that this gateway knows any more.", headers=NO_RETRY)
 
 
@@ -180,6 +185,11 @@ class ChatApp:
             return of_trouble(trouble, have_run=bool(report.calls))
         except NotLetIn:
             return _LEFT
+        except Gone:
+            raise
+        except Exception:  # whatever is wrong with us, the client hears of it, and of what was called before
+            log.exception("An answer of the chat broke off")
+            return _BROKEN
 
 
 async def _nothing(event: Event) -> None:
