@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from pegboard.prompts.events import Arguments, Broken, Done, Event, Started, accounted, joined
+from pegboard.prompts.events import Arguments, Broken, Called, Done, Event, Started, accounted, joined
 from pegboard.prompts.formats import Format
 from pegboard.prompts.shapes import ToolShape
 
@@ -80,6 +80,20 @@ def broken_rule(
             return f"in chunks {parts!r} it gives {cut!r}, in one piece {events!r}"
     if len(text) < EVERY_PREFIX:
         for size in range(len(text)):
-            if wrong := faults(whole(format, text[:size], tools, thinking), text[:size]):
+            prefix = whole(format, text[:size], tools, thinking)
+            if wrong := faults(prefix, text[:size]) or _cut_call(format, prefix, events):
                 return f"cut after {size} characters: {wrong}"
     return None
+
+
+def _cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
+    """A call that is made of a text that was cut, and is not made of the whole. Native text is all calls or none, so
+    there more text may take a call back."""
+    if format.name == "native":
+        return None
+    made, all_made = ([(call.name, call.arguments) for call in _sure(told)] for told in (prefix, events))
+    return None if made == all_made[: len(made)] else f"it calls {made[-1]!r}, the whole {all_made!r}"
+
+
+def _sure(events: Sequence[Event]) -> list[Called]:
+    return [event.call for event in events if isinstance(event, Done) and not event.call.recovered]

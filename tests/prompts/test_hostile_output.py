@@ -52,6 +52,7 @@ INPUTS: dict[str, tuple[str, Callable[[int], str]]] = {
     "fences of no language": ("codemode", lambda k: "```\nprint\n" * k),
     "one line of code": ("codemode", lambda k: "```python\n" + "x" * k),
     "thinking in thinking": ("hermes", lambda k: "<think><tool_call>" * k),
+    "mended calls in one tag": ("hermes", lambda k: "<tool_call>" + "{'name': 'write'}" * k + "</tool_call>"),
     "comments": ("hermes", lambda k: '<tool_call>{"name": "a", ' + "/* x */" * k + "}</tool_call>"),
     "sets": ("hermes", lambda k: "<tool_call>{a: " + "{" * k + "}" * k + "}</tool_call>"),
 }

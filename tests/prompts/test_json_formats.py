@@ -221,3 +221,15 @@ def test_no_prefix_of_a_call_is_a_call(name: str) -> None:
     for size in range(len(text)):
         for call in parse(format, text[:size], TOOLS).calls:
             assert call.arguments == {"at": "Bern", "deep": {"x": 1}}, text[:size]
+
+
+def test_a_call_that_had_to_be_mended_ends_at_its_value_like_any_other() -> None:
+    text = "<tool_call>{'name': 'wait', 'arguments': {}} then {'name': 'look'}</tool_call>"
+    found = parse(FORMATS["hermes"], text, TOOLS)
+    assert [(call.name, call.raw) for call in found.calls] == [("wait", "<tool_call>{'name': 'wait', 'arguments': {}}")]
+    assert found.text == "then {'name': 'look'}"
+    more = parse(FORMATS["hermes"], text.replace(" then", ", {'x': 1},"), TOOLS)
+    assert [call.name for call in more.calls] == ["wait", "look"]
+    assert [(one.raw, one.why) for one in more.broken] == [
+        ("{'x': 1}", 'The call was not made: it is no call. Write {"name": …, "arguments": {…}} as JSON.')
+    ]

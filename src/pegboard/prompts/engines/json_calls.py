@@ -8,28 +8,26 @@ from typing import Final
 
 from pegboard.core.folded import Json
 from pegboard.prompts.literal import Reader, UnreadableError
-from pegboard.prompts.repair import Read, Refused
-from pegboard.prompts.scanner import CUT, HEADER_MOST, SPACE
+from pegboard.prompts.marks import matcher
+from pegboard.prompts.repair import LONGEST, Read, Refused
+from pegboard.prompts.scanner import SPACE
 from pegboard.prompts.shapes import ToolShape
 
 from .envelope import ARGUMENTS, KNOWN, NAMES, Wanted, wanted
+from .json_opening import RIGHT, OpeningScanner
 from .json_signs import JsonSigns as JsonSigns
-from .json_value import ValueScanner, as_arguments
+from .json_value import as_arguments
 
 _KEY: Final = re.compile(r'"([^"\\]{0,64})"').match
 _KEY_MOST: Final = 66
-RIGHT: Final = 'Write {"name": …, "arguments": {…}} as JSON'
 MISSING_BRACE: Final = "a missing } was added at the end"
+_MEANINGLESS: Final = matcher(r"[\s,\]>};]*")
 AROUND: Final = "what stood around the call was left out"
 
 
-class JsonScanner(ValueScanner):
-    signs: JsonSigns
-
+class JsonScanner(OpeningScanner):
     def __init__(self, signs: JsonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools, in_thinking=in_thinking)
-        self.in_list = False
-        self.is_bare = False
         self._begin(None)
 
     def _begin(self, name: str | None) -> None:
@@ -53,103 +51,17 @@ class JsonScanner(ValueScanner):
         if self.written:
             self.argue(self.written)
 
-    # -- openers -----------------------------------------------------------------------------------------------------
-
-    def open(self, word: str) -> bool:
-        self.in_list = False
-        self.is_bare = word in self.signs.weak
-        self.state = self.in_attributes if word.endswith(" ") else self.opened
-        if self.is_bare and not self.line_is_blank:
-            self.not_a_call()
-        return False
-
-    def open_bare(self, character: str) -> None:
-        self.in_list, self.is_bare = False, True
-        self.state = self.opened
-
-    def in_attributes(self, text: str, place: int, end: int) -> int:
-        """The rest of an opening tag that models decorate."""
-        at = text.find(">", place, place + HEADER_MOST)
-        if at < 0 and end - place < HEADER_MOST and not self.final:
-            return ~place
-        if at < 0 or "{" in text[place:at]:
-            self.not_a_call()
-            return place
-        self.source.append(text[place : at + 1])
-        self.state = self.opened
-        return at + 1
-
-    def opened(self, text: str, place: int, end: int) -> int:
-        """Behind an opener, or at a bare bracket: white space, then a list, an object or a header."""
-        behind = SPACE(text, place).end()
-        if behind > place:
-            self.source.append(text[place:behind])
-            return behind
-        character = text[place]
-        headed = self.signs.heads is not None and not self.is_bare and not self.in_list
-        if headed and character not in "{[":
-            self.state = self.in_header
-            return place
-        if character == "[" and self.signs.lists and not self.in_list:
-            self.in_list = True
-            self.source.append(character)
-            return place + 1
-        if character == "{":
-            self.source.append(character)
-            self._begin(None)
-            self.state = self.in_envelope
-            return place + 1
-        if character == "]" and self.in_list:
-            self.source.append(character)
-            self.not_a_call()
-            return place + 1
-        word = self.signs.ends.at(text, place, end, self.final)
-        if word is None:
-            return ~place
-        if word and not self.is_bare:
-            self.source.append(word)
-            self.broken(f"The call is empty. {RIGHT}.")
-            return place + len(word)
-        self.not_a_call()
-        return place
-
-    def in_header(self, text: str, place: int, end: int) -> int:
-        heads = self.signs.heads
-        assert heads is not None
-        at = text.find("{", place, place + HEADER_MOST)
-        if at < 0:
-            if end - place < HEADER_MOST and not self.final:
-                return ~place
-            if end - place < HEADER_MOST:
-                self.source.append(text[place:])
-                self.broken(CUT)
-                return end
-            return self.unheaded(place)
-        found = heads.match(text[place:at])
-        name = self.named(found) if found is not None else None
-        if not name:
-            return self.unheaded(place)
-        self.source.append(text[place:at])
-        self.begin_headed(name)
-        return at
-
-    def named(self, header: "re.Match[str]") -> str | None:
-        """The name in a header, None if it is none after all."""
-        return header.group(1)
+    def begin_object(self) -> None:
+        self._begin(None)
+        self.state = self.in_envelope
 
     def begin_headed(self, name: str) -> None:
-        """The arguments of a call stand next, whose name is known."""
         self._begin(name)
         self.begin_value(streams=True)
 
-    def unheaded(self, place: int) -> int:
-        """Behind an opener stands no header. Up to an end marker it is a broken call; where there are none, text."""
-        if self.signs.ends.words:
-            self._begin(None)
-            self.state = self.lenient
-        else:
-            self.not_a_call()
-        return place
+    def begin_unread(self) -> None:
+        self._begin(None)
+        self.state = self.lenient
 
     # -- the keys of the object --------------------------------------------------------------------------------------
 
@@ -350,22 +262,48 @@ class JsonScanner(ValueScanner):
         self.source = [text]
         start = text.find("{")
         why = "it is no JSON"
-        if start >= 0:
-            for missing in ("", "}") if closed else ("",):
-                reader = Reader(text[start:] + missing)
-                try:
-                    value = reader.value()
-                    rest = reader.text[reader.place :].strip(" \n\t,]>};")
-                except UnreadableError as error:
-                    why = str(error)
-                    continue
-                if rest:
-                    break
-                repairs = (*reader.repairs, *((MISSING_BRACE,) if missing else ()))
-                if self._rescued(value, repairs or (AROUND,)):
-                    return
+        for missing in ("", "}") if closed else ("",):
+            if start < 0 or len(text) > LONGEST:
                 break
+            reader = Reader(text[start:] + missing)
+            try:
+                value = reader.value()
+            except UnreadableError as error:
+                why = str(error)
+                continue
+            self.source = [text[: start + reader.place]]
+            repairs = (*reader.repairs, *((MISSING_BRACE,) if missing else ()))
+            if self._rescued(value, repairs or (AROUND,)):
+                self._behind_rescued(reader)
+                return
+            self.source = [text]
+            break
         self.broken(f"The call was not made: {why}. {RIGHT}.")
+
+    def _behind_rescued(self, reader: Reader) -> None:
+        """What stood behind a call that was mended: nothing, more calls, or text."""
+        text = reader.text
+        while True:
+            begun = _MEANINGLESS(text, reader.place).end()
+            if begun > reader.place:
+                self.mark(text[reader.place : begun])
+            reader.place = begun
+            if not text.startswith("{", begun) or self.headed:
+                self.say(text[begun:])
+                return
+            self._begin(None)
+            reader.repairs = {}
+            try:
+                value = reader.value()
+            except UnreadableError as error:
+                self.source = [text[begun:]]
+                self.broken(f"The call was not made: {error}. {RIGHT}.")
+                self.state = self.after_value
+                return
+            self.source = [text[begun : reader.place]]
+            if not self._rescued(value, tuple(reader.repairs)):
+                self.broken(f"The call was not made: it is no call. {RIGHT}.")
+                self.state = self.after_value
 
     def _rescued(self, value: Json, repairs: tuple[str, ...]) -> bool:
         if self.headed:
