@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from pegboard.core.prompting import CODE_MODE
 from pegboard.prompts.formats import Format
 from pegboard.prompts.shapes import ToolShape
 
 from .frames import frame
 from .rules import Rules, literal
+from .tagged import tagged_gbnf
 
 
 def gbnf(format: Format, tools: Sequence[ToolShape], *, several: bool = True) -> str | None:
@@ -18,7 +20,7 @@ def gbnf(format: Format, tools: Sequence[ToolShape], *, several: bool = True) ->
     """
     framed = frame(format, tools)
     if framed is None:
-        return None
+        return tagged_gbnf(format, tools, several=several) if tools and format.name != CODE_MODE else None
     rules = Rules(python=framed.keywords)
     taken = {
         tool.name: rule

@@ -53,6 +53,8 @@ class Rules:
 
     python: bool = False
     named: dict[str, str] = field(default_factory=dict[str, str])
+    texts: dict[tuple[str, ...], str] = field(default_factory=dict[tuple[str, ...], str])
+    """Rules for any text but such as holds one of some words, by these."""
     _root: Mapping[str, Json] = field(default_factory=dict[str, Json])
     _refs: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -70,18 +72,31 @@ class Rules:
         self.named[name] = rule
         return name
 
+    def free(self, name: str) -> str:
+        """A name that no rule begins with."""
+        while any(each.startswith(name) for each in self.named):
+            name += "x"
+        return name
+
+    def about(self, schema: Mapping[str, Json]) -> None:
+        """Whose references are followed from now on."""
+        self._root, self._refs = schema, {}
+
+    def value(self, name: str, schema: Json) -> str:
+        return self._value(name, schema)
+
     def arguments(self, name: str, schema: Mapping[str, Json], *, keywords: bool) -> str | None:
         """The rule for the arguments of one tool. `None` where one that must be given cannot be a keyword."""
-        self._root, self._refs = schema, {}
-        described, needed = _described(schema), _needed(schema)
+        self.about(schema)
+        schemas, must = described(schema), needed(schema)
         if not keywords:
-            members = [(key, self._member(name, key, described[key])) for key in described]
-            return self.add(f"{name}-arguments", f'"{{" {self._chained(name, members, needed)} "}}"')
-        if any(not _is_keyword(key) for key in needed):
+            members = [(key, self._member(name, key, inner)) for key, inner in schemas.items()]
+            return self.add(f"{name}-arguments", f'"{{" {self._chained(name, members, must)} "}}"')
+        if any(not _is_keyword(key) for key in must):
             return None
-        able = [key for key in described if _is_keyword(key)]
-        members = [(key, f"{literal(f'{key}=')} {self._value(f'{name}-{key}', described[key])}") for key in able]
-        return self.add(f"{name}-arguments", self._chained(name, members, needed))
+        able = {key: inner for key, inner in schemas.items() if _is_keyword(key)}
+        members = [(key, f"{literal(f'{key}=')} {self._value(f'{name}-{key}', inner)}") for key, inner in able.items()]
+        return self.add(f"{name}-arguments", self._chained(name, members, must))
 
     def text(self, root: str) -> str:
         """The whole grammar, with the rules that are used and no others, in one order."""
@@ -142,11 +157,11 @@ class Rules:
         return self.add(name, f'"[" {further} "]"' if least else f'"[" ({further})? "]"')
 
     def _object(self, name: str, schema: Mapping[str, Json]) -> str:
-        described = _described(schema)
-        if not described:
+        schemas = described(schema)
+        if not schemas:
             return literal("{}") if schema.get("additionalProperties") is False else "object"
-        members = [(key, self._member(name, key, described[key])) for key in described]
-        return self.add(name, f'"{{" {self._chained(name, members, _needed(schema))} "}}"')
+        members = [(key, self._member(name, key, inner)) for key, inner in schemas.items()]
+        return self.add(name, f'"{{" {self._chained(name, members, needed(schema))} "}}"')
 
     def _member(self, name: str, key: str, schema: Json) -> str:
         return f"{literal(json.dumps(key, ensure_ascii=False) + ':')} space {self._value(f'{name}-{key}', schema)}"
@@ -190,14 +205,14 @@ def _found(root: Mapping[str, Json], ref: str) -> Json:
     return target
 
 
-def _described(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+def described(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """With what must be given and is described nowhere: that may be anything."""
     found = schema.get("properties")
-    described = dict(found) if isinstance(found, Mapping) else {}
-    return {**described, **{key: True for key in sorted(_needed(schema)) if key not in described}}
+    told = dict(found) if isinstance(found, Mapping) else {}
+    return {**told, **{key: True for key in sorted(needed(schema)) if key not in told}}
 
 
-def _needed(schema: Mapping[str, Json]) -> frozenset[str]:
+def needed(schema: Mapping[str, Json]) -> frozenset[str]:
     found = schema.get("required")
     return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
 
