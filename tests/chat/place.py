@@ -91,6 +91,7 @@ def opened(folder: Path, chat: Mapping[str, Any] | None = None, **more: Any) -> 
         servers = {
             "everyday": peer("everyday", trust="open"),
             "tally": peer("tally", str(folder / "tally"), trust="open"),
+            **more.pop("servers", {}),
         }
         told = {
             "model_servers": {"local": {"url": models.url, "api_key": "${MODEL_KEY}", "timeout": 30}},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.chat.place import Place, Turn, calls, opened
+from tests.cli.terminal import peer
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Add two whole numbers"}]}
 
@@ -13,10 +14,11 @@ ASKED = {"model": "m", "messages": [{"role": "user", "content": "Add two whole n
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     principals = {
-        "anna": {"token": "${TOKEN_OF_ANNA}", "toolsets": ["everyday"]},
+        "anna": {"token": "${TOKEN_OF_ANNA}", "toolsets": ["everyday", "locked"]},
         "bob": {"token": "${TOKEN_OF_BOB}", "toolsets": ["tally"]},
     }
-    with opened(tmp_path_factory.mktemp("chat"), principals=principals) as place:
+    servers = {"locked": peer("many", "3", trust="strict")}
+    with opened(tmp_path_factory.mktemp("chat"), principals=principals, servers=servers) as place:
         yield place
 
 
@@ -120,3 +122,18 @@ def test_a_caller_whose_token_is_taken_away_midway_calls_nothing_more(place: Pla
         file.write_text(before, "utf-8")
     assert (answer.status_code, answer.json()["error"]["type"]) == (401, "authentication_error")
     assert answer.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.behaviour("chat.access", "law.withheld_stays_withheld")
+def test_a_tool_that_waits_for_approval_is_neither_shown_nor_found_nor_called(place: Place) -> None:
+    search = ("tool_search", {"query": "tool_00000", "include_disabled": True})
+    model = place.model(Turn(calls=[search, ("tool_00000", {"text": "x"})]), Turn("Alas."))
+    body = place.say(model, "use tool_00000")
+    assert calls(body) == [("tool_search", "returned"), ("tool_00000", "pending_approval")]
+    first, second = place.asked_of(model)
+    assert "tool_00000" not in json.dumps(first["tools"])
+    found, refused = (message["content"] for message in second["messages"][-2:])
+    locked = [(entry["name"], entry["description"], entry["status"]) for entry in json.loads(found)["disabled"]]
+    assert ("tool_00000", "", "pending_approval") in locked
+    assert {description for _, description, _ in locked} == {""}
+    assert refused.startswith("pending_approval: ")

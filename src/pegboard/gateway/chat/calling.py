@@ -117,7 +117,8 @@ class Calling:
                 return BadArguments(SEARCH_TOOL.id, (f"query: {BLANK}",))
             body = await self.gateway.finder.retrieve(_retrieval(made.arguments, self.most_found), self.view)
             found.extend(_found_in(body, self.gateway.board.resolution(self.view), offering))
-            text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if body["tools"] else NOTHING
+            says = any(body.get(name) for name in ("tools", "disabled", "notice"))
+            text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if says else NOTHING
             return Returned(json.dumps({"content": [{"type": "text", "text": text}]}).encode())
 
         ended = await answered(self.gateway, made, SEARCH_TOOL.id, answer)
