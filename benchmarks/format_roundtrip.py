@@ -56,7 +56,7 @@ def read(path: Path) -> list[Item]:
     """The items that hold calls."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadFileError(f"{path}: {error}") from None
     if not isinstance(entries, list):
         raise BadFileError(f"{path}: expected a list of items with 'functions' and 'ground_truth'")

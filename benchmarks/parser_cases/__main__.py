@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import table
-from benchmarks.parser_cases.cases import Case, read
+from benchmarks.parser_cases.cases import BadFileError, Case, read
 from benchmarks.parser_cases.invariants import broken_rule, chunks, streamed, whole
 from benchmarks.parser_cases.judging import NAMELESS, PROBE, plain, set_aside
 from benchmarks.parser_cases.verdicts import Verdict, met, why
@@ -104,7 +104,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=7, help="of the random chunks")
     chosen = parser.parse_args(arguments)
     chance = random.Random(chosen.seed)
-    cases = read(chosen.file)
+    try:
+        cases = read(chosen.file)
+    except BadFileError as error:
+        print(error, file=sys.stderr)
+        return 2
     aside = set_aside(cases)
     verdicts: list[Verdict] = []
     unknown: Counter[str] = Counter()

@@ -57,8 +57,30 @@ class Case:
         return False
 
 
+class BadFileError(ValueError):
+    """The file is not of the shape; the message says where."""
+
+
 def read(path: Path) -> list[Case]:
-    return [case(number, record) for number, record in enumerate(json.loads(path.read_text(encoding="utf-8")))]
+    """Raises `BadFileError`."""
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadFileError(f"{path}: {error}") from None
+    if not isinstance(records, list) or not records:
+        raise BadFileError(f"{path}: expected a list of records, each with 'format', 'text' and 'expected'")
+    return [_read(f"{path}: record {number}", number, record) for number, record in enumerate(records)]
+
+
+def _read(where: str, number: int, record: Any) -> Case:
+    match record:
+        case {"format": str(), "text": str(), "expected": {"calls": list()} | {"code_blocks": list()}}:
+            try:
+                return case(number, record)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise BadFileError(f"{where}: it cannot be read: {type(error).__name__}: {error}") from None
+        case _:
+            raise BadFileError(f"{where}: expected an object with 'format', 'text' and in 'expected' a list of 'calls'")
 
 
 def case(number: int, record: Mapping[str, Any]) -> Case:

@@ -41,6 +41,26 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("no JSON", "Expecting value: line 1 column 1 (char 0)"),
+        ("{}", "expected a list of records, each with 'format', 'text' and 'expected'"),
+        ("[]", "expected a list of records, each with 'format', 'text' and 'expected'"),
+        ("[5]", "record 0: expected an object with 'format', 'text' and in 'expected' a list of 'calls'"),
+        ('[{"format": "hermes", "text": "", "expected": {"calls": [5]}}]', "record 0: it cannot be read: TypeError: "),
+        ("[" * 100_000, "maximum recursion depth exceeded"),
+    ],
+)
+def test_a_file_of_another_shape_is_told_with_the_place(
+    text: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text(text, "utf-8")
+    assert recorded.main([str(path), "--json"]) == 2
+    assert capsys.readouterr().err.startswith(f"{path}: {told}")
+
+
 @pytest.mark.behaviour("benchmarks.recorded_outputs")
 def test_records_are_judged_and_what_contradicts_is_set_aside(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert recorded.main([str(file), "--json"]) == 0

@@ -33,6 +33,7 @@ from pegboard.prompts.sizes import parameters, size_in_name
         ("llama-3-8b-gradient-1048k", 8),
         ("hermes_3_8b", 8),
         ("big-model-1.5T", 1500),
+        ("bitnet-b1.58-2B-4T", 2),
         ("a model of 7b", 7),
     ],
 )

@@ -77,6 +77,9 @@ _MODULES: Final = {
 }
 
 
+__all__ = [*_MODULES]
+
+
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

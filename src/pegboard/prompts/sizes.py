@@ -34,10 +34,13 @@ def size_in_name(name: str) -> float | None:
     parameters at work of a mixture) is not taken for one."""
     text = name.casefold()
     mixed = [int(each[1]) * float(each[2]) for each in _MIXED.finditer(text)]
+    found = [*_PLAIN.finditer(text)]
+    # Beside a size in billions, trillions are the tokens that it was trained on.
+    tokens = "t" if mixed or any(each[2] == "b" for each in found) else ""
     plain = [
         float(each[1]) * _UNITS[each[2]]
-        for each in _PLAIN.finditer(text)
-        if each[2] != "m" or float(each[1]) >= _LEAST_MILLIONS
+        for each in found
+        if each[2] != tokens and (each[2] != "m" or float(each[1]) >= _LEAST_MILLIONS)
     ]
     # Of several the largest: a draft model or a length of context may stand beside it.
     return max((size for size in (*mixed, *plain) if 0 < size < _MOST), default=None)

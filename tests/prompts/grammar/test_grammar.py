@@ -149,6 +149,7 @@ def valid(schema: str, value: Json) -> bool:
 
 @pytest.mark.behaviour("grammar.json_schema")
 def test_the_schema_of_calls_holds_calls_and_nothing_else() -> None:
+    assert not valid(calls_schema([]), "{}")
     schema = calls_schema(TOOLS)
     good: JsonObject = {"city": "Oslo", "tags": ["a"], "tree": {"leaf": "x", "more": [{"leaf": "y"}]}}
     assert valid(schema, {"name": "get_weather", "arguments": good})

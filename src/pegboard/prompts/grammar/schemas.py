@@ -12,7 +12,8 @@ def calls_schema(
     tools: Sequence[ToolShape], *, keys: tuple[str, str] = ("name", "arguments"), several: bool = False
 ) -> str:
     """Of the JSON that a call is, or with `several` of an array of them: what the format `json` reads as it is, and
-    others between their markers. `keys` are the members for the name and the arguments."""
+    others between their markers. `keys` are the members for the name and the arguments. Without a tool it
+    takes nothing."""
     name, arguments = keys
     each: list[Json] = [
         {
@@ -23,7 +24,7 @@ def calls_schema(
         }
         for tool in tools
     ]
-    one: JsonObject = {"anyOf": each}
+    one: JsonObject = {"anyOf": each} if each else {"not": {}}
     schema: JsonObject = {"type": "array", "items": one, "minItems": 1} if several else one
     return json.dumps(_hoisted(schema, each, arguments), ensure_ascii=False, default=plain)
 
