@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.parser_cases.cases import Case, read
-from benchmarks.parser_cases.invariants import chunks, faults, streamed, whole
+from benchmarks.parser_cases.invariants import chunks, cut_call, faults, streamed, whole
 from pegboard.prompts.events import joined
 from pegboard.prompts.formats import FORMATS, Format, named
 from pegboard.prompts.shapes import ToolShape
@@ -97,6 +97,9 @@ def fault(format: Format, text: Text, chance: random.Random) -> str | None:
         return wrong
     parts = list(chunks(text.text, chance))
     cut = joined(streamed(format, parts, text.tools, text.in_thinking))
+    size = chance.randint(0, len(text.text))
+    if wrong := cut_call(format, whole(format, text.text[:size], text.tools, text.in_thinking), events):
+        return f"cut after {size} characters: {wrong}"
     return None if cut == events else f"in chunks {parts!r} it gives {cut!r}, in one piece {events!r}"
 
 

@@ -81,12 +81,12 @@ def broken_rule(
     if len(text) < EVERY_PREFIX:
         for size in range(len(text)):
             prefix = whole(format, text[:size], tools, thinking)
-            if wrong := faults(prefix, text[:size]) or _cut_call(format, prefix, events):
+            if wrong := faults(prefix, text[:size]) or cut_call(format, prefix, events):
                 return f"cut after {size} characters: {wrong}"
     return None
 
 
-def _cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
+def cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
     """A call that is made of a text that was cut, and is not made of the whole. Native text is all calls or none, so
     there more text may take a call back."""
     if format.name == "native":

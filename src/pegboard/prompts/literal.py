@@ -1,4 +1,4 @@
-"""A tolerant reader of literals: Python's, JSON's, and what models write that is nearly JSON. One pass, no evaluation.
+"""A tolerant reader of what models write that is nearly JSON, or Python's literals. One pass, and nothing is evaluated.
 
 Every liberty it takes is told in `Reader.repairs`. A quote ends a string only where something structural follows, so
 quotes that a model forgot to escape stay in the string.
@@ -20,9 +20,8 @@ _NUMBER: Final = re.compile(
 ).match
 _STRICT_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z", re.ASCII).match
 _WORD: Final = re.compile(r"[^\W\d][\w$\-]*").match
-_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|\r\n|.)", re.DOTALL)
-_JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
-_PYTHON_ESCAPES: Final = {**_JSON_ESCAPES, "\n": "", "\r\n": "", "0": "\0", "a": "\a", "v": "\v"}
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "/": "/", '"': '"', "'": "'"}
 _WORDS: Final[dict[str, bool | None]] = {
     "true": True,
     "false": False,
@@ -31,6 +30,8 @@ _WORDS: Final[dict[str, bool | None]] = {
     "False": False,
     "None": None,
 }
+_ENDS: Final = ",:}])"
+"""What may follow a string."""
 _CLOSING: Final = {"\u201c": "\u201d", "\u2018": "\u2019", "\u201d": "\u201d", "\u2019": "\u2019"}
 _SURROGATE: Final = re.compile("[\ud800-\udfff]").search
 QUOTES: Final = "\"'\u201c\u2018\u201d\u2019"
@@ -71,13 +72,11 @@ def whole_characters(text: str) -> str:
 
 
 class Reader:
-    """Reads values from one text, left to right. `python`: escapes, single quotes and True are right as they stand."""
+    """Reads values from one text, left to right."""
 
-    def __init__(self, text: str, *, python: bool = False, ends: str = ",:}])") -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.place = 0
-        self.python = python
-        self.ends = ends
         self.repairs: dict[str, None] = {}
         """In the order in which they became necessary, each once."""
 
@@ -94,14 +93,14 @@ class Reader:
             return self.mapping(depth)
         if character in "[(":
             if character == "(":
-                self.bent(TUPLES)
+                self.repairs[TUPLES] = None
             return self.sequence("]" if character == "[" else ")", depth)
         if character in "-+.0123456789":
             return self.number()
         word = _WORD(self.text, self.place)
         if word and word.group() in _WORDS:
             if word.group()[0].isupper():
-                self.bent(PYTHON_WORDS)
+                self.repairs[PYTHON_WORDS] = None
             self.place = word.end()
             return _WORDS[word.group()]
         raise UnreadableError(f"{character!r} at character {self.place} begins no value")
@@ -119,10 +118,6 @@ class Reader:
             self.place = _SPACE(text, end + (1 if line else 2)).end()
         return text[self.place] if self.place < len(text) else ""
 
-    def bent(self, what: str) -> None:
-        if not self.python:
-            self.repairs[what] = None
-
     def number(self) -> int | float:
         found = _NUMBER(self.text, self.place)
         if found is None:
@@ -130,7 +125,7 @@ class Reader:
         said = found.group()
         self.place = found.end()
         if not _STRICT_NUMBER(said):
-            self.bent(NUMBERS)
+            self.repairs[NUMBERS] = None
         try:
             if said.lstrip("+-")[:2] in ("0x", "0X"):
                 return int(said, 16)
@@ -146,7 +141,7 @@ class Reader:
         if closing not in "\"'":
             self.repairs[SMART_QUOTES] = None
         elif quote == "'":
-            self.bent(SINGLE_QUOTES)
+            self.repairs[SINGLE_QUOTES] = None
         if quote in "\"'" and text.startswith(quote * 3, self.place):
             return self._tripled(quote * 3)
         start = scan = self.place + 1
@@ -160,7 +155,7 @@ class Reader:
             if escaped:
                 continue
             behind = _SPACE(text, at + 1).end()
-            if behind >= len(text) or text[behind] in self.ends:
+            if behind >= len(text) or text[behind] in _ENDS:
                 self.place = at + 1
                 return self._unescaped(text[start:at])
             self.repairs[INNER_QUOTES] = None
@@ -177,7 +172,7 @@ class Reader:
             scan = at + 1
 
     def _unescaped(self, body: str) -> str:
-        if not self.python and any(control in body for control in "\n\t\r"):
+        if any(control in body for control in "\n\t\r"):
             self.repairs[CONTROLS] = None
         if "\\" in body:
             body = _ESCAPE.sub(self._escape, body)
@@ -188,15 +183,11 @@ class Reader:
 
     def _escape(self, found: re.Match[str]) -> str:
         said = found.group(1)
-        simple = (_PYTHON_ESCAPES if self.python else _JSON_ESCAPES).get(said)
-        if simple is not None:
-            return simple
-        # A path such as C:\Users must not become a character, so JSON has \u alone.
-        if len(said) > 1 and (self.python or said[0] == "u"):
-            try:
-                return chr(int(said[1:], 16))
-            except (ValueError, OverflowError):
-                pass
+        if said in _ESCAPES:
+            return _ESCAPES[said]
+        # A path such as C:\Users must not become a character, so \u is the only escape by number.
+        if len(said) > 1:
+            return chr(int(said[1:], 16))
         self.repairs[ESCAPES] = None
         return "\\" + said
 
@@ -208,7 +199,7 @@ class Reader:
             character = self.next()
             if character == closing:
                 if comma and out:
-                    self.bent(EXTRA_COMMAS)
+                    self.repairs[EXTRA_COMMAS] = None
                 self.place += 1
                 return out
             if character == "," and comma and out:
@@ -229,7 +220,7 @@ class Reader:
             character = self.next()
             if character == "}":
                 if comma and out:
-                    self.bent(EXTRA_COMMAS)
+                    self.repairs[EXTRA_COMMAS] = None
                 self.place += 1
                 return out
             if character == "," and comma and out:

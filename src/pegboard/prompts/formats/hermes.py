@@ -3,6 +3,7 @@
 from typing import Final
 
 from pegboard.prompts.engines.json_signs import JsonSigns
+from pegboard.prompts.thinking import THINK
 
 from .marked import Marked
 
@@ -13,6 +14,7 @@ FORMAT: Final = Marked(
         closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>", "<|im_end|>"),
         weak=("```json", "```"),
         tails=("```",),
+        thinking=(*THINK, ("<scratch_pad>", "</scratch_pad>")),
         bare="{[",
         anywhere=True,
     ),
