@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.chat.place import Place, Raw, Turn, calls, opened, text
+from tests.chat.place import KEY, Place, Raw, Turn, calls, opened, text
 
 USER = [{"role": "user", "content": "hello"}]
 TOOL = {"type": "function", "function": {"name": "f"}}
@@ -123,11 +123,12 @@ def test_a_model_that_writes_a_book_for_a_name_fills_no_report(place: Place) -> 
         (Raw(401, b'{"error": {"message": "bad key"}}'), 502, "model_server_key"),
         (Raw(404, b"{}"), 404, "model_not_found"),
         (Raw(429, b"{}", headers={"retry-after": "7"}), 503, "model_server_busy"),
+        (Raw(302, b"", headers={"location": "/"}), 502, "model_server_away"),
         (Raw(400, b'{"error": {"message": "too long"}}'), 400, "model_server_refused"),
         (Raw(200, b"<html>"), 502, "model_server_garbled"),
         (Turn("half", cut=2), 502, "model_server_cut"),
     ],
-    ids=["key", "no model", "busy", "refused", "garbled", "cut"],
+    ids=["key", "no model", "busy", "sent on", "refused", "garbled", "cut"],
 )
 def test_a_model_server_that_fails_is_told_by_a_status_and_a_code(
     place: Place, turn: Turn | Raw, status: int, code: str
@@ -136,6 +137,20 @@ def test_a_model_server_that_fails_is_told_by_a_status_and_a_code(
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert answer.headers.get("retry-after") == ("7" if status == 503 else None)
     assert "x-should-retry" not in answer.headers
+
+
+@pytest.mark.behaviour("chat.no_key_told")
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+def test_a_key_that_the_model_server_quotes_reaches_no_client_and_no_audit(place: Place, streams: bool) -> None:
+    quoted = f"Incorrect key Bearer {KEY}."
+    error = json.dumps({"error": {"message": quoted}})
+    event = f"data: {json.dumps({'choices': [{'delta': {'content': 'hm'}}]})}\n\ndata: {error}\n\n".encode()
+    turns: list[Turn | Raw] = [Raw(status, error.encode()) for status in (302, 400, 401, 404, 429, 500, 503)]
+    turns += [Raw(200, event, "text/event-stream"), Turn(quoted, calls=[("echo", {"text": KEY})]), Turn(quoted, KEY)]
+    for turn in turns:
+        answer = place.post({"model": place.model(turn, Turn("Done.")), "messages": USER, "stream": streams})
+        assert (KEY in answer.text, "•••" in answer.text) == (False, True), answer.text
+    assert KEY not in json.dumps(place.activity())
 
 
 @pytest.mark.behaviour("chat.model_server_trouble")

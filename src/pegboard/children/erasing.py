@@ -28,9 +28,20 @@ class Eraser:
         # Longest first, or a secret that begins with another would leave its rest behind.
         ordered = sorted(known, key=lambda secret: (-len(secret), secret))
         self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+        self._known = tuple(ordered)
 
     def __call__(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(ERASED, text)
+
+    def begun(self, text: str) -> int:
+        """Where the beginning of a secret stands at the end of the text, or its length: what comes next may be the
+        rest."""
+        longest = len(self._known[0]) if self._known else 1
+        firsts = {secret[0] for secret in self._known}
+        for at in range(max(0, len(text) - longest + 1), len(text)):
+            if text[at] in firsts and any(secret.startswith(text[at:]) for secret in self._known):
+                return at
+        return len(text)
 
 
 def inserted(text: str, value: str) -> Iterable[str]:

@@ -1,10 +1,14 @@
 """Any server that speaks OpenAI's chat API: asked as it wants, and every way in which it fails told as one sentence."""
 
+import json
 import threading
+from base64 import b64encode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import anyio
 import pytest
@@ -26,7 +30,7 @@ ASKED: JsonObject = {"model": "m", "messages": [{"role": "user", "content": "Gr�
 @asynccontextmanager
 async def speaking(server: ModelServer, **said: Any) -> AsyncIterator[OpenAiServer]:
     settings = ModelServerSettings("local", said.pop("url", server.url), **{"timeout": 20.0, **said})
-    client = OpenAiServer(settings, expander({"KEY": "hush-hush"}, Path()))
+    client = OpenAiServer(settings, expander({"KEY": "hush-hush", "LONG_KEY": KEY}, Path()))
     try:
         with anyio.fail_after(PATIENCE):
             yield client
@@ -118,14 +122,14 @@ async def test_the_models_are_those_that_the_server_lists_or_the_operator_names(
         ),
         (
             Raw(307, b"", headers={"location": "http://127.0.0.1:9"}),
-            Fault.REFUSED,
+            Fault.AWAY,
             "Write the address that it sends on to",
         ),
         (Raw(200, b"<html>hello</html>"), Fault.GARBLED, "with something that is no JSON"),
         (Raw(200, b'{"choices": []}'), Fault.GARBLED, "with something else than a message"),
         (Raw(200, b"data: nonsense\n\n", "text/event-stream"), Fault.GARBLED, "with something that is no JSON"),
         (Raw(200, b"data: [1]\n\n", "text/event-stream"), Fault.GARBLED, "with an event that is no object"),
-        (Raw(200, b"data: [DONE]\n\n", "text/event-stream"), Fault.CUT, "done before the message is whole"),
+        (Raw(200, b"data: [DONE]\n\n", "text/event-stream"), Fault.CUT, "it is done and has said nothing"),
         (Raw(200, b"", "text/event-stream"), Fault.CUT, "the stream ended in the middle"),
         (
             Raw(200, b'data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"),
@@ -134,7 +138,6 @@ async def test_the_models_are_those_that_the_server_lists_or_the_operator_names(
         ),
         (Raw(200, b"[" * 100_000, "application/json"), Fault.GARBLED, "with something that is no JSON"),
         (Turn("half of it", cut=2), Fault.CUT, "broke off"),
-        (Turn("half of it", unended=True, usage=None), Fault.CUT, "done before the message is whole"),
     ],
     ids=lambda value: value.name if isinstance(value, Fault) else None,
 )
@@ -169,6 +172,102 @@ async def test_a_key_that_is_not_to_be_had_is_told_without_asking_anybody() -> N
                 await said(client)
     assert (caught.value.fault, server.asked) == (Fault.KEY, [])
     assert caught.value.why.startswith("chat.model_servers.local.api_key: ")
+
+
+@pytest.mark.parametrize(
+    ("calls", "ended"), [((), "stop"), ((("add", {"a": 1, "b": 1}),), "tool_calls")], ids=["text", "call"]
+)
+async def test_a_server_that_says_only_that_it_is_done_has_ended_its_message(calls: Any, ended: str) -> None:
+    with ModelServer({"m": script(Turn("All of it.", calls=calls, unended=True, usage=None))}) as server:
+        async with speaking(server) as client:
+            pieces = await said(client)
+    assert (pieces[0], pieces[-1]) == (Said("All of it."), Stopped(ended))
+
+
+KEY = "sk-ks-0123456789-hush"
+QUOTED = f"Incorrect key Bearer {KEY}, see {quote_plus(KEY)}."
+
+
+@pytest.mark.behaviour("chat.no_key_told")
+@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 418, 429, 500, 503, 529])
+async def test_no_status_of_a_server_tells_the_key_that_it_quotes(status: int) -> None:
+    content = json.dumps({"error": {"message": "x" * 470 + QUOTED}}).encode()
+    found = await trouble(script(Raw(status, content, headers={"retry-after": KEY})), api_key="${LONG_KEY}")
+    assert "sk-ks" not in f"{found.why}{found.retry_after}{found!r}"
+    assert "•••" in found.why
+
+
+@pytest.mark.behaviour("chat.no_key_told")
+async def test_no_piece_of_a_message_tells_the_key_however_it_is_cut() -> None:
+    bare = Turn(QUOTED, f"hm {KEY}", [("add", {"a": KEY})], finish=KEY)
+    for size in (1, 3, 10, 1000):
+        with ModelServer({"m": script(replace(bare, size=size), replace(bare, streams=False))}) as server:
+            async with speaking(server, api_key="${LONG_KEY}") as client:
+                told = [await said(client), await said(client)]
+        for pieces in told:
+            assert "sk-ks" not in repr(pieces)
+            assert [*pieces[:2], *pieces[3:]] == [
+                Thought("hm •••"),
+                Said("Incorrect key Bearer •••, see •••."),
+                Stopped("•••"),
+                Used(100, 10),
+            ]
+            assert isinstance(pieces[2], Wanted)
+            assert (pieces[2].name, pieces[2].arguments) == ("add", '{"a": "•••"}')
+
+
+@pytest.mark.behaviour("chat.no_key_told")
+async def test_no_error_in_a_stream_and_no_name_of_a_model_tells_the_key() -> None:
+    event = b'data: {"error": {"message": "out of memory for ' + KEY.encode() + b'"}}\n\n'
+    found = await trouble(script(Raw(200, event, "text/event-stream")), api_key="${LONG_KEY}")
+    assert found.why.endswith("broke off: out of memory for •••")
+    with ModelServer({f"m-{KEY}": echo}) as server:
+        async with speaking(server, api_key="${LONG_KEY}") as client:
+            assert await client.models() == ("m-•••",)
+
+
+@pytest.mark.behaviour("chat.no_key_told")
+async def test_the_password_of_an_address_is_not_told_when_the_server_quotes_it() -> None:
+    basic = b64encode(b"me:open-sesame-1").decode()
+    answers = [
+        Raw(500, f'{{"error": "{said}"}}'.encode()) for said in ("open-sesame-1", f"Basic {basic}", "a-query-key")
+    ]
+    with ModelServer({"m": script(*answers)}) as server:
+        url = f"http://me:open-sesame-1@127.0.0.1:{server.port}/v1"
+        for each in (url, url, "http://127.0.0.1:9/v1?key=a-query-key"):
+            async with speaking(server, url=each) as client:
+                with pytest.raises(ModelTrouble) as caught:
+                    await said(client)
+            assert not {"open-sesame-1", basic, "a-query-key"} & {*caught.value.why.replace(":", " ").split()}
+
+
+async def test_a_key_that_is_no_secret_is_a_word_like_any_other_in_an_answer() -> None:
+    with ModelServer({"m": script(Turn("hush-hush, said ollama."))}) as server:
+        async with speaking(server, api_key="${KEY}") as client:
+            assert (await said(client))[0] == Said("hush-hush, said ollama.")
+
+
+@pytest.mark.parametrize("key", ["sk-ü", "sk-1\nx: y"], ids=["no ASCII", "line break"])
+async def test_a_key_that_no_header_can_carry_is_told_without_it(key: str) -> None:
+    with ModelServer({"m": echo}) as server:
+        client = OpenAiServer(ModelServerSettings("local", server.url, "${KEY}"), expander({"KEY": key}, Path()))
+        with pytest.raises(ModelTrouble) as caught:
+            await said(client)
+    assert (caught.value.fault, server.asked, "sk-" in caught.value.why) == (Fault.KEY, [], False)
+
+
+async def test_halves_of_characters_are_put_together_and_a_lone_one_is_replaced() -> None:
+    deltas = [
+        {"content": "a \ud83d"},
+        {"content": "\udc4b b \ud83d"},
+        {"content": " c"},
+        {"reasoning_content": "\ud83d"},
+    ]
+    events = "".join(f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in deltas)
+    with ModelServer({"m": script(Raw(200, f"{events}data: [DONE]\n\n".encode(), "text/event-stream"))}) as server:
+        async with speaking(server) as client:
+            pieces = await said(client)
+    assert pieces == [Said("a 👋 b \ufffd c"), Thought("\ufffd"), Stopped("stop")]
 
 
 async def test_no_secret_of_an_address_is_told() -> None:

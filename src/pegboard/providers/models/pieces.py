@@ -19,6 +19,8 @@ class Pieces:
     """Of one message. Servers number its calls carelessly: by nothing, or all of them by 0."""
 
     def __init__(self) -> None:
+        self.began = False
+        """Whether anything was said."""
         self.ended = False
         self._ids: list[str] = []
         """Of the calls that have begun, in their order."""
@@ -37,10 +39,18 @@ class Pieces:
 
     def _choice(self, choice: JsonObject) -> Iterator[Piece]:
         if isinstance(delta := choice.get("delta"), dict):
-            yield from self.message(delta)
+            for piece in self.message(delta):
+                self.began = True
+                yield piece
         if isinstance(why := choice.get("finish_reason"), str) and why and not self.ended:
-            self.ended = True
+            self.began = self.ended = True
             yield Stopped(why)
+
+    def end(self) -> Iterator[Piece]:
+        """When the server says that it is done. Some never say how the message ended."""
+        if not self.ended:
+            self.ended = True
+            yield Stopped("tool_calls" if self._ids else "stop")
 
     def message(self, message: JsonObject) -> Iterator[Piece]:
         for name in _THINKING:
@@ -62,7 +72,7 @@ class Pieces:
         told: JsonObject = function if isinstance(function, dict) else {}
         name, id, arguments = _text(told.get("name")), _text(call.get("id")), told.get("arguments")
         # Some write the arguments as an object, where a text is meant.
-        text = _sound(arguments) if isinstance(arguments, str) else _written(arguments)
+        text = arguments if isinstance(arguments, str) else _written(arguments)
         if not (name or id or text):
             return
         yield Wanted(self._place(call.get("index"), id, name), id, name, text)
@@ -113,16 +123,7 @@ def _text(value: Json) -> str:
     """A text; of a list of parts, the texts in it."""
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
-    return _sound(value) if isinstance(value, str) else ""
-
-
-def _sound(text: str) -> str:
-    """Half of a character, which a server may cut one into, becomes the sign for what cannot be read."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+    return value if isinstance(value, str) else ""
 
 
 def _written(value: Json) -> str:
