@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 from tests.chat.place import Place, Turn, calls, opened
-from tests.cli.terminal import peer
+from tests.cli.terminal import peer, program
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Add two whole numbers"}]}
 
@@ -137,3 +137,14 @@ def test_a_tool_that_waits_for_approval_is_neither_shown_nor_found_nor_called(pl
     assert ("tool_00000", "", "pending_approval") in locked
     assert {description for _, description, _ in locked} == {""}
     assert refused.startswith("pending_approval: ")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("chat.access", "chat.terminal")
+def test_the_terminal_chats_with_the_callers_token_and_not_with_the_operators(place: Place) -> None:
+    model = place.model(Turn("Hello, Anna."))
+    words = ("chat", "hello", "--model", model, "--data-dir", place.gateway.data_dir)
+    refused = program(place.folder, *words)
+    assert (refused.code, "This gateway asks who calls." in refused.err, place.asked_of(model)) == (5, True, [])
+    done = program(place.folder, *words, PEGBOARD_TOKEN=place.token)
+    assert (done.code, done.out) == (0, "Hello, Anna.\n")

@@ -1,0 +1,61 @@
+"""The reference of the chat tells every member of requests and answers, every event and every status."""
+
+import re
+from datetime import UTC, datetime
+
+from tests.docs.pages import page
+
+from pegboard.core.call import Unconfirmed
+from pegboard.gateway.chat.conversation import Asks, Began, Ended
+from pegboard.gateway.chat.limits import Limit, Reached
+from pegboard.gateway.chat.report import Made, Report
+from pegboard.ports.models import Fault, ModelTrouble
+from pegboard.surfaces.chat.answer import Frame
+from pegboard.surfaces.chat.faults import of_trouble
+from pegboard.surfaces.chat.request import OURS
+
+PAGE = page("docs/reference/chat.md")
+MADE = Made("c1", "add", None, "returned", 0.1, "t1", ("quotes",))
+
+
+def chapter(heading: str) -> str:
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE.text, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def named(text: str) -> set[str]:
+    """What the first column of the tables in a text names."""
+    return {name for row in re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+
+
+def test_every_member_of_the_extension_is_told() -> None:
+    report = Report(stopped=Reached(Limit.TIME, "late"), estimated=True)
+    assert named(chapter("The answer")) == {*report.shape}
+
+
+def test_every_member_of_a_call_is_told() -> None:
+    (row,) = re.findall(r"^\| `calls` \|.*$", chapter("The answer"), re.MULTILINE)
+    assert {*MADE.shape, "tool"} <= {*re.findall(r"`(\w+)`", row)}
+    assert Unconfirmed.WAITING.value in row
+
+
+def test_every_member_of_a_request_that_is_not_passed_on_is_told() -> None:
+    told = named(chapter("The request")) | {*re.findall(r"`(function\w*)`", chapter("The request"))}
+    assert {name.partition(".")[0] for name in told} == OURS - {"stream", "stream_options", "store"}
+
+
+def test_every_event_of_a_stream_is_told() -> None:
+    frame = Frame("id", int(datetime.now(UTC).timestamp()))
+    events = (Began("c1", "add", None, "{}"), Asks("c1", "t1"), Ended(MADE, "5"))
+    pieces = [frame.event(event, Report())["pegboard"] for event in events]
+    kinds = [piece["event"]["type"] for piece in pieces if isinstance(piece, dict) and isinstance(piece["event"], dict)]
+    (sentence,) = re.findall(r"`pegboard\.event`: (.*?)\n\n", chapter("The answer") + "\n\n", re.DOTALL)
+    assert re.findall(r"`(\w+)` \(", sentence) == kinds
+
+
+def test_every_status_of_a_model_server_in_trouble_is_told() -> None:
+    rows = re.findall(r"^\| ([0-9, ]+) \|", chapter("Errors"), re.MULTILINE)
+    told = {int(status) for row in rows for status in row.split(",")}
+    given = {of_trouble(ModelTrouble(fault, "why"), have_run=False).status for fault in Fault}
+    assert given <= told
