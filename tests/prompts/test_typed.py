@@ -45,6 +45,10 @@ LIST: Json = {"type": "array"}
         ("not a list", LIST, "not a list"),
         ("[" * 5000 + "]" * 5000, LIST, "[" * 5000 + "]" * 5000),
         ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 5),
+        ("5", {"type": ["string", "integer"]}, "5"),
+        ("true", {"type": ["string", "boolean"]}, "true"),
+        ('{"a": 1}', {"anyOf": [{"type": "string"}, {"type": "object"}]}, {"a": 1}),
+        ("[1", {"type": ["string", "array"]}, "[1"),
         ("red", {"enum": ["red", "7"]}, "red"),
         ("7", {"enum": ["red", "7"]}, "7"),
         ("7", None, 7),
@@ -63,6 +67,14 @@ def test_a_value_is_what_its_schema_says(raw: str, schema: Json, value: Json) ->
 
 def test_what_no_schema_speaks_of_stays_text_where_a_format_never_writes_json() -> None:
     assert typed("7", None, guess=False) == ("7", ())
+
+
+def test_where_the_format_marks_strings_what_is_unmarked_is_something_else_if_the_schema_has_it() -> None:
+    either: Json = {"type": ["string", "integer"]}
+    assert [typed(raw, either, no_text=True)[0] for raw in ("5", "five")] == [5, "five"]
+    assert typed("5", TEXT, no_text=True)[0] == "5"
+    assert settled({"a": Bare("5")}, {"properties": {"a": either}}, {}, no_text=True) == {"a": 5}
+    assert settled({"a": Bare("5")}, {"properties": {"a": either}}, {}) == {"a": "5"}
 
 
 def test_reading_that_had_to_bend_something_says_so() -> None:

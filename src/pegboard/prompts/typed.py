@@ -35,10 +35,12 @@ def schema_of(tool: ToolShape | None, key: str) -> Json:
     return _followed(tool.properties.get(key), tool.parameters)
 
 
-def typed(raw: str, schema: Json, *, guess: bool = True) -> Read:
-    """Without a schema the text is read as JSON where it is JSON and `guess` says so. Text that does not fit its schema
-    stays as it is, so that validation can tell the model of it."""
+def typed(raw: str, schema: Json, *, guess: bool = True, no_text: bool = False) -> Read:
+    """Without a schema the text is read as JSON where it is JSON and `guess` says so. Text that does not fit its
+    schema stays as it is, so that validation can tell of it. `no_text`: the format marks strings, and this is none."""
     kinds = types_of(schema)
+    if no_text and len(kinds) > 1:
+        kinds -= {"string"}
     if kinds == {"string"} or (not kinds and not guess):
         return raw, ()
     said = raw.strip()
@@ -48,7 +50,8 @@ def typed(raw: str, schema: Json, *, guess: bool = True) -> Read:
         return None, ()
     if said.lower() == "none" and "null" in kinds and "string" not in kinds:
         return None, ()
-    if kinds & {"integer", "number"}:
+    # Where a string would do too, a text that looks like a number is no less a text. An object is hardly ever one.
+    if "string" not in kinds and kinds & {"integer", "number"}:
         if INTEGER.match(said):
             return int(said), ()
         if NUMBER.match(said):
@@ -57,7 +60,7 @@ def typed(raw: str, schema: Json, *, guess: bool = True) -> Read:
                 return int(number), ()
             if "number" in kinds and number - number == 0:
                 return number, ()
-    if "boolean" in kinds and said.lower() in ("true", "false"):
+    if "string" not in kinds and "boolean" in kinds and said.lower() in ("true", "false"):
         return said.lower() == "true", ()
     wanted = tuple(kind for word in kinds for kind in KINDS.get(word, ()))
     if wanted and said[:1] in ("{", "["):
@@ -67,20 +70,23 @@ def typed(raw: str, schema: Json, *, guess: bool = True) -> Read:
     return raw, ()
 
 
-def settled(value: Json, schema: Json, root: Mapping[str, Json], depth: int = 0) -> Json:
+def settled(value: Json, schema: Json, root: Mapping[str, Json], *, no_text: bool = False, depth: int = 0) -> Json:
     """The same value with every bare word in it read by what the schema says of its place."""
     schema = _followed(schema, root)
     if isinstance(value, Bare):
-        return typed(str(value), schema)[0]
+        return typed(str(value), schema, no_text=no_text)[0]
     if depth > DEEPEST:
         return value
     known = schema if isinstance(schema, dict) else {}
+    members, items = known.get("properties"), known.get("items")
+    properties = members if isinstance(members, dict) else {}
     if isinstance(value, dict):
-        members = known.get("properties")
-        properties = members if isinstance(members, dict) else {}
-        return {str(key): settled(one, properties.get(key), root, depth + 1) for key, one in value.items()}
+        return {
+            str(key): settled(one, properties.get(key), root, no_text=no_text, depth=depth + 1)
+            for key, one in value.items()
+        }
     if isinstance(value, list):
-        return [settled(one, known.get("items"), root, depth + 1) for one in value]
+        return [settled(one, items, root, no_text=no_text, depth=depth + 1) for one in value]
     return value
 
 

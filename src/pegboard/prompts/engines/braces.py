@@ -188,7 +188,7 @@ class BraceScanner(Scanner):
             return
         tool = self.tool
         schema: Json = dict(tool.parameters) if tool else None
-        arguments = settled(members, schema, tool.parameters if tool else {})
+        arguments = settled(members, schema, tool.parameters if tool else {}, no_text=True)
         assert isinstance(arguments, dict)
         for repair in repairs:
             self.repaired(repair)

@@ -154,7 +154,7 @@ class TagValueScanner(JsonInside):
         if self.kind == TEXT and (not kinds or TEXT in kinds):
             return raw, ()
         if kinds:
-            return typed(raw, schema)
+            return typed(raw, schema, no_text=self.kind != TEXT)
         return typed(raw, {"type": self.kind} if self.kind in JSON_TYPES else None)
 
     def part(self, properties: Mapping[str, Json]) -> None:
