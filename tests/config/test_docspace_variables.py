@@ -65,7 +65,6 @@ def test_they_are_one_docspace_whose_secrets_stay_in_the_environment() -> None:
     assert reached(environ) == DocSpace(
         base_url="http://127.0.0.1:18931/",
         api_key="${DOCSPACE_API_KEY}",
-        lends=Lends(),
         user_agent="me",
     )
     loaded = settings("", environ).declared
@@ -150,16 +149,37 @@ def test_dynamic_shows_the_meta_tools_unless_the_file_says_how_tools_are_shown()
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
-def test_callers_may_bring_credentials_as_they_can_today_but_not_to_a_gateway_with_tokens() -> None:
-    assert reached(GOOD).lends == Lends()
-    off = {"DOCSPACE_REQUEST_AUTHORIZATION_HEADER": "0", "DOCSPACE_REQUEST_QUERY": "no"}
-    assert reached(GOOD | off).lends == Lends(authorization=False, query=False)
-    assert reached(GOOD | off | {"DOCSPACE_REQUEST_HEADER_PREFIX": ""}).lends is None
+@pytest.mark.parametrize(
+    ("said", "lends"),
+    [
+        ({}, None),
+        ({"REQUEST_HEADER_PREFIX": "X-Mcp-"}, Lends()),
+        ({"REQUEST_AUTHORIZATION_HEADER": "1"}, Lends()),
+        ({"REQUEST_QUERY": "yes", "REQUEST_AUTHORIZATION_HEADER": "0"}, Lends(authorization=False)),
+        ({"REQUEST_QUERY": "0"}, None),
+        ({"REQUEST_HEADER_PREFIX": "x-foo-"}, None),
+        ({"REQUEST_HEADER_PREFIX": "", "REQUEST_AUTHORIZATION_HEADER": "0", "REQUEST_QUERY": "1"}, None),
+        ({"API_KEY": ""}, Lends(implied=True)),
+        ({"API_KEY": "", "TRANSPORT": "streamable-http"}, Lends()),
+        ({"API_KEY": "", "USERNAME": "ada"}, None),
+        ({"API_KEY": "", "APIKEY": "sk"}, None),
+        ({"API_KEY": "", "REQUEST_HEADER_PREFIX": "", "REQUEST_AUTHORIZATION_HEADER": "0"}, None),
+    ],
+)
+def test_callers_bring_credentials_where_the_variables_say_so_or_could_mean_nothing_else(
+    said: Mapping[str, str], lends: Lends | None
+) -> None:
+    assert reached(GOOD | {f"DOCSPACE_{name}": value for name, value in said.items()}).lends == lends
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_a_gateway_with_tokens_is_shared_and_callers_bring_credentials_only_where_that_is_said() -> None:
     tokens = "principals: {ada: {token: '${TOKEN}'}}"
-    shared = settings(tokens, GOOD | {"TOKEN": "a-token-of-16-characters"})
-    found = docspace_on(Policy(shared.declared))
-    assert found is not None
-    assert found.lends is None
+    environ = {"DOCSPACE_BASE_URL": "http://127.0.0.1:18931/", "TOKEN": "a-token-of-16-characters"}
+    for said, lends in (({}, None), ({"DOCSPACE_REQUEST_QUERY": "1"}, Lends(authorization=False))):
+        found = docspace_on(Policy(settings(tokens, environ | said).declared))
+        assert found is not None
+        assert found.lends == lends
 
 
 @pytest.mark.behaviour("docspace.environment")

@@ -170,7 +170,11 @@ async def test_the_token_for_the_gateway_goes_to_no_docspace(tmp_path: Path) -> 
 
 @pytest.mark.behaviour("docspace.request_credentials")
 async def test_where_the_operator_has_no_credentials_a_call_without_any_says_what_to_send(tmp_path: Path) -> None:
-    async with shared(tmp_path, {"request_credentials": True}) as (url, docspace):
+    async with (
+        stand_in() as docspace,
+        housed(tmp_path, {"request_credentials": True, "request_base_urls": [docspace.url]}) as house,
+        listening(house) as url,
+    ):
         async with http_client(url) as client:
             assert len((await client.list_tools()).tools) == 23
             answer = await client.call_tool("get_rooms_folder", ROOMS)

@@ -79,7 +79,7 @@ async def test_the_same_variables_serve_http_and_callers_bring_their_own_keys(tm
     with anyio.fail_after(3 * DEADLINE):
         async with (
             stand_in() as docspace,
-            serve(tmp_path, surroundings(tmp_path, base_url=docspace.url, api_key=ADA_KEY)) as url,
+            serve(tmp_path, surroundings(tmp_path, base_url=docspace.url, api_key=ADA_KEY, request_query="1")) as url,
         ):
             async with http_client(url) as client:
                 own = await rooms(client)

@@ -46,12 +46,19 @@ def _expand(settings: "Settings | None") -> "Expand":
 def _hall(connection: "DocSpace", expand: "Expand", *, by_requests: bool) -> "Hall":
     from dataclasses import replace
 
-    from pegboard.config.docspace import operators
+    from pegboard.config.docspace import inside, operators
     from pegboard.providers.docspace import Hall, Limits
 
     reached = connection if by_requests else replace(connection, lends=None)
     limits = Limits(answer=reached.timeout, operation=reached.deadline)
-    return Hall(lambda: operators(reached, expand), now, lends=reached.lends, limits=limits, agent=reached.user_agent)
+    return Hall(
+        lambda: operators(reached, expand),
+        now,
+        lends=reached.lends,
+        limits=limits,
+        agent=reached.user_agent,
+        named=lambda: inside(reached, expand),
+    )
 
 
 async def check_docspace(options: Options) -> DocSpaceCheck:

@@ -76,6 +76,7 @@ def _alone(directory: Path) -> Iterator[None]:
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
     from anyio import to_thread
 
+    from pegboard.core.docspace.on_board import lending
     from pegboard.gateway.memory import settle_in
     from pegboard.gateway.presenting import INSTEAD, too_much
     from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
@@ -110,6 +111,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 tell(announcement(endpoint, program, house.file, str(house.data_dir), chats=chat is not None))
             if is_open_to_others(listener):
                 tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
+            if (lends := lending(house.gateway.board.policy)) is not None:
+                tell(f"! {lends}")
             for remark in house.gateway.board.standing_remarks():
                 tell(f"! {remark}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")

@@ -116,6 +116,13 @@ def operators(connection: DocSpace, expand: Expand) -> Access | Misconfigured | 
     return settled(said, connection.lends)
 
 
+def inside(connection: DocSpace, expand: Expand) -> tuple[str, ...]:
+    """The base URLs that the operator names: callers may lead to them even where they are inside its own network."""
+    own = expand(connection.base_url) if connection.base_url else ""
+    places = () if connection.lends is None else connection.lends.places
+    return tuple(url for url in (own, *places) if isinstance(url, str) and url and not url_faults(url.strip()))
+
+
 def _hung(board: Declared, wish: _Wish) -> Declared:
     # What cannot be used is shown whole, with the reason: a person who looks for a tool must find it.
     left_out = () if wish.reached.wrong else tuple(str(id) for id in tool_ids() if id not in wish.chosen)
@@ -161,10 +168,11 @@ def _connection(values: Values, board: Declared) -> DocSpace:
 
 
 def _from_variables(said: Variables, board: Declared) -> DocSpace:
-    """Where callers have tokens for the gateway, it is shared: then the operator must say in the file that they may
-    bring credentials too."""
+    """Callers bring credentials where the operator asks them to, or has none and so could mean nothing else. A gateway
+    with tokens is shared: there it must be said, and so it must where somebody misspelt a name."""
     lends = _lends(said.lends, board)
-    nothing = not lends.headers and not lends.authorization
+    implied = not (said.set or said.slips or board.principals)
+    may = (said.invites or implied) and (lends.headers or lends.authorization)
     return DocSpace(
         base_url=said.base_url,
         api_key=said.reference("API_KEY"),
@@ -172,7 +180,7 @@ def _from_variables(said: Variables, board: Declared) -> DocSpace:
         username=said.reference("USERNAME"),
         password=said.reference("PASSWORD"),
         authorization=said.reference("AUTHORIZATION"),
-        lends=None if nothing or board.principals else lends,
+        lends=replace(lends, implied=not said.invites and not said.listens) if may else None,
         user_agent=said.user_agent,
         wrong=said.wrong,
     )

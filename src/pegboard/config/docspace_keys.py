@@ -73,8 +73,8 @@ REQUEST_BASE_URLS: Final = Key(
         or_commas=True,
         nothing_is_empty=False,
     ),
-    "With request_credentials, the only base URLs that a caller may bring. By default any, so that the gateway sends "
-    "requests wherever a caller says.",
+    "With request_credentials, the only base URLs that a caller may bring. By default any outside: one inside this "
+    "machine or its network must be named here, unless it is base_url.",
 )
 USER_AGENT: Final = Key("user_agent", Text(_HEADER_TEXT), 'What Pegboard calls itself there; "" for nothing.')
 TIMEOUT_KEY: Final = Key(

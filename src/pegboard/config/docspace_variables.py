@@ -17,9 +17,10 @@ _YES: Final = frozenset({"yes", "y", "true", "1"})
 _NO: Final = frozenset({"no", "n", "false", "0", ""})
 
 SECRETS: Final = ("AUTHORIZATION", "API_KEY", "AUTH_TOKEN", "USERNAME", "PASSWORD")
+_REQUEST: Final = ("REQUEST_QUERY", "REQUEST_AUTHORIZATION_HEADER", "REQUEST_HEADER_PREFIX")
 _READ: Final = (
     *("DYNAMIC", "TOOLSETS", "ENABLED_TOOLS", "DISABLED_TOOLS", "USER_AGENT", "BASE_URL", *SECRETS),
-    *("REQUEST_QUERY", "REQUEST_AUTHORIZATION_HEADER", "REQUEST_HEADER_PREFIX", "TRANSPORT"),
+    *(*_REQUEST, "TRANSPORT"),
 )
 _LISTENS: Final = "say where to listen with pegboard serve --host and --port"
 _SESSIONS: Final = "sessions end half an hour after their last request"
@@ -47,6 +48,13 @@ class Variables:
     dynamic: bool = False
     user_agent: str | None = None
     lends: Lends = field(default_factory=Lends)
+    """What callers could bring, if they may."""
+    invites: bool = False
+    """Whether callers are asked to bring credentials of their own, in so many words."""
+    listens: bool = False
+    """Whether it is said that callers come over HTTP."""
+    slips: bool = False
+    """Whether a name that nobody reads looks like one of these."""
     issues: tuple[str, ...] = ()
 
     @property
@@ -92,6 +100,9 @@ def variables(environ: Mapping[str, str]) -> Variables:
         dynamic=dynamic,
         user_agent=None if agent is None else agent.strip(),
         lends=Lends(authorization=header, headers=prefix in (None, HEADER_PREFIX), query=query),
+        invites=any(_is_yes(name, text(name)) for name in _REQUEST),
+        listens="http" in (text("TRANSPORT") or "").lower(),
+        slips=any(_is_slip(name) for name in _names(environ)),
         issues=tuple(issues),
     )
 
@@ -107,13 +118,22 @@ def remarks(environ: Mapping[str, str]) -> Iterator[Problem]:
         why = next((why for start, why in _PASSED_OVER.items() if _begins(name, start)), None)
         if why is not None:
             yield Problem(WHERE, 0, PREFIX + name, f"this is not read: {why}.")
-        elif near := closest(name, _READ):
-            meant = " or ".join(PREFIX + one for one in near)
+        elif _is_slip(name):
+            meant = " or ".join(PREFIX + one for one in closest(name, _READ))
             yield Problem(WHERE, 0, PREFIX + name, f"nobody reads this. Did you mean {meant}?")
 
 
 def _names(environ: Mapping[str, str]) -> list[str]:
     return sorted(name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX))
+
+
+def _is_slip(name: str) -> bool:
+    return not _is_known(name) and bool(closest(name, _READ))
+
+
+def _is_yes(name: str, text: str | None) -> bool:
+    word = (text or "").strip().lower()
+    return word == HEADER_PREFIX if name == "REQUEST_HEADER_PREFIX" else word in _YES
 
 
 def _is_known(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.docspace.misconfigured import misconfigured
+from pegboard.core.docspace.on_board import lending
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offer import NOTHING
@@ -29,6 +30,11 @@ from .tickets import TicketDesk
 
 MOST_DOUBLES: Final = 10
 """Two servers that share everything would fill the page; the first ones tell enough."""
+
+_LENDS_NOT: Final = (
+    "If they should not, say so: docspace.request_credentials; or DOCSPACE_REQUEST_HEADER_PREFIX= and "
+    "DOCSPACE_REQUEST_AUTHORIZATION_HEADER=0"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,10 @@ def _docspace(board: Board) -> Iterator[Finding]:
     for why, source in down.items():
         server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
         where = "" if server is None else f"Correct it at {server.origin}. "
-        yield Finding("docspace", f"{why}. None of its tools can be called.", f"{where}pegboard docspace check")
+        wrong = f"{why.rstrip('.')}. None of its tools can be called."
+        yield Finding("docspace", wrong, f"{where}pegboard docspace check")
+    if not down and (told := lending(board.policy)) is not None:
+        yield Finding("docspace", told, _LENDS_NOT, grave=False)
 
 
 def _servers(board: Board, running: bool) -> Iterator[Finding]:

@@ -22,13 +22,13 @@ def brought(headers: dict[str, str], lends: Lends | None = None, query: str = ""
     [
         ({}, "", None),
         ({"X-Mcp-Base-Url": " ", "X-Mcp-Api-Key": ""}, "", None),
-        (AT | KEY, "", Access(BASE, ApiKey("k"))),
-        (AT | TOKEN, "", Access(BASE, AccessToken("p1"))),
-        (AT | USER | PASSWORD, "", Access(BASE, Password("u", "p"))),
-        (AT | KEY | USER, "", Access(BASE, ApiKey("k"))),
-        (AT | BEARER, "", Access(BASE, Raw("Bearer z"))),
-        (KEY, "http://127.0.0.1:18931", Access(BASE, ApiKey("k"))),
-        (BEARER, BASE, Access(BASE, Raw("Bearer z"))),
+        (AT | KEY, "", Access(BASE, ApiKey("k"), is_brought=True)),
+        (AT | TOKEN, "", Access(BASE, AccessToken("p1"), is_brought=True)),
+        (AT | USER | PASSWORD, "", Access(BASE, Password("u", "p"), is_brought=True)),
+        (AT | KEY | USER, "", Access(BASE, ApiKey("k"), is_brought=True)),
+        (AT | BEARER, "", Access(BASE, Raw("Bearer z"), is_brought=True)),
+        (KEY, "http://127.0.0.1:18931", Access(BASE, ApiKey("k"), is_brought=True)),
+        (BEARER, BASE, Access(BASE, Raw("Bearer z"), is_brought=True)),
     ],
 )
 def test_a_caller_lends_a_place_and_one_credential(headers: dict[str, str], query: str, access: Access | None) -> None:
@@ -86,9 +86,9 @@ def test_a_user_name_alone_is_no_credential_though_it_once_was() -> None:
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_what_the_operator_does_not_take_is_as_good_as_not_sent() -> None:
     assert brought(BEARER, Lends(authorization=False)) is None
-    assert brought(AT | KEY | BEARER, Lends(authorization=False)) == Access(BASE, ApiKey("k"))
+    assert brought(AT | KEY | BEARER, Lends(authorization=False)) == Access(BASE, ApiKey("k"), is_brought=True)
     assert brought(AT | KEY, Lends(headers=False)) is None
-    assert brought(BEARER, Lends(headers=False), BASE) == Access(BASE, Raw("Bearer z"))
+    assert brought(BEARER, Lends(headers=False), BASE) == Access(BASE, Raw("Bearer z"), is_brought=True)
     assert brought({}, Lends(query=False), BASE) is None
 
 
@@ -104,7 +104,9 @@ def test_what_no_header_can_hold_is_told_and_never_shown() -> None:
 @pytest.mark.behaviour("docspace.request_credentials")
 def test_a_caller_names_no_other_place_than_those_that_the_operator_lists() -> None:
     within = Lends(places=(BASE, "https://docs.example.com/"))
-    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == Access(BASE, ApiKey("k"))
+    assert brought({"X-Mcp-Base-Url": "http://127.0.0.1:18931"} | KEY, within) == Access(
+        BASE, ApiKey("k"), is_brought=True
+    )
     told = f"Parsing credential\n\tThis gateway asks no other DocSpace than {BASE} or https://docs.example.com/"
     assert brought({"X-Mcp-Base-Url": "http://169.254.0.1/"} | KEY, within) == BadCredential(told)
     assert brought(KEY, within, "http://127.0.0.1:18932") == BadCredential(told)

@@ -62,9 +62,13 @@ class Wall:
 
 @asynccontextmanager
 async def hung_up(
-    operator: Access | Misconfigured | None, *, lends: Lends | None = None, limits: Limits = QUICK
+    operator: Access | Misconfigured | None,
+    *,
+    lends: Lends | None = None,
+    limits: Limits = QUICK,
+    named: tuple[str, ...] = (),
 ) -> AsyncIterator[Wall]:
-    hall = Hall(lambda: operator, clock, lends=lends, limits=limits)
+    hall = Hall(lambda: operator, clock, lends=lends, limits=limits, named=lambda: named)
     providers = [docspace_tools(ToolsetKey(ToolsetId(name)), name, hall, clock) for name in TOOLSETS]
     with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:

@@ -154,7 +154,7 @@ async def test_what_a_caller_brings_takes_the_place_of_the_operators_where_it_ma
     async with stand_in() as docspace:
         where = {b"x-mcp-base-url": docspace.url.encode()}
         bob = {**where, b"x-mcp-api-key": BOB_KEY.encode()}
-        async with hung_up(ada(docspace.url), lends=Lends(authorization=False)) as wall:
+        async with hung_up(ada(docspace.url), lends=Lends(authorization=False), named=(docspace.url,)) as wall:
             titles = [
                 await _title(wall, headers) for headers in ({}, bob, {**where, b"x-mcp-auth-token": PAT.encode()})
             ]
@@ -173,7 +173,10 @@ async def test_what_a_caller_brings_takes_the_place_of_the_operators_where_it_ma
 @pytest.mark.anyio
 async def test_callers_at_once_never_see_each_others_answers() -> None:
     seen: dict[str, set[str]] = {ADA_KEY: set(), BOB_KEY: set()}
-    async with stand_in() as docspace, hung_up(None, lends=Lends(authorization=False)) as wall:
+    async with (
+        stand_in() as docspace,
+        hung_up(None, lends=Lends(authorization=False), named=(docspace.url,)) as wall,
+    ):
 
         async def ask(key: str) -> None:
             headers = {b"x-mcp-base-url": docspace.url.encode(), b"x-mcp-api-key": key.encode()}

@@ -19,6 +19,8 @@ class Lends:
     """base_url among the query parameters of the address."""
     places: tuple[str, ...] = ()
     """The only base URLs that a request may name, each in its one spelling; none for any."""
+    implied: bool = False
+    """Whether nobody said so: there are no other credentials, so that nothing else could work."""
 
 
 @dataclass(frozen=True)

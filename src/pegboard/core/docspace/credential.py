@@ -67,6 +67,8 @@ class Access:
     base: str
     """With a scheme of `http` or `https`, and a slash at its end."""
     credential: Credential
+    is_brought: bool = False
+    """Whether a caller's own request named it, and not the operator."""
 
     @property
     def origin(self) -> str:

@@ -59,7 +59,7 @@ def lent(headers: Mapping[bytes, bytes], lends: Lends, in_query: str = "") -> Le
         methods = (Raw(read[AUTHORIZATION]),)
     if methods:
         told = unsendable(methods[0])
-        return Access(base_url(place), methods[0]) if told is None else _bad(told)
+        return Access(base_url(place), methods[0], is_brought=True) if told is None else _bad(told)
     if half:
         missing = "password" if read[USERNAME] else "username"
         return _bad(f"No {missing}: a username and a password go together")

@@ -27,7 +27,8 @@ _MENDS: Final = {
     "No username": "Say the user name that goes with the password: username (DOCSPACE_USERNAME).",
     "No API base URL": "Say where DocSpace is: base_url (DOCSPACE_BASE_URL), such as https://example.onlyoffice.com",
     "No authentication method": (
-        "Say one of api_key, auth_token, username with password, or authorization (DOCSPACE_API_KEY, …)."
+        "Say one of api_key, auth_token, username with password, or authorization (DOCSPACE_API_KEY, …); or let each "
+        "caller over HTTP bring its own: request_credentials."
     ),
     "Multiple authentication methods": (
         "Keep one of api_key, auth_token, username with password, and authorization (DOCSPACE_API_KEY, …)."

@@ -16,6 +16,20 @@ def docspace_on(policy: Policy) -> DocSpace | None:
     return server.connection if server is not None and isinstance(server.connection, DocSpace) else None
 
 
+def lending(policy: Policy) -> str | None:
+    """What a person should know wherever callers may bring credentials of their own."""
+    lends = lends_on(policy)
+    if lends is None:
+        return None
+    why = ", because it has none here" if lends.implied else ""
+    if lends.places:
+        return f"DocSpace: callers over HTTP may bring credentials of their own{why}, for {' or '.join(lends.places)}."
+    return (
+        f"DocSpace: callers over HTTP may bring a base URL and credentials of their own{why}, and read what "
+        "the gateway finds there. Name the only places under docspace.request_base_urls."
+    )
+
+
 def lends_on(policy: Policy) -> Lends | None:
     found = docspace_on(policy)
     return None if found is None else found.lends

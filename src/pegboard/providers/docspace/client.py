@@ -24,6 +24,7 @@ from pegboard.core.docspace.credential import Access, origin
 from pegboard.ports import Clock
 
 from .body import ENCODINGS, TooLong, Unreadable, read
+from .bounds import Bounded, Bounds, OutOfBoundsError, is_proxied
 from .limits import Limits
 from .network import in_words
 from .trouble import Trouble
@@ -32,6 +33,7 @@ AGENT: Final = f"pegboard/{__version__}"
 BUSY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES: Final = 20
+_POOLED: Final = httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0)
 _CUT: Final = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 # Its lines name whole addresses, and so what people look for.
@@ -80,11 +82,14 @@ class Unheard(Trouble):
 
 
 class Client:
-    def __init__(self, limits: Limits, now: Clock, agent: str = AGENT) -> None:
+    def __init__(self, limits: Limits, now: Clock, agent: str = AGENT, bounds: Bounds | None = None) -> None:
+        """`bounds` are for what callers name, and for all that it leads to."""
         self._limits = limits
+        self._bounds = bounds or Bounds()
         self._now = now
         self._agent = agent
         self._pool: httpx2.AsyncClient | None = None
+        self._bounded: httpx2.AsyncClient | None = None
 
     async def ask(
         self, access: Access, sending: Sending, *, most: int | None = None, tries: int | None = None
@@ -128,7 +133,9 @@ class Client:
             theirs = access.credential.headers() if is_home else {}
             within = self._limits.operation if sending.is_large else self._limits.answer
             with _heard_within(within, url):
-                reply, further, after = await self._sent(method, url, {**headers, **theirs}, content, most)
+                reply, further, after = await self._sent(
+                    method, url, {**headers, **theirs}, content, most, bounded=access.is_brought
+                )
             if further is None:
                 return reply, after
             url = _moved(url, further)
@@ -140,10 +147,17 @@ class Client:
         raise Unheard("redirect count exceeded")
 
     async def _sent(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | Content | None, most: int
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | Content | None,
+        most: int,
+        *,
+        bounded: bool,
     ) -> tuple[Reply, str | None, str | None]:
         """The answer, where it sends us on to, and after how long it wants to be asked again."""
-        pool = self._opened()
+        pool = self._opened(bounded)
         try:
             request = pool.build_request(
                 method,
@@ -156,6 +170,8 @@ class Client:
         if not self._agent:
             del request.headers["user-agent"]
         try:
+            if bounded and is_proxied():
+                await self._bounds.check(request.url)
             response = await pool.send(request, stream=True, follow_redirects=False)
             try:
                 further = response.headers.get("location") if response.status_code in _MOVED else None
@@ -164,6 +180,8 @@ class Client:
                 await response.aclose()
         except TooLong:
             raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB") from None
+        except OutOfBoundsError as inside:
+            raise Unheard(str(inside)) from None
         except Unreadable as problem:
             raise Unheard(str(problem)) from None
         except httpx2.HTTPError as error:
@@ -171,22 +189,33 @@ class Client:
         reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)
         return reply, further, response.headers.get("retry-after")
 
-    def _opened(self) -> httpx2.AsyncClient:
+    def _opened(self, bounded: bool) -> httpx2.AsyncClient:
+        if bounded:
+            if self._bounded is None:
+                # Behind a proxy it is the proxy that looks names up, and decides where this machine may go.
+                within = None if is_proxied() else Bounded(self._bounds, _POOLED, _tls())
+                self._bounded = self._made(within)
+            return self._bounded
         if self._pool is None:
-            self._pool = httpx2.AsyncClient(
-                headers={"accept-encoding": ENCODINGS, **({"user-agent": self._agent} if self._agent else {})},
-                verify=_tls(),
-                timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
-                limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0),
-                # What DocSpace sets for one caller must never be sent for another.
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            )
+            self._pool = self._made(None)
         return self._pool
 
+    def _made(self, transport: httpx2.AsyncBaseTransport | None) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers={"accept-encoding": ENCODINGS, **({"user-agent": self._agent} if self._agent else {})},
+            verify=_tls(),
+            transport=transport,
+            timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
+            limits=_POOLED,
+            # What DocSpace sets for one caller must never be sent for another.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
     async def close(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.aclose()
+        pools, self._pool, self._bounded = (self._pool, self._bounded), None, None
+        for pool in pools:
+            if pool is not None:
+                await pool.aclose()
 
 
 @cache

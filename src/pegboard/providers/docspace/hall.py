@@ -1,6 +1,6 @@
 """What the four toolsets of one DocSpace share: the pool of connections, and who may be asked as whom."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,11 +11,16 @@ from pegboard.core.docspace import CREDENTIAL_HEADERS, Access, BadCredential, Le
 from pegboard.ports import Clock, Progress
 
 from .api import Api
+from .bounds import Bounds
 from .client import AGENT, Client
 from .limits import Limits
 
 Operator: TypeAlias = Callable[[], Access | Misconfigured | None]
 """What the operator set, read anew whenever a toolset starts; `None` where callers bring everything themselves."""
+
+
+Named: TypeAlias = Callable[[], Iterable[str]]
+"""The addresses of the operator's own that callers may lead to although they are inside, read anew as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +42,20 @@ class Hall:
         lends: Lends | None = None,
         limits: Limits | None = None,
         agent: str | None = None,
+        named: Named = lambda: (),
     ) -> None:
         """`lends` is what a caller's own request may bring; `agent` is our own name where it is `None`."""
         self._operator = operator
         self._lends = lends
         self._limits = limits or Limits()
         self._now = now
-        self._client = Client(self._limits, now, AGENT if agent is None else agent)
+        self._named = named
+        self._bounds = Bounds()
+        self._client = Client(self._limits, now, AGENT if agent is None else agent, self._bounds)
         self._users = 0
 
     def operator(self) -> Access | Misconfigured | None:
+        self._bounds.name(self._named())
         known = self._operator()
         if known is None and self._lends is None:
             return Misconfigured("No authentication method")

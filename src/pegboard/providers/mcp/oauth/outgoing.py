@@ -7,8 +7,7 @@ nearer than it is itself: one on this machine anywhere, one in a private network
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from enum import Enum, auto
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import Final, TypeAlias
 
@@ -16,22 +15,19 @@ import anyio
 import httpx2
 
 from pegboard import __version__
+from pegboard.core.address import Address, Place, place, written
 from pegboard.providers.mcp.http_client import tls
 from pegboard.providers.mcp.trouble import Trouble, unreachable
 
 WITHIN: Final = 20.0
 MOST: Final = 262_144
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "ip6-localhost"})
-_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
-"""Where clouds answer their machines, beside the link-local addresses."""
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 _PROXIES: Final = ("https_proxy", "http_proxy", "all_proxy")
 
 _LIMITS: Final = httpx2.Limits(max_keepalive_connections=0)
 """A person takes minutes between two requests: no connection is kept open meanwhile."""
 _OURS: Final = {"user-agent": f"pegboard/{__version__}", "accept": "application/json"}
 
-_Address: TypeAlias = IPv4Address | IPv6Address
 Send: TypeAlias = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
 
 
@@ -70,15 +66,6 @@ async def outgoing(server: str) -> AsyncIterator[Send]:
         yield send
 
 
-class _Place(Enum):
-    OUTSIDE = auto()
-    NETWORK = auto()
-    """Private: the same address is another machine elsewhere."""
-    MACHINE = auto()
-    NOWHERE = auto()
-    """Where no authorization server is, whoever says so."""
-
-
 class Bounds:
     """Where the server at this address may lead us, and a person, for a sign-in."""
 
@@ -95,17 +82,17 @@ class Bounds:
             raise Trouble(f"wants a sign-in at an address with a password in it, at {url.host}: that is not followed")
         if url.scheme != "https" and not (url.scheme == "http" and self.local and is_loopback(url.host)):
             raise Trouble(f"wants a sign-in at {_origin(url)}, which is not https: nobody is sent there")
-        if (address := _parsed(url.host)) is not None:
+        if (address := written(url.host)) is not None:
             await self.check_address(address, url)
 
-    async def check_address(self, address: _Address, url: httpx2.URL) -> None:
+    async def check_address(self, address: Address, url: httpx2.URL) -> None:
         """That this address of this machine may be asked. Where calls go anyway, questions may go too."""
-        match _place(address):
-            case _Place.OUTSIDE:
+        match place(address):
+            case Place.OUTSIDE:
                 return
-            case _Place.NETWORK if self.local or _origin(url) == _origin(self._own) or await self._is_private():
+            case Place.NETWORK if self.local or _origin(url) == _origin(self._own) or await self._is_private():
                 return
-            case _Place.MACHINE if self.local:
+            case Place.MACHINE if self.local:
                 return
         raise Trouble(f"wants a sign-in at {url.host}, which is an address inside this machine or its network")
 
@@ -113,19 +100,19 @@ class Bounds:
         """By all addresses of its name: one of them alone, whoever keeps the name could add. Asked for only when it
         matters, and once, so that no later answer about the name opens anything."""
         if self._private is None:
-            found = _parsed(self._own.host)
+            found = written(self._own.host)
             try:
                 addresses = [found] if found is not None else await _addresses(self._own)
             except OSError:
                 addresses = []
-            self._private = bool(addresses) and all(_place(address) is _Place.NETWORK for address in addresses)
+            self._private = bool(addresses) and all(place(address) is Place.NETWORK for address in addresses)
         return self._private
 
 
 def is_loopback(host: str) -> bool:
     if host.lower() in _LOOPBACK_NAMES:
         return True
-    address = _parsed(host)
+    address = written(host)
     return address is not None and address.is_loopback
 
 
@@ -137,7 +124,7 @@ class _Pinned(httpx2.AsyncBaseTransport):
         self._bounds = bounds
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        found = _parsed(request.url.host)
+        found = written(request.url.host)
         addresses = [found] if found is not None else await _looked_up(request)
         for address in addresses:
             await self._bounds.check_address(address, request.url)
@@ -150,7 +137,7 @@ class _Pinned(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def _pinned(request: httpx2.Request, address: _Address) -> httpx2.Request:
+def _pinned(request: httpx2.Request, address: Address) -> httpx2.Request:
     """To this address, and still for the name: in the Host header and in the certificate."""
     return httpx2.Request(
         request.method,
@@ -161,39 +148,16 @@ def _pinned(request: httpx2.Request, address: _Address) -> httpx2.Request:
     )
 
 
-async def _looked_up(request: httpx2.Request) -> list[_Address]:
+async def _looked_up(request: httpx2.Request) -> list[Address]:
     try:
         return await _addresses(request.url)
     except OSError as error:
         raise httpx2.ConnectError(error.strerror or str(error), request=request) from error
 
 
-async def _addresses(url: httpx2.URL) -> list[_Address]:
+async def _addresses(url: httpx2.URL) -> list[Address]:
     found = await anyio.getaddrinfo(url.host, url.port or (443 if url.scheme == "https" else 80), type=SOCK_STREAM)
     return [ip_address(address[0].partition("%")[0]) for *_, address in found]
-
-
-def _place(address: _Address) -> _Place:
-    if isinstance(address, IPv6Address):
-        address = _within(address)
-    if address.is_loopback:
-        return _Place.MACHINE
-    if (
-        str(address) in _METADATA
-        or address.is_link_local
-        or address.is_multicast
-        or address.is_unspecified
-        or address.is_reserved
-    ):
-        return _Place.NOWHERE
-    return _Place.OUTSIDE if address.is_global else _Place.NETWORK
-
-
-def _within(address: IPv6Address) -> _Address:
-    """The address of the older kind that some of the newer stand for."""
-    if address in _TRANSLATED:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or address
 
 
 async def _bounded(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
@@ -214,10 +178,3 @@ async def _bounded(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx
 
 def _origin(url: httpx2.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace').rpartition('@')[2]}"
-
-
-def _parsed(host: str) -> _Address | None:
-    try:
-        return ip_address(host.strip("[]"))
-    except ValueError:
-        return None

@@ -1,0 +1,51 @@
+"""Where an address of the internet protocol leads: outside, into a private network, to this machine, or nowhere."""
+
+from enum import Enum, auto
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Final, TypeAlias
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+"""Where clouds answer their machines, beside the link-local addresses."""
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+
+
+class Place(Enum):
+    OUTSIDE = auto()
+    NETWORK = auto()
+    """Private: the same address is another machine elsewhere."""
+    MACHINE = auto()
+    NOWHERE = auto()
+    """Where nobody has business, whoever says so: link-local addresses, the metadata of clouds."""
+
+
+def place(address: Address) -> Place:
+    if isinstance(address, IPv6Address):
+        address = _within(address)
+    if address.is_loopback:
+        return Place.MACHINE
+    if (
+        str(address) in _METADATA
+        or address.is_link_local
+        or address.is_multicast
+        or address.is_unspecified
+        or address.is_reserved
+    ):
+        return Place.NOWHERE
+    return Place.OUTSIDE if address.is_global else Place.NETWORK
+
+
+def written(host: str) -> Address | None:
+    """The address that a host is, where it is no name."""
+    try:
+        return ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _within(address: IPv6Address) -> Address:
+    """The address of the older kind that some of the newer stand for."""
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
