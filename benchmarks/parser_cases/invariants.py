@@ -10,6 +10,7 @@ from pegboard.prompts.shapes import ToolShape
 SIZES = (1, 2, 4, 16, 64)
 EVERY_PREFIX = 600
 """Characters up to which each prefix of a text is read as well."""
+FENCES = ("`", "~", ">")
 
 
 def chunks(text: str, chance: random.Random) -> Iterator[str]:
@@ -88,8 +89,8 @@ def broken_rule(
 
 def cut_call(format: Format, prefix: Sequence[Event], events: Sequence[Event]) -> str | None:
     """A call that is made of a text that was cut, and is not made of the whole. Native text is all calls or none, so
-    there more text may take a call back."""
-    if format.name == "native":
+    more of it may take a call back; and so may what follows a fence that was the very end of a block of code."""
+    if format.name == "native" or (format.name == "codemode" and accounted(prefix).rstrip()[-1:] in FENCES):
         return None
     made, all_made = ([(call.name, call.arguments) for call in _sure(told)] for told in (prefix, events))
     return None if made == all_made[: len(made)] else f"it calls {made[-1]!r}, the whole {all_made!r}"
