@@ -97,7 +97,13 @@ def opened(folder: Path, chat: Mapping[str, Any] | None = None, **more: Any) -> 
             "model_servers": {"local": {"url": models.url, "api_key": "${MODEL_KEY}", "timeout": 30}},
             **(chat or {}),
         }
-        known = {"model-*": {"tool_calling": True}}
+        musing = {"tool_calling": False, "format": "hermes", "thinking": True}
+        known = {
+            "model-*": {"tool_calling": True},
+            "muser-*": musing,
+            "opened-*": {**musing, "opens_thinking": True},
+            "native-muser-*": {"tool_calling": True, "thinking": True},
+        }
         settings = {
             "models": known,
             "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},

@@ -81,6 +81,67 @@ def test_thinking_is_told_apart_and_calls_in_it_are_none(place: Place, streams: 
     assert (said, thought) == ("The answer is 7.", f"Perhaps {HERMES}? No.")
 
 
+DRAFT = '<tool_call>\n{"name": "add", "arguments": {"a": 8, "b": 8}}\n</tool_call>'
+
+
+@pytest.mark.behaviour("chat.text_formats")
+@pytest.mark.parametrize("name", ["muser", "native-muser", "opened"])
+@pytest.mark.parametrize("size", [1, 1000])
+def test_thinking_that_the_prompt_opened_is_told_apart_and_a_call_in_it_is_none(
+    place: Place, name: str, size: int
+) -> None:
+    said = f"Hm, a draft: {DRAFT} but no.\n</think>{HERMES}"
+    model = place.model(Turn(said, size=size), Turn("So.</think>It is 5.", size=size), name=name)
+    body = place.say(model, QUESTION)
+    message = body["choices"][0]["message"]
+    assert (message["content"], calls(body)) == ("It is 5.", [("add", "returned")]), body["pegboard"]
+    assert message["reasoning_content"] == f"Hm, a draft: {DRAFT} but no.\nSo."
+    assert DRAFT not in json.dumps(place.asked_of(model)[1]["messages"])
+
+
+@pytest.mark.behaviour("chat.text_formats")
+def test_a_stream_of_thinking_that_the_settings_say_is_opened_tells_none_of_it_as_text(place: Place) -> None:
+    model = place.model(Turn("Hm, hm.</think>Five.", size=2), name="opened")
+    answer = place.post({"model": model, "messages": [{"role": "user", "content": "hm"}], "stream": True})
+    deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in answer.text.split("\n") if line[:7] == "data: {"]
+    assert "".join(delta.get("content") or "" for delta in deltas) == "Five."
+    assert "".join(delta.get("reasoning_content") or "" for delta in deltas) == "Hm, hm."
+
+
+@pytest.mark.behaviour("chat.text_formats")
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        (Turn("To end thinking write `</think>`, and < or </th.", size=3), None),
+        (Turn("I say </think> aloud.", "Apart."), "Apart."),
+        (Turn("<think>Hm.</think>And </think> again."), "Hm."),
+    ],
+    ids=["quoted", "told apart by the server", "opened by the model"],
+)
+def test_an_end_of_thinking_that_ends_none_is_text(place: Place, turn: Turn, told: str | None) -> None:
+    message = place.say(place.model(turn, name="muser"))["choices"][0]["message"]
+    assert message["content"] == turn.text.removeprefix("<think>Hm.</think>")
+    assert message.get("reasoning_content") == told
+
+
+@pytest.mark.behaviour("chat.limits", "chat.text_formats")
+def test_a_call_in_text_beyond_a_limit_is_neither_made_nor_told_as_the_answer(place: Place) -> None:
+    model = place.model(Turn(f"Once more. {HERMES}"), name="tiny", size="1b")
+    body = place.say(model, QUESTION)
+    assert body["choices"][0]["finish_reason"] == "length"
+    assert "tool_call" not in text(body)
+    assert (calls(body)[:3], body["pegboard"]["stopped"]["limit"]) == ([("add", "returned")] * 3, "repeated_calls")
+
+
+@pytest.mark.behaviour("chat.text_formats")
+@pytest.mark.parametrize("name", ["tiny", "model"])
+def test_one_call_at_a_time_is_one_whatever_the_model_writes(place: Place, name: str) -> None:
+    two = [("add", {"a": 2, "b": 3}), ("add", {"a": 8, "b": 8})]
+    turn = Turn(HERMES + DRAFT) if name == "tiny" else Turn(calls=two)
+    body = place.say(place.model(turn, Turn("5."), name=name), QUESTION, parallel_tool_calls=False)
+    assert (calls(body), text(body)) == ([("add", "returned")], "5.")
+
+
 @pytest.mark.behaviour("chat.truncated_calls")
 def test_a_call_in_text_that_was_cut_off_is_never_made(place: Place) -> None:
     cut = '<tool_call>\n{"name": "add", "arguments": {"a": 2, "b"'

@@ -29,7 +29,7 @@ def test_all_that_is_said_about_prompts_and_models_is_read() -> None:
             allow_tools: []
             deny_tools: ["*:delete_*", write]
         models:
-          "house-*": {parameters: 1.7b, tool_calling: true, format: hermes, thinking: false}
+          "house-*": {parameters: 1.7b, tool_calling: true, format: hermes, thinking: false, opens_thinking: true}
           tiny: {parameters: 300M}
           huge: {parameters: 2T}
           plain: {parameters: 12}
@@ -49,7 +49,7 @@ def test_all_that_is_said_about_prompts_and_models_is_read() -> None:
         result=500,
         run_recovered=True,
         models=(
-            KnownModel("house-*", 1.7, True, "hermes", False, DeclaredAt(FILE, 16)),
+            KnownModel("house-*", 1.7, True, "hermes", False, True, DeclaredAt(FILE, 16)),
             KnownModel("tiny", 0.3, at=DeclaredAt(FILE, 17)),
             KnownModel("huge", 2000, at=DeclaredAt(FILE, 18)),
             KnownModel("plain", 12, at=DeclaredAt(FILE, 19)),

@@ -124,11 +124,17 @@ PARAMETERS: Final = Key(
 TOOL_CALLING: Final = Key("tool_calling", Truth(), "Whether its server takes a tools array for it.")
 OWN_FORMAT: Final = Key("format", Choice(_OWN_FORMATS), "The format that it was trained on.")
 THINKING: Final = Key("thinking", Truth(), "Whether it thinks aloud before it answers.")
+OPENS_THINKING: Final = Key(
+    "opens_thinking",
+    Truth(),
+    "Whether its server's template opens its thinking, so that what it writes begins inside and only ends it.",
+    False,
+)
 MODELS_SHAPE: Final = MapOf(
     _MODEL,
     Section(
         "",
-        (PARAMETERS, TOOL_CALLING, OWN_FORMAT, THINKING),
+        (PARAMETERS, TOOL_CALLING, OWN_FORMAT, THINKING, OPENS_THINKING),
         advice={"size": "Write parameters.", "billions": "Write parameters.", "tools": "Write tool_calling."},
     ),
 )
@@ -199,6 +205,7 @@ def _known(pattern: str, said: Placed[Values], file: str) -> KnownModel:
         _truth(values, TOOL_CALLING),
         None if format is None else format.value,
         _truth(values, THINKING),
+        _truth(values, OPENS_THINKING),
         DeclaredAt(file, said.line),
     )
 

@@ -98,6 +98,7 @@ class KnownModel:
     tool_calling: bool | None = None
     format: str | None = None
     thinking: bool | None = None
+    opens_thinking: bool | None = None
     at: DeclaredAt | None = None
 
 

@@ -28,6 +28,8 @@ class Model:
     """The one that it was trained on; empty where nobody knows."""
     thinking: bool = False
     """Whether it thinks aloud before it answers."""
+    opens_thinking: bool = False
+    """Whether its prompt opens its thinking, so that what it writes begins inside."""
     is_large: bool = False
     """Known to be a large one whose size its maker does not tell."""
     whence: tuple[str, ...] = ()
@@ -71,6 +73,7 @@ def model_facts(name: str, metadata: Mapping[str, Json] | None = None, known: Se
         family=family.name,
         format=format,
         thinking=thinking,
+        opens_thinking=bool(said.opens_thinking),
         is_large=billions is None and family.is_large,
         whence=(sized, calls, written, thinks),
     )
@@ -84,7 +87,8 @@ def _said(name: str, known: Sequence[KnownModel]) -> KnownModel:
         return next((value for row in fitting if (value := getattr(row, fact)) is not None), None)
 
     pattern = ", ".join(row.pattern for row in fitting)
-    return KnownModel(pattern, first("billions"), first("tool_calling"), first("format"), first("thinking"))  # type: ignore[arg-type]  # each of its own field
+    facts = ("billions", "tool_calling", "format", "thinking", "opens_thinking")
+    return KnownModel(pattern, *(first(fact) for fact in facts))  # type: ignore[arg-type]  # each of its own field
 
 
 def _billions(name: str, told: Mapping[str, Json], said: KnownModel, family: Family) -> tuple[float | None, str]:

@@ -17,7 +17,7 @@ from pegboard.prompts.formats import FORMATS
 
 from .asked import Asked, Choice, Choose
 from .calling import Calling, Came, NotLetIn
-from .heard import Call, Message, Text, Thinking, Unread
+from .heard import Call, Message, Piece, Rethought, Text, Thinking, Unread
 from .limits import Limit, Reached, Tally
 from .offering import Offering
 from .planning import Plan
@@ -123,6 +123,9 @@ class Conversation:
                     raise
                 self.plan = self.plan.in_text(trouble.why)
                 continue
+            if self.asked.one_at_a_time:
+                # No server holds a model to it that writes its calls as text.
+                del message.calls[1:]
             mine, theirs = _sorted(message, offering)
             if not message.calls or reached is not None or message.is_cut:
                 self.answer.finish = self._finish(message)
@@ -149,12 +152,14 @@ class Conversation:
 
     async def _heard(self, offering: Offering, reached: Reached | None) -> Message:
         """One turn of the model, told on as it comes."""
-        message, prompt = Message(), offering.prompt
+        message, prompt = Message(place=len(self.answer.texts)), offering.prompt
         asked = [*self.messages]
         if reached is not None:
             asked.append({"role": "user", "content": ENOUGH.format(why=reached.why)})
         body = request(self.asked, prompt, asked, self._choice(reached), self.served.model)
-        reader = Reader(FORMATS[prompt.capabilities.primary or "native"], prompt.callable)
+        # Told that no more can be called, a model may write a call all the same: it is read, and not made.
+        spoken = prompt.capabilities.primary or (prompt.capabilities.spoken if reached is not None else None)
+        reader = Reader(FORMATS[spoken or "native"], prompt.callable, self.plan.model)
         self.tally.turns += 1
         self.report.turns = self.tally.turns
         began = anyio.current_time()
@@ -184,7 +189,7 @@ class Conversation:
             return Choose.NEVER
         return self.asked.choice if self.tally.turns == 0 or not self.asked.runs else Choose.AS_IT_LIKES
 
-    async def _take(self, message: Message, heard: Text | Thinking | Call | Unread) -> None:
+    async def _take(self, message: Message, heard: Piece) -> None:
         if self.report.first_seconds is None:
             self.report.first_seconds = anyio.current_time() - self.started
         match heard:
@@ -200,6 +205,13 @@ class Conversation:
                 message.thoughts.append(text)
                 self.answer.thoughts.append(text)
                 await self.tell(heard)
+            case Rethought(text):
+                # Of a stream what was told is told; whoever gets all at once gets each in its place.
+                del self.answer.texts[message.place :]
+                message.texts.clear()
+                message.calls.clear()
+                message.thoughts.append(text)
+                self.answer.thoughts.append(text)
             case Call() | Unread():
                 message.calls.append(heard)
 

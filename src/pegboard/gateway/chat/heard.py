@@ -44,7 +44,14 @@ class Unread:
     """For the model: what was wrong, and what to write instead."""
 
 
-Piece: TypeAlias = Text | Thinking | Call | Unread
+@dataclass(frozen=True, slots=True)
+class Rethought:
+    """All that was told of this turn was thinking, which its prompt had opened. Calls in it are none."""
+
+    text: str
+
+
+Piece: TypeAlias = Text | Thinking | Call | Unread | Rethought
 
 
 @dataclass
@@ -55,6 +62,8 @@ class Message:
     texts: list[str] = field(default_factory=list[str])
     thoughts: list[str] = field(default_factory=list[str])
     calls: list[Call | Unread] = field(default_factory=list[Call | Unread])
+    place: int = 0
+    """Of its first text among those of the whole answer."""
     stopped: str = ""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

@@ -9,9 +9,11 @@ from pegboard.ports import models
 from pegboard.prompts import events
 from pegboard.prompts.deltas import NativeCalls
 from pegboard.prompts.formats import Format
+from pegboard.prompts.model import Model
 from pegboard.prompts.shapes import ToolShape
 
-from .heard import Call, Piece, Text, Thinking, Unread, call_id, sound
+from .heard import Call, Piece, Rethought, Text, Thinking, Unread, call_id, sound
+from .opened import Opened
 
 LONGEST_NAME: Final = 256
 """No tool has a longer one, and a model may write a book in its place."""
@@ -21,17 +23,27 @@ class Reader:
     """Reads what the server read out itself as well as what stands in the text: some servers do the one where they are
     asked for the other."""
 
-    def __init__(self, format: Format, tools: Sequence[ToolShape]) -> None:
-        self._scanner = format.scanner(tools)
+    def __init__(self, format: Format, tools: Sequence[ToolShape], model: Model) -> None:
+        self._format = format
+        self._tools = tools
+        self._scanner = format.scanner(tools, in_thinking=model.opens_thinking)
+        self._opened = Opened(format.thinking)
+        self._opened.is_over = model.opens_thinking or not model.thinking
+        self._said: list[str] = []
+        """While it may yet be thinking."""
         self._beside = NativeCalls(tools)
         self._names: dict[int, str] = {}
 
     def fed(self, piece: models.Said | models.Thought | models.Wanted) -> list[Piece]:
         match piece:
             case models.Said(text):
-                return _pieces(self._scanner.feed(text))
+                return self._heard(text)
             case models.Thought(text):
-                return [Thinking(text)]
+                if not self._opened.is_over or not self._said:
+                    # Its server tells thinking apart, so that none of it is in the text.
+                    self._opened.is_over = True
+                    self._scanner = self._scanner if self._said else self._format.scanner(self._tools)
+                return [Thinking(sound(text))]
             case models.Wanted(index, id, name, arguments):
                 self._names[index] = self._names.get(index, "") or name
                 function: JsonObject = {"name": name, "arguments": arguments}
@@ -40,7 +52,15 @@ class Reader:
 
     def finish(self) -> list[Piece]:
         """What was held back."""
-        return [*_pieces(self._scanner.finish()), *self._read_out()]
+        return [*_pieces(self._scanner.feed(self._opened.rest())), *_pieces(self._scanner.finish()), *self._read_out()]
+
+    def _heard(self, text: str) -> list[Piece]:
+        before, behind = self._opened.fed(text)
+        self._said.append(before)
+        if behind is None:
+            return _pieces(self._scanner.feed(before))
+        self._scanner = self._format.scanner(self._tools)
+        return [Rethought(sound("".join(self._said))), *_pieces(self._scanner.feed(behind))]
 
     def _read_out(self) -> Iterable[Piece]:
         ended = (event for event in self._beside.finish() if isinstance(event, events.Done | events.Broken))
