@@ -93,20 +93,21 @@ def _spelt(text: str) -> str:
 def _shared(before: str, after: str) -> tuple[int, int]:
     """How many characters both begin and end with, back to where a word begins and ends."""
     most = min(len(before), len(after))
-    start = _prefix(before, after, most)
+    start = shared_beginning(before, after, most)
     # No further than the longest word: what has no blanks at all has no words.
     floor = max(0, start - _LONGEST_WORD)
     while start > floor and (_inside(before, start) or _inside(after, start)):
         start -= 1
-    end = _prefix(before[::-1], after[::-1], most - start)
+    end = shared_beginning(before[::-1], after[::-1], most - start)
     floor = max(0, end - _LONGEST_WORD)
     while end > floor and (_inside(before, len(before) - end) or _inside(after, len(after) - end)):
         end -= 1
     return start, end
 
 
-def _prefix(one: str, other: str, most: int) -> int:
-    """By halves, because to compare character by character takes a second for a megabyte."""
+def shared_beginning(one: str, other: str, most: int) -> int:
+    """How many characters both begin with, of so many at most. By halves, because to compare character by character
+    takes a second for a megabyte."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -12,6 +12,7 @@ from pegboard.core.presentations.entries import readable
 from pegboard.core.presentations.kept import free_name
 from pegboard.core.prompting import CODE_MODE, PYTHON, SEARCH, Prompting
 from pegboard.core.resolve import Open
+from pegboard.core.rewording import shared_beginning
 from pegboard.core.ticket import TICKET, TICKET_ID, TICKET_TOOL
 from pegboard.core.tokens import tokens
 
@@ -236,25 +237,17 @@ def _blocks(
     whole, begun = texts[-1], 0
     parts: list[Part] = []
     for place, (kind, _) in enumerate(present):
-        end = len(whole) if place == len(present) - 1 else max(begun, _shared(texts[place], whole))
+        end = (
+            len(whole)
+            if place == len(present) - 1
+            else max(begun, shared_beginning(texts[place], whole, min(len(texts[place]), len(whole))))
+        )
         joint = "" if place else _JOINT
         parts.append(
             _part(kind, whole[begun:end], _why(kind, capabilities), joint=joint, beside=capabilities.is_native)
         )
         begun = end
     return parts
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters both begin with: by halves, because these texts are long."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _why(kind: PartKind, capabilities: Capabilities) -> str:

@@ -7,7 +7,9 @@ from typing import Final, TypeAlias
 from pegboard.core.folded import Json
 
 from .coercion import INTEGER, NUMBER, types_of
+from .literal import DEEPEST
 from .python_literals import literal
+from .repair import too_deep
 from .shapes import ToolShape
 
 Read: TypeAlias = tuple[Json, tuple[str, ...]]
@@ -15,7 +17,6 @@ Read: TypeAlias = tuple[Json, tuple[str, ...]]
 
 MOST_REFERENCES: Final = 16
 """Steps from one reference to the next; a schema that needs more goes round in circles."""
-DEEPEST: Final = 200
 NULLS: Final = frozenset(("null", "Null", "NULL", "None"))
 KINDS: Final[Mapping[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
 
@@ -88,20 +89,6 @@ def settled(value: Json, schema: Json, root: Mapping[str, Json], *, no_text: boo
     if isinstance(value, list):
         return [settled(one, items, root, no_text=no_text, depth=depth + 1) for one in value]
     return value
-
-
-def too_deep(value: Json) -> bool:
-    level: list[Json] = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _guessed(raw: str, said: str) -> Read:

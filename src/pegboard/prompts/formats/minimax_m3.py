@@ -6,7 +6,8 @@ from typing import Final
 from pegboard.core.folded import Json
 from pegboard.prompts.engines.tag_signs import Tags
 from pegboard.prompts.engines.tags import TagScanner
-from pegboard.prompts.typed import DEEPEST, Bare, Read, schema_of, settled, typed
+from pegboard.prompts.literal import DEEPEST
+from pegboard.prompts.typed import Bare, Read, schema_of, settled, typed
 
 from .tagged import NAME, Tagged
 
