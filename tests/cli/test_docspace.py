@@ -56,8 +56,24 @@ def test_where_callers_bring_everything_that_is_said(pegboard: Pegboard, monkeyp
     done = pegboard("docspace", "check")
     assert (done.code, done.out) == (
         0,
-        "Each caller brings a DocSpace and credentials of its own, so there is nothing to try here.\n",
+        "Each caller brings a DocSpace and credentials of its own, so there is nothing to try here.\n"
+        "Who comes by pegboard stdio cannot, and is told: No authentication method.\n",
     )
+
+
+@pytest.mark.behaviour("docspace.check")
+def test_a_key_that_is_forgotten_or_misspelt_is_no_success(pegboard: Pegboard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCSPACE_BASE_URL", "http://127.0.0.1:1/")
+    forgotten = pegboard("docspace", "check")
+    monkeypatch.setenv("DOCSPACE_APIKEY", "sk")
+    misspelt = pegboard("docspace", "check")
+    monkeypatch.delenv("DOCSPACE_BASE_URL")
+    none = pegboard("docspace", "check")
+    needs = "pegboard: No authentication method\nSay one of api_key, "
+    meant = "the environment: DOCSPACE_APIKEY: nobody reads this. Did you mean DOCSPACE_API_KEY?"
+    assert (forgotten.code, forgotten.err.startswith(needs), meant in forgotten.err) == (3, True, False)
+    assert (misspelt.code, misspelt.err.startswith(needs), meant in misspelt.err) == (3, True, True)
+    assert (none.code, none.err.splitlines()[-1].strip()) == (3, meant)
 
 
 @pytest.mark.behaviour("docspace.misconfigured", "docspace.decided_like_any_other")

@@ -109,6 +109,10 @@ def test_their_selection_takes_nothing_away_from_others() -> None:
         ),
         ({"ENABLED_TOOLS": "all"}, ["ENABLED_TOOLS: custom Unknown value: all"]),
         ({"DISABLED_TOOLS": "list_tools"}, ["DISABLED_TOOLS: custom Unknown value: list_tools"]),
+        (
+            {"REQUEST_HEADER_PREFIX": "X-Foo-"},
+            ["REQUEST_HEADER_PREFIX: custom Expected x-mcp- or nothing, but got x-foo-"],
+        ),
         ({"BASE_URL": "not a url"}, ["BASE_URL: custom Expected a valid URL, but got not a url"]),
         (
             {"BASE_URL": "http://h/?a=1#x"},
@@ -189,7 +193,6 @@ def test_variables_that_mean_nothing_here_are_told_and_so_are_slips() -> None:
         "DOCSPACE_PORT": "8080",
         "DOCSPACE_OAUTH_BASE_URL": "https://x",
         "DOCSPACE_SERVER_RATE_LIMITS_MCP_WINDOW": "1",
-        "DOCSPACE_REQUEST_HEADER_PREFIX": "x-foo-",
         "DOCSPACE_APIKEY": "sk",
         "DOCSPACE_THEME": "dark",
     }
@@ -199,8 +202,6 @@ def test_variables_that_mean_nothing_here_are_told_and_so_are_slips() -> None:
         "the environment: DOCSPACE_OAUTH_BASE_URL: this is not read: Pegboard signs nobody in to DocSpace; use a key, "
         "a token, or a user name and password.",
         "the environment: DOCSPACE_PORT: this is not read: say where to listen with pegboard serve --host and --port.",
-        "the environment: DOCSPACE_REQUEST_HEADER_PREFIX: headers begin with x-mcp- here, and so no caller's "
-        "credentials are taken from any.",
         "the environment: DOCSPACE_SERVER_RATE_LIMITS_MCP_WINDOW: this is not read: who may come in is said under "
         "gateway in pegboard.yaml.",
     ]

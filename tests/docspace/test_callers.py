@@ -146,11 +146,20 @@ async def test_a_request_that_is_not_clear_is_refused_with_400_in_the_recorded_w
 
 
 @pytest.mark.behaviour("docspace.request_credentials")
-async def test_without_leave_what_a_request_brings_reaches_nobody(tmp_path: Path) -> None:
+async def test_without_leave_a_request_that_brings_credentials_is_refused_and_not_served_as_the_operator(
+    tmp_path: Path,
+) -> None:
     async with stand_in() as docspace, stand_in() as elsewhere, housed(tmp_path, said_of(docspace)) as house:
-        async with listening(house) as url, http_client(url, key(elsewhere, BOB_KEY)) as client:
-            assert await rooms(client) == ADAS
+        async with listening(house) as url:
+            by_headers = await told(url, key(elsewhere, BOB_KEY))
+            by_query = await told(f"{url}?base_url={elsewhere.url}", {})
+            async with http_client(url) as client:
+                assert await rooms(client) == ADAS
         assert elsewhere.seen == []
+    assert [(status, why.partition(".")[0]) for status, why in (by_headers, by_query)] == [
+        (400, "This gateway takes no DocSpace credentials from callers"),
+        (400, "This gateway takes no DocSpace address from callers"),
+    ]
 
 
 @pytest.mark.behaviour("docspace.request_credentials")

@@ -2,9 +2,11 @@
 
 import json
 import signal
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TextIO
 
 import anyio
 import pytest
@@ -28,11 +30,15 @@ def surroundings(home: Path, **docspace: str) -> dict[str, str]:
 
 
 def stdio(home: Path, *words: str, **docspace: str) -> Client:
+    return said_aloud(home, sys.stderr, *words, **docspace)
+
+
+def said_aloud(home: Path, errors: TextIO, *words: str, **docspace: str) -> Client:
     executable, *rest = PEGBOARD
     started = StdioServerParameters(
         command=executable, args=[*rest, "stdio", *words], env=surroundings(home, **docspace), cwd=str(home)
     )
-    return Client(stdio_client(started))
+    return Client(stdio_client(started, errlog=errors))
 
 
 @asynccontextmanager
@@ -61,9 +67,12 @@ async def test_a_client_of_todays_server_can_start_pegboard_in_its_place(tmp_pat
                 by_meta = await client.call_tool("call_tool", {"tool": "get_rooms_folder", "input": ROOMS})
             async with stdio(tmp_path, "--presentation", "search", **own) as client:
                 by_search = await client.call_tool("call_tool", {"name": "get_rooms_folder", "arguments": ROOMS})
-            async with stdio(tmp_path, base_url=docspace.url) as client:
-                nobody = await client.list_tools()
-                refused = await client.call_tool("get_rooms_folder", ROOMS)
+            with (tmp_path / "errors").open("w") as errors:
+                async with said_aloud(tmp_path, errors, base_url=docspace.url) as client:
+                    nobody = await client.list_tools()
+                    refused = await client.call_tool("get_rooms_folder", ROOMS)
+                    instructions = client.instructions or ""
+            written = (tmp_path / "errors").read_text()
     assert len(listed) == 8
     assert "archive_room" not in listed
     assert found == ADAS
@@ -71,7 +80,10 @@ async def test_a_client_of_todays_server_can_start_pegboard_in_its_place(tmp_pat
     assert [room["title"] for room in body(by_meta)["response"]["folders"]] == ADAS
     assert text_of(by_search) == text_of(by_meta)
     assert nobody.tools == []
-    assert "DocSpace is misconfigured: No authentication method." in text_of(refused)
+    why = "DocSpace is misconfigured: No authentication method. "
+    assert why in text_of(refused)
+    assert f"{why}None of its tools can be called. Say one of api_key, " in instructions
+    assert f"pegboard: {why}None of its tools can be called. Say one of api_key, " in written
 
 
 @pytest.mark.behaviour("docspace.on_the_board", "docspace.environment", "docspace.request_credentials")

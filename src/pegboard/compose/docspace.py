@@ -12,6 +12,7 @@ from .surroundings import folder_of, now, settings_of
 if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.docspace import DocSpace
+    from pegboard.core.policy import Policy
     from pegboard.core.server import Server
     from pegboard.ports import Expand, Provider
     from pegboard.providers.docspace import Hall
@@ -61,26 +62,53 @@ def _hall(connection: "DocSpace", expand: "Expand", *, by_requests: bool) -> "Ha
     )
 
 
+def unusable(policy: "Policy", settings: "Settings | None") -> str | None:
+    """What keeps DocSpace from being used by callers who cannot bring credentials, as the one at our own pipe."""
+    from dataclasses import replace
+
+    from pegboard.config.docspace import operators
+    from pegboard.core.docspace import Misconfigured, mends
+    from pegboard.core.docspace.on_board import docspace_on
+
+    connection = docspace_on(policy)
+    if connection is None:
+        return None
+    wrong = operators(replace(connection, lends=None), _expand(settings))
+    if not isinstance(wrong, Misconfigured):
+        return None
+    return " ".join((f"{wrong.outage.rstrip('.')}. None of its tools can be called.", *mends(wrong)))
+
+
 async def check_docspace(options: Options) -> DocSpaceCheck:
     """Tries what the file and the environment of this command say, or ends it with what is wrong."""
+    from dataclasses import replace
+
     from pegboard.config.docspace import from_environment, operators
+    from pegboard.config.docspace_variables import remarks
     from pegboard.core.docspace import Misconfigured, mends
     from pegboard.core.docspace.on_board import docspace_on
     from pegboard.core.policy import Declared, Policy
     from pegboard.providers.docspace.visiting import Failed, Unwelcome, visit
 
     settings = settings_of(options)
+    slips = tuple(map(str, remarks(os.environ)))
     declared = settings.declared if settings else from_environment(Declared(), os.environ).board
     connection = docspace_on(Policy(declared))
     if connection is None:
         how = "Write docspace in pegboard.yaml, or set DOCSPACE_BASE_URL and DOCSPACE_API_KEY for this command"
-        fail(Exit.CONFIG, f"there is no DocSpace here. {how}, as for the gateway.")
+        fail(Exit.CONFIG, "\n".join((f"there is no DocSpace here. {how}, as for the gateway.", *slips)))
     expand = _expand(settings)
     access = operators(connection, expand)
-    if isinstance(access, Misconfigured):
-        fail(Exit.CONFIG, "\n".join((access.why, *mends(access))), {"errors": access.why.splitlines()})
-    if access is None:
+    by_requests = connection.lends is not None and not connection.lends.implied
+    if access is None and by_requests:
         return DocSpaceCheck()
+    if access is None:
+        # Nobody said that callers bring their own: more likely, a key was forgotten.
+        access = operators(replace(connection, lends=None), expand)
+    if isinstance(access, Misconfigured):
+        lines = (access.why, *mends(access), *(slips if settings is None else ()))
+        fail(Exit.CONFIG, "\n".join(lines), {"errors": access.why.splitlines()})
+    assert access is not None, "without callers' own credentials there are the operator's, or none and that is wrong"
     hall = _hall(connection, expand, by_requests=False)
     async with hall.open():
         found = await visit(hall.api(access, None))

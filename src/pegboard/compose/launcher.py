@@ -71,10 +71,17 @@ async def stdio(options: Options, presentation: str | None) -> int:
     from pegboard.surfaces.mcp.presentations import presentation_of
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
+    from .docspace import unusable
+
     async with open_house(
         options, settings_of(options, here=False), every_server, follow=True, by_requests=False
     ) as house:
-        declared = house.gateway.board.policy.declared.presenting.presentation
+        policy = house.gateway.board.policy
+        if (wrong := unusable(policy, house.settings)) is not None:
+            # A client shows what it finds on standard error, and a list without tools explains nothing.
+            tell(f"pegboard: {wrong}")
+        declared = policy.declared.presenting.presentation
         key = partial(handle_key, os.environ, house.data_dir)
-        await serve_stdio(house.gateway, present=partial(presentation_of, Presented(presentation or declared), key=key))
+        present = partial(presentation_of, Presented(presentation or declared), key=key)
+        await serve_stdio(house.gateway, present=present, told=wrong)
     return Exit.OK

@@ -92,6 +92,9 @@ def variables(environ: Mapping[str, str]) -> Variables:
     prefix = (
         (text("REQUEST_HEADER_PREFIX") or "").strip().lower() if text("REQUEST_HEADER_PREFIX") is not None else None
     )
+    if prefix not in (None, "", HEADER_PREFIX):
+        # Whoever sends another one would be answered as the operator, and believe to be answered as itself.
+        issue("REQUEST_HEADER_PREFIX", f"Expected {HEADER_PREFIX} or nothing, but got {prefix}")
     agent = text("USER_AGENT")
     return Variables(
         base_url=base_url(place) if place and not faults else "",
@@ -111,9 +114,6 @@ def remarks(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Those that mean nothing here, and those that nobody knows."""
     for name in _names(environ):
         if name in _READ:
-            if name == "REQUEST_HEADER_PREFIX" and environ[PREFIX + name].strip().lower() not in ("", HEADER_PREFIX):
-                told = f"headers begin with {HEADER_PREFIX} here, and so no caller's credentials are taken from any."
-                yield Problem(WHERE, 0, PREFIX + name, told)
             continue
         why = next((why for start, why in _PASSED_OVER.items() if _begins(name, start)), None)
         if why is not None:

@@ -48,7 +48,10 @@ def check(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
 
 def _told(found: DocSpaceCheck) -> list[str]:
     if found.base_url is None:
-        return ["Each caller brings a DocSpace and credentials of its own, so there is nothing to try here."]
+        return [
+            "Each caller brings a DocSpace and credentials of its own, so there is nothing to try here.",
+            "Who comes by pegboard stdio cannot, and is told: No authentication method.",
+        ]
     who = f"{found.name} <{found.email}>" if found.email else found.name or "somebody without a name"
     lines = [f"{found.base_url} is a DocSpace, and you are {who} there, {found.role}."]
     for what, why in found.sees.items():

@@ -6,17 +6,33 @@ from urllib.parse import parse_qsl
 
 from pegboard.core.docspace.connection import Lends
 from pegboard.core.docspace.lent import BASE_URL, CREDENTIAL_HEADERS, IN_QUERY, BadCredential, lent
-from pegboard.core.docspace.on_board import lends_on
+from pegboard.core.docspace.on_board import docspace_on, lends_on
 from pegboard.core.policy import Policy
 
 _MOST: Final = 100
+_ANYTHING: Final = Lends()
+_NOTHING: Final = Lends(authorization=False, headers=False, query=False)
+TAKES_NO_HEADERS: Final = (
+    "This gateway takes no DocSpace credentials from callers. Send no X-Mcp-Base-Url, X-Mcp-Api-Key and the like, or "
+    "ask its operator to allow them: docspace.request_credentials"
+)
+TAKES_NO_QUERY: Final = (
+    "This gateway takes no DocSpace address from callers. Send no base_url in the query, or ask its operator to allow "
+    "it: docspace.request_credentials"
+)
 
 
 def lent_badly(policy: Policy, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
-    """Why nobody could tell which DocSpace is meant, or as whom; `None` for what is clear, and where nobody lends."""
-    lends = lends_on(policy)
-    if lends is None:
+    """Why nobody could tell which DocSpace is meant, or as whom; `None` for what is clear, and where there is none."""
+    docspace = docspace_on(policy)
+    if docspace is None:
         return None
+    lends = docspace.lends or _NOTHING
+    # Whoever is answered as the operator must not believe to be answered as itself.
+    if not lends.headers and any(headers.get(name, b"").strip() for name in CREDENTIAL_HEADERS):
+        return TAKES_NO_HEADERS
+    if not lends.query and query and _base_url(query, _ANYTHING):
+        return TAKES_NO_QUERY
     told = lent(headers, lends, _base_url(query, lends))
     return told.why if isinstance(told, BadCredential) else None
 

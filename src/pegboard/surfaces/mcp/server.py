@@ -87,10 +87,11 @@ class McpServer:
         view: View | None = None,
         ready: anyio.Event | None = None,
         presentation: Presentation | None = None,
+        told: str | None = None,
     ) -> None:
         """`view` is that of clients whose transport carries none; until `ready`, a list of tools waits.
 
-        Without a `presentation`, every tool is shown as itself.
+        Without a `presentation`, every tool is shown as itself. `told` is what every client should know besides.
         """
         self.direct: Final = Direct(gateway.board)
         self._presentation: Presentation = self.direct if presentation is None else presentation
@@ -110,7 +111,7 @@ class McpServer:
         self.server: Final = _Announced(
             NAME,
             version=__version__,
-            instructions=self._presentation.instructions,
+            instructions="\n\n".join(filter(None, (self._presentation.instructions, told))),
             # A tool that a person has just locked must not live on in a client's cache.
             cache_hints={
                 "server/discover": CacheHint(300_000, "public"),

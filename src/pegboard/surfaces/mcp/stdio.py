@@ -36,11 +36,18 @@ log = logging.getLogger(__name__)
 
 
 async def serve_stdio(
-    gateway: Gateway, *, view: View | None = None, settle: float = SETTLE, present: Present | None = None
+    gateway: Gateway,
+    *,
+    view: View | None = None,
+    settle: float = SETTLE,
+    present: Present | None = None,
+    told: str | None = None,
 ) -> None:
-    """Serves until the input ends. The first list of tools waits for the servers, but not longer than `settle`."""
+    """Serves until the input ends. The first list of tools waits for the servers, but not longer than `settle`.
+
+    `told` is what is wrong, for the client's model: it goes with the instructions."""
     with _private_pipes() as (source, sink):
-        await serve_pipes(gateway, source, sink, view=view, settle=settle, present=present)
+        await serve_pipes(gateway, source, sink, view=view, settle=settle, present=present, told=told)
 
 
 async def serve_pipes(
@@ -51,9 +58,10 @@ async def serve_pipes(
     view: View | None = None,
     settle: float = SETTLE,
     present: Present | None = None,
+    told: str | None = None,
 ) -> None:
     ready = anyio.Event()
-    server = McpServer(gateway, view, ready, None if present is None else present(gateway, ready)).server
+    server = McpServer(gateway, view, ready, None if present is None else present(gateway, ready), told).server
     unanswered = Unanswered()
     to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
