@@ -163,8 +163,13 @@ class ValueScanner(Scanner):
             scan = at + 1
             at = text.find(self._quote, scan)
         if at < 0:
-            self._escaped = odd_backslashes(text, scan, end)
-            self.take(text[place:] if place else text)
+            self._escaped = text[end - 1] == "\\" and odd_backslashes(text, scan, end)
+            # What `take` does, without the way there: most chunks of a long output end here.
+            said = text[place:] if place else text
+            self.source.append(said)
+            self.parts.append(said)
+            if self.streams:
+                self.events.append(Arguments(self.index, said))
             return end
         self.take(text[place : at + 1])
         self.state = self.behind_quote
