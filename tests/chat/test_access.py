@@ -76,6 +76,7 @@ def test_strange_requests_are_turned_away_before_a_model_is_asked(
     asked = len(place.models.asked)
     answer = place.post(ASKED, headers=headers)
     assert (answer.status_code, len(place.models.asked)) == (status, asked), answer.text
+    assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
 @pytest.mark.behaviour("chat.access")

@@ -146,7 +146,7 @@ def test_one_call_at_a_time_is_one_whatever_the_model_writes(place: Place, name:
 def test_a_call_in_text_that_was_cut_off_is_never_made(place: Place) -> None:
     cut = '<tool_call>\n{"name": "add", "arguments": {"a": 2, "b"'
     body = place.say(place.model(Turn(cut, finish="length"), name="tiny", size="1b"), QUESTION)
-    assert (body["choices"][0]["finish_reason"], calls(body)) == ("length", [])
+    assert (body["choices"][0]["finish_reason"], calls(body)) == ("length", [("", "cut_off")])
 
 
 @pytest.mark.behaviour("chat.text_formats")

@@ -139,6 +139,28 @@ def test_a_model_server_that_fails_is_told_by_a_status_and_a_code(
     assert "x-should-retry" not in answer.headers
 
 
+@pytest.mark.behaviour("chat.models_listed")
+def test_a_model_with_a_slash_in_its_name_is_found_as_clients_write_it(place: Place) -> None:
+    model = place.model(Turn("hi"), name="house/model")
+    assert place.client.models.retrieve(model).id == model
+    with place.http as http:
+        answer = http.get("/v1/models/none%2Fsuch")
+    assert (answer.status_code, "'none/such'" in answer.json()["error"]["message"]) == (404, True)
+
+
+@pytest.mark.behaviour("chat.client_tools")
+def test_no_two_tools_have_one_name_whatever_the_client_brings(place: Place) -> None:
+    """The board's own has another name where the client has its name, and where it has the next one too."""
+    names = ["add", "everyday__add", "tool_search"]
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    model = place.model(Turn("hi"))
+    body = place.say(model, "Add two whole numbers", tools=tools)
+    (asked,) = place.asked_of(model)
+    told = [tool["function"]["name"] for tool in asked["tools"]]
+    assert len({*told}) == len(told)
+    assert [tool["name"] for tool in body["pegboard"]["tools"] if tool["tool"] is None] == names
+
+
 @pytest.mark.behaviour("chat.no_key_told")
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_a_key_that_the_model_server_quotes_reaches_no_client_and_no_audit(place: Place, streams: bool) -> None:

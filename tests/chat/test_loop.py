@@ -1,5 +1,6 @@
 """What a chat does with what a model says: tools found, called, refused, confirmed; and what ends it."""
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -124,7 +125,7 @@ def test_several_calls_at_once_count_each(place: Place) -> None:
 def test_a_call_that_was_cut_off_is_never_made(place: Place) -> None:
     model = place.model(Turn("So:", calls=[("add", '{"a": 2, "b": 3')], finish="length"))
     body = place.say(model)
-    assert (text(body), body["choices"][0]["finish_reason"], calls(body)) == ("So:", "length", [])
+    assert (text(body), body["choices"][0]["finish_reason"], calls(body)) == ("So:", "length", [("add", "cut_off")])
 
 
 @pytest.mark.behaviour("chat.client_tools")
@@ -199,6 +200,35 @@ def test_a_call_that_a_person_must_confirm_becomes_a_ticket_and_runs_once_it_is_
     assert "asked-once" not in place.ran
     place.pegboard("tickets", "allow", ticket)
     assert (calls(place.say(model, "go on")), place.ran.count("asked-once")) == ([("mark", "returned")], 1)
+
+
+@pytest.mark.behaviour("chat.tickets")
+@pytest.mark.parametrize(
+    ("decides", "ended"), [(False, "confirmation_required"), (True, "confirmation_denied")], ids=["nobody", "no"]
+)
+def test_a_call_that_is_waited_for_in_vain_ended_as_what_it_is(place: Place, decides: bool, ended: str) -> None:
+    """And no schema is told with it, as if its arguments were wrong."""
+    mark = f"in-vain-{decides}"
+    model = place.model(Turn(calls=[("mark", {"text": mark})]), Turn("So be it."))
+    asked = {"model": model, "messages": [{"role": "user", "content": "mark it"}], "stream": True}
+    told, tickets = [], []
+    with place.http as http:
+        wait = {"pegboard": {"wait": 60 if decides else 1}}
+        with http.stream("POST", "/v1/chat/completions", json={**asked, **wait}) as answer:
+            for line in answer.iter_lines():
+                event = json.loads(line[6:]).get("pegboard", {}).get("event", {}) if line.startswith("data: {") else {}
+                if event.get("type") == "ticket":
+                    tickets.append(event["ticket"])
+                    if decides:
+                        place.pegboard("tickets", "deny", event["ticket"])
+                if event.get("type") == "result":
+                    told.append(event["ended"])
+    if not decides:
+        place.pegboard("tickets", "deny", *tickets)
+    assert (told, mark in place.ran) == ([ended], False)
+    result = place.asked_of(model)[1]["messages"][-1]["content"]
+    assert result.startswith(f"{ended}: ")
+    assert "properties" not in result
 
 
 @pytest.mark.behaviour("chat.tickets")

@@ -104,6 +104,20 @@ def test_ctrl_c_stops_the_answer_and_the_conversation_goes_on(place: Place) -> N
         assert terminal.code() == 0
 
 
+@pytest.mark.behaviour("chat.terminal")
+def test_ctrl_c_at_the_prompt_and_what_is_no_text_end_no_conversation(place: Place) -> None:
+    with talking(place, place.character(lambda body: Turn(f"You said {body['messages'][-1]['content']}."))) as terminal:
+        terminal.until("> ")
+        terminal.type("forgotten" + CTRL_C)
+        terminal.until("^C\n> ")
+        terminal.type("caf\udcff\n")
+        terminal.until("The message is not UTF-8 text.")
+        terminal.type("remembered\n")
+        terminal.until("You said remembered.")
+        terminal.type(END_OF_INPUT)
+        assert terminal.code() == 0
+
+
 @pytest.mark.behaviour("chat.terminal", "chat.tickets")
 @pytest.mark.parametrize(("answer", "runs"), [("y\n", True), ("n\n", False)], ids=["yes", "no"])
 def test_the_person_at_the_terminal_confirms_a_call_there(place: Place, answer: str, runs: bool) -> None:

@@ -32,7 +32,8 @@ class Typing:
         return self.seen
 
     def type(self, keys: str) -> None:
-        os.write(self._terminal, keys.encode())
+        """Half a surrogate stands for a byte that is no text."""
+        os.write(self._terminal, keys.encode("utf-8", "surrogateescape"))
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -52,7 +53,7 @@ class Typing:
             more = os.read(self._terminal, 65536)
         except OSError:  # so Linux tells that the other side is gone
             return False
-        self.seen += more.decode().replace("\r\n", "\n")
+        self.seen += more.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(more)
 
 

@@ -53,7 +53,7 @@ class Root:
 
     async def _serve(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         if (refused := self._check(scope["headers"])) is not None:
-            await _problem(send, *refused)
+            await (_error if path.startswith(CHAT) else _problem)(send, *refused)
         elif path.startswith("/sign-in/"):
             await self._sign_in(scope, receive, send)
         elif self._api is not None and path.startswith("/api/"):
@@ -62,7 +62,7 @@ class Root:
             if self._chat is not None:
                 await self._chat(scope, receive, send)
             else:
-                await _problem(send, 404, NO_CHAT)
+                await _error(send, 404, NO_CHAT)
         elif path != "/health":
             await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
         elif scope["method"] not in ("GET", "HEAD"):
@@ -91,6 +91,12 @@ async def _problem(send: Send, status: int, detail: str, *headers: tuple[bytes, 
     title = PHRASES.get(status, "Refused")
     body: dict[str, object] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     await _answer(send, status, body, (b"content-type", b"application/problem+json"), *headers)
+
+
+async def _error(send: Send, status: int, message: str) -> None:
+    """In the words of the API that is spoken at /v1."""
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    await _answer(send, status, {"error": error}, (b"content-type", b"application/json"))
 
 
 async def _answer(send: Send, status: int, body: dict[str, object], *headers: tuple[bytes, bytes]) -> None:

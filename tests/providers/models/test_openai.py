@@ -299,9 +299,21 @@ def test_events_are_the_same_however_they_are_cut() -> None:
         assert [event for chunk in cut for event in events.fed(chunk)] == whole
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_an_event_of_several_lines_a_mark_before_the_first_and_any_line_end_are_read(end: bytes) -> None:
+    lines = [b"\xef\xbb\xbfdata: {", b'data: "a": {"b":', b"data: 1}}", b"", b'data: {"c": "}"}', b"data: [DONE]", b""]
+    text = end.join(lines) + end
+    for size in (1, 2, 3, 1000):
+        events = Events()
+        cut = [text[start : start + size] for start in range(0, len(text), size)]
+        found = [event for chunk in cut for event in events.fed(chunk)]
+        assert found == [b'{\n"a": {"b":\n1}}', b'{"c": "}"}', b"[DONE]"]
+
+
 @pytest.mark.parametrize(
     ("events", "told"),
     [
+        ([{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}], [Said("hi"), Stopped("stop")]),
         ([{"choices": None}, {"choices": [None, 5, {"delta": None}]}, {"usage": None}], []),
         ([{"choices": [{"delta": {"content": 5, "tool_calls": [None, {"function": None}, {}]}}]}], []),
         ([{"choices": [{"delta": {"content": [{"type": "text", "text": "hi"}, {"type": "image"}]}}]}], [Said("hi")]),

@@ -86,7 +86,7 @@ class Calling:
             await asks(ticket)
             # By the tool that any caller has for it: it waits, decides nothing, and runs the call after a yes.
             wait: JsonObject = {"ticket": ticket, "wait": min(self.waits, float(LONGEST_WAIT))}
-            ended = await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.view)
+            ended = _undecided(await self.gateway.caller.call(self._call(TICKET_TOOL, call, wait), self.view), ended)
         resolution = self.gateway.board.resolution(self.view)
         tool = id or resolution.called(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
@@ -124,6 +124,15 @@ class Calling:
         ended = await answered(self.gateway, made, SEARCH_TOOL.id, answer)
         shape = SEARCH_SHAPE if isinstance(ended, BadArguments) else None
         return Came(sound(told(ended, call.name, call.name)), ended, SEARCH_TOOL.id, None, tuple(found), shape)
+
+
+def _undecided(ended: Outcome | Refusal, before: NotConfirmed) -> Outcome | Refusal:
+    """Of the ticket tool, which fails where there is no yes. The call itself is what was not confirmed then."""
+    if not isinstance(ended, ToolFailed):
+        return ended
+    word, _, text = told(ended, "", None).partition(": ")
+    how = next((each for each in Unconfirmed if each.value == word), None)
+    return ended if how is None else NotConfirmed(before.tool, how, text, before.ticket)
 
 
 def _name(written: str, id: ToolId | None, resolution: Resolution) -> str:

@@ -34,6 +34,10 @@ ENOUGH: Final = (
 
 UNENDED: Final = "The end of the call never came, so nothing was called. Write the whole call again."
 COUNTED: Final = 100_000
+MOST_TOLD: Final = 20
+"""Calls that were not made, of a model that writes a thousand of them."""
+CUT_OFF: Final = "cut_off"
+"""How a call ended that the model could not write to its end, or of an answer that was cut there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ class Conversation:
                 del message.calls[1:]
             mine, theirs = _sorted(message, offering)
             if not message.calls or reached is not None or message.is_cut:
+                if message.is_cut:
+                    self._leave(message.calls, offering)
                 self.answer.finish = self._finish(message)
                 return
             if theirs or (not self.asked.runs and any(isinstance(call, Call) for call in mine)):
@@ -269,6 +275,11 @@ class Conversation:
         added = turn(message, results, offering.prompt, self.plan.settings.result)
         self.messages += added
         self.hidden += added
+
+    def _leave(self, calls: Sequence[Call | Unread], offering: Offering) -> None:
+        """They are not made, and the client is told of them."""
+        for call in calls[:MOST_TOLD]:
+            self.report.calls.append(Made(call.id, call.name, offering.ours.get(call.name), CUT_OFF, 0.0))
 
     def _finish(self, message: Message) -> str:
         if message.is_cut:

@@ -83,8 +83,11 @@ class Models:
         for model, name in listed.models:
             if model == wanted:
                 return Served(self.servers[name], model)
-        silent = "".join(f" {name!r} does not tell what it has." for name, _ in listed.troubles)
-        return NoModel(_unknown(wanted, [model for model, _ in listed.models]) + silent)
+        for name, _ in listed.troubles:
+            if not self.settings.servers[name].models:
+                # It does not tell what it has. Asked for it, it answers, or says why not.
+                return Served(self.servers[name], wanted)
+        return NoModel(_unknown(wanted, [model for model, _ in listed.models]))
 
     async def _only(self) -> Served | NoModel:
         listed = await self.listed(fresh=False)

@@ -38,7 +38,8 @@ class Pieces:
             yield from _used(usage)
 
     def _choice(self, choice: JsonObject) -> Iterator[Piece]:
-        if isinstance(delta := choice.get("delta"), dict):
+        # Some call it a message in a stream too.
+        if isinstance(delta := choice.get("delta") or choice.get("message"), dict):
             for piece in self.message(delta):
                 self.began = True
                 yield piece

@@ -1,6 +1,7 @@
 """The chat endpoint as an ASGI application: /v1/models and /v1/chat/completions."""
 
 import logging
+import re
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -24,7 +25,7 @@ from pegboard.ports.models import ModelTrouble
 
 from .answer import Frame
 from .body import body_of
-from .faults import NO_RETRY, Refused, bad, of_trouble
+from .faults import NO_RETRY, Refused, bad, of_trouble, unlisted
 from .gate import Gate
 from .request import Read, read
 from .stream import Gone, Stream, answer_json
@@ -37,6 +38,8 @@ COMPLETIONS: Final = "/v1/chat/completions"
 BESIDE: Final = 65_536
 """Bytes of a body from which on it is read beside the event loop."""
 LONGEST_CLIENT: Final = 128
+_SLASH: Final = re.compile("%2f", re.IGNORECASE)
+"""As clients write one that belongs to a model's name."""
 log = logging.getLogger(__name__)
 _BROKEN: Final = Refused(
     500, "The gateway failed to answer; its log says why.", code="gateway_failed", headers=NO_RETRY
@@ -67,7 +70,7 @@ class ChatApp:
         if path == MODELS or path.startswith(f"{MODELS}/"):
             if scope["method"] not in ("GET", "HEAD"):
                 return await _refuse(send, _method("GET"))
-            return await self._models(send, path.removeprefix(MODELS).removeprefix("/"))
+            return await self._models(send, _SLASH.sub("/", path.removeprefix(MODELS).removeprefix("/")))
         if path != COMPLETIONS:
             near = closest(path, (MODELS, COMPLETIONS))
             told = f"Did you mean {near[0]}?" if near else f"There are {MODELS} and {COMPLETIONS}."
@@ -142,7 +145,7 @@ class ChatApp:
                 return await _refuse(send, Refused(404, f"There is no model {named[:200]!r} here. See {MODELS}."))
             return await answer_json(send, 200, found)
         if not entries and listed.troubles:
-            return await _refuse(send, of_trouble(listed.troubles[0][1], have_run=False))
+            return await _refuse(send, unlisted(listed.troubles[0][1]))
         body: JsonObject = {"object": "list", "data": [*entries]}
         if listed.troubles:
             told: list[Json] = [{"server": name, "why": trouble.why} for name, trouble in listed.troubles]

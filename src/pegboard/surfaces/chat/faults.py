@@ -50,6 +50,12 @@ def bad(message: str, param: str | None = None, code: str | None = None) -> Refu
     return Refused(400, message, param, code)
 
 
+def unlisted(trouble: ModelTrouble) -> Refused:
+    """There is no list, whatever its server has against the question: the client asked for nothing wrong."""
+    told = of_trouble(trouble, have_run=False)
+    return told if told.status >= 500 else Refused(502, told.message, code=f"model_server_{trouble.fault.value}")
+
+
 def of_trouble(trouble: ModelTrouble, *, have_run: bool) -> Refused:
     """`have_run`: tools were called before the trouble."""
     told = "Tools have been called before that: see pegboard.calls. " if have_run else ""

@@ -79,7 +79,11 @@ async def _one(api: HttpApi, turn: Turn, body: dict[str, Any], token: str, *, as
 async def _several(api: HttpApi, turn: Turn, body: dict[str, Any], messages: list[dict[str, Any]], token: str) -> int:
     """Until the end of input. What is wrong with one answer is told, and the conversation goes on without it."""
     tell("Ctrl-C stops an answer, Ctrl-D ends the conversation.")
+    turn.prompt = _PROMPT
     async for said in _lines():
+        if not is_unicode(said):
+            tell("! The message is not UTF-8 text. Say it again.")
+            continue
         asked = [*messages, _user(said)]
         try:
             answered = await turn.told(api, PATH, {**body, "messages": asked}, token, wait=WAITS)

@@ -43,12 +43,16 @@ class Turn:
 
     def __init__(self) -> None:
         self._scope: anyio.CancelScope | None = None
+        self.prompt = ""
+        """Of a conversation that goes on after an answer."""
 
     def stop(self) -> bool:
-        if self._scope is None:
-            return False
-        self._scope.cancel()
-        return True
+        """At a prompt there is nothing to stop but what is being typed, which the terminal itself forgets."""
+        if self._scope is not None:
+            self._scope.cancel()
+        elif self.prompt:
+            click.echo(f"\n{self.prompt}", nl=False, err=True)
+        return self._scope is not None or bool(self.prompt)
 
     async def told(
         self, api: HttpApi, path: str, body: Mapping[str, object], token: str, *, wait: int = 0
