@@ -79,6 +79,17 @@ def test_strange_requests_are_turned_away_before_a_model_is_asked(
     assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
+@pytest.mark.behaviour("chat.access", "chat.tool_choice")
+@pytest.mark.parametrize("name", ["tool_00000", "mark", "nothing"], ids=["locked", "another's", "nobody's"])
+def test_a_client_that_makes_its_calls_itself_gets_none_of_a_tool_that_is_not_open_to_it(
+    place: Place, name: str
+) -> None:
+    model = place.model(Turn(calls=[(name, {})]), Turn(calls=[("add", {"a": 1, "b": 1})]))
+    body = place.say(model, "Add two whole numbers", pegboard={"run": False})
+    handed = [call["function"]["name"] for call in body["choices"][0]["message"]["tool_calls"]]
+    assert (handed, calls(body)) == (["add"], [(name, "unreadable")])
+
+
 @pytest.mark.behaviour("chat.access")
 def test_a_request_narrows_what_the_model_is_shown(place: Place) -> None:
     model = place.model(Turn(calls=[("add", {"a": 1, "b": 1})]), Turn("So."))

@@ -205,6 +205,21 @@ def test_an_answer_that_takes_too_long_ends_with_what_there_is(narrow: Place) ->
     assert body["pegboard"]["stopped"]["limit"] == "time"
 
 
+@pytest.mark.behaviour("chat.models_listed", "chat.no_key_told")
+@pytest.mark.parametrize(("status", "code"), [(404, "no_model"), (400, "refused"), (401, "key")])
+def test_a_list_that_the_only_server_does_not_give_is_no_fault_of_the_clients(
+    place: Place, status: int, code: str
+) -> None:
+    place.models.listing = Raw(status, json.dumps({"error": {"message": f"no list for {KEY}"}}).encode())
+    try:
+        with place.http as http:
+            answer = http.get("/v1/models")
+    finally:
+        place.models.listing = None
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, f"model_server_{code}")
+    assert (KEY in answer.text, "•••" in answer.text) == (False, True)
+
+
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with opened(tmp_path_factory.mktemp("single"), chat={"limits": {"at_once": 1}}) as place:

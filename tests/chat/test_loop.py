@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.chat.place import Place, Turn, calls, text
+from tests.chat.place import Place, Raw, Turn, calls, text
 from tests.servers.model import Body
 
 ADD = {"a": 2, "b": 3}
@@ -119,6 +119,16 @@ def test_several_calls_at_once_count_each(place: Place) -> None:
     ended = [how for _, how in calls(body)]
     assert (ended.count("returned"), ended.count("calls"), text(body)) == (30, 10, "Enough.")
     assert body["pegboard"]["stopped"]["limit"] == "calls"
+
+
+@pytest.mark.behaviour("chat.client_tools")
+def test_calls_to_which_a_server_gives_one_id_are_handed_over_with_one_each(place: Place) -> None:
+    calls = [{"index": at, "id": "same", "function": {"name": "add", "arguments": '{"a": 1, "b": 1}'}} for at in (0, 1)]
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    answer = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    body = place.say(place.model(Raw(200, json.dumps(answer).encode())), pegboard={"run": False})
+    first, second = (call["id"] for call in body["choices"][0]["message"]["tool_calls"])
+    assert (first, second != "same") == ("same", True)
 
 
 @pytest.mark.behaviour("chat.truncated_calls")

@@ -77,6 +77,8 @@ class ModelServer:
         self.key = key
         self.asked: list[Body] = []
         self.headers: list[dict[str, str]] = []
+        self.listing: Raw | None = None
+        """What it answers in place of the list of its models."""
         self.left = threading.Event()
         """A client went away in the middle of an answer."""
         self.begun = threading.Event()
@@ -149,6 +151,9 @@ class _Exchange(BaseHTTPRequestHandler):
             return
         if self.path != "/v1/models":
             self._send(Raw(404, b'{"error": {"message": "no such path"}}'))
+            return
+        if played.listing is not None:
+            self._send(played.listing)
             return
         listed = [{"id": name, "object": "model"} for name in played.characters]
         self._send(Raw(200, json.dumps({"object": "list", "data": listed}).encode()))

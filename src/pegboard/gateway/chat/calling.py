@@ -7,7 +7,17 @@ from typing import Final, TypeAlias
 from uuid import uuid4
 
 from pegboard.core import call as core
-from pegboard.core.call import BadArguments, NotConfirmed, Outcome, Refusal, Returned, ToolFailed, Unconfirmed
+from pegboard.core.call import (
+    BadArguments,
+    NotConfirmed,
+    Outcome,
+    Refusal,
+    Returned,
+    ToolFailed,
+    Unconfirmed,
+    looked_up,
+    refusal_text,
+)
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.presentations.deferred import FEW
 from pegboard.core.presentations.entries import readable
@@ -24,7 +34,7 @@ from pegboard.prompts.searching import SEARCH_SHAPE
 from pegboard.prompts.shapes import ToolShape
 
 from .asked import Who
-from .heard import Call, sound
+from .heard import Call, Unread, sound
 from .offering import SEARCH_TOOL, Offering
 from .results import told
 
@@ -91,6 +101,13 @@ class Calling:
         tool = id or resolution.called(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
         return Came(sound(told(ended, call.name, offering.search)), ended, tool, ticket, shape=shape)
+
+    def for_client(self, call: Call | Unread, offering: Offering) -> Call | Unread:
+        """As the client may get it to make: of a tool that its caller may not know, there is nothing to make."""
+        if isinstance(call, Unread) or call.name in offering.client or call.name in offering.ours:
+            return call
+        found = looked_up(call.name, self.gateway.board.resolution(self.view))
+        return call if isinstance(found, Open) else Unread(call.id, call.name, "", refusal_text(found, offering.search))
 
     def _call(self, name: str, call: Call, arguments: JsonObject | None = None) -> core.Call:
         given = dict(call.arguments) if arguments is None else arguments

@@ -130,6 +130,8 @@ class Conversation:
             if self.asked.one_at_a_time:
                 # No server holds a model to it that writes its calls as text.
                 del message.calls[1:]
+            if not self.asked.runs:
+                message.calls = [self.calling.for_client(call, offering) for call in message.calls]
             mine, theirs = _sorted(message, offering)
             if not message.calls or reached is not None or message.is_cut:
                 if message.is_cut:

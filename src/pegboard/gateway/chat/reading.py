@@ -64,8 +64,12 @@ class Reader:
 
     def _read_out(self) -> Iterable[Piece]:
         ended = (event for event in self._beside.finish() if isinstance(event, events.Done | events.Broken))
+        ids: set[str] = set()
         for index, event in enumerate(ended):
             id = self._beside.ids.get(index) or call_id()
+            # Some servers give all calls of a turn one id, by which nobody could tell their results apart.
+            id = call_id() if id in ids else id
+            ids.add(id)
             match event:
                 case events.Done(_, call):
                     yield _call(id, call)
