@@ -137,9 +137,10 @@ def test_what_does_not_go_together_is_told_and_the_rest_of_the_file_works(text: 
 @pytest.mark.behaviour("docspace.misconfigured")
 def test_a_secret_that_is_not_there_is_told_where_it_is_referred_to() -> None:
     (warning,) = told(PLAIN)
-    assert warning.startswith("pegboard.yaml:3: docspace.api_key: ${KEY} stands for nothing: the environment variable")
+    unset = "${KEY} stands for nothing: the environment variable KEY is not set. Set it before the gateway starts"
+    assert warning == f"pegboard.yaml:3: docspace.api_key: {unset}."
     reached = connection(settings(PLAIN))
-    assert isinstance(operators(reached, expander({}, FOLDER)), Misconfigured)
+    assert operators(reached, expander({}, FOLDER)) == Misconfigured(unset)
     assert operators(reached, expander(ENVIRON, FOLDER)) == Access(
         "https://example.onlyoffice.com/", ApiKey("sk-secret")
     )

@@ -206,3 +206,8 @@ def test_variables_that_mean_nothing_here_are_told_and_so_are_slips() -> None:
         "gateway in pegboard.yaml.",
     ]
     assert found.board.selection == Selection()
+    (told,) = hung({**GOOD, "DOCSPACE_TRANSPORT": "zz"}).warnings
+    assert str(told) == (
+        "the environment: DOCSPACE_TRANSPORT: expected one of: stdio, sse, streamable-http, http. Whether "
+        "pegboard stdio or serve runs is what counts."
+    )

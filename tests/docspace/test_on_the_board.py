@@ -18,7 +18,7 @@ from pegboard.core.docspace import TOOLSETS
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open
-from pegboard.core.status import Status
+from pegboard.core.status import Status, detail, sentence
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose
@@ -105,6 +105,36 @@ async def test_a_misconfigured_docspace_is_shown_unavailable_with_the_reason_and
         ("docspace", "DocSpace is misconfigured: No password. None of its tools can be called.")
     ]
     assert findings[0].mend == f"Correct it at {tmp_path / 'pegboard.yaml'}:1. pegboard docspace check"
+
+
+@pytest.mark.behaviour("docspace.misconfigured")
+async def test_a_key_that_is_not_there_is_told_once_where_it_is_referred_to(tmp_path: Path) -> None:
+    said = {"api_key": "${NOT_THERE_AT_ALL}", "base_url": "http://127.0.0.1:1"}
+    async with housed(tmp_path, said) as house:
+        findings = [finding for finding in diagnose(house.gateway.board) if finding.grave]
+        locked = house.gateway.board.resolution(View()).verdicts[tool("files", "delete_file")]
+    assert isinstance(locked, Locked)
+    why = (
+        "DocSpace is misconfigured: ${NOT_THERE_AT_ALL} stands for nothing: the environment variable NOT_THERE_AT_ALL "
+        "is not set. Set it before the gateway starts"
+    )
+    assert (sentence(locked.reason), detail(locked.reason)) == (f"Toolset files is down: {why}.", None)
+    assert [(finding.what, finding.mend) for finding in findings] == [
+        (
+            f"{why}. None of its tools can be called.",
+            f"Correct it at {tmp_path / 'pegboard.yaml'}:2. pegboard docspace check",
+        )
+    ]
+
+
+@pytest.mark.behaviour("docspace.request_credentials")
+async def test_the_doctor_tells_that_callers_may_bring_credentials_of_their_own(tmp_path: Path) -> None:
+    async with stand_in() as docspace:
+        for places, end in (([], "read what the gateway finds there."), ([docspace.url], f"for {docspace.url}.")):
+            limits = {"request_base_urls": places} if places else {}
+            async with housed(tmp_path, said_of(docspace, request_credentials=True, **limits)) as house:
+                [told] = [each for each in diagnose(house.gateway.board) if each.subject == "docspace"]
+            assert (told.grave, end in told.what) == (False, True)
 
 
 @pytest.mark.behaviour("docspace.arguments_checked_there")

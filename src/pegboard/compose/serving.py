@@ -76,7 +76,7 @@ def _alone(directory: Path) -> Iterator[None]:
 async def _listen(house: House, host: str, listener: "socket", as_json: bool, listened: Event) -> None:
     from anyio import to_thread
 
-    from pegboard.core.docspace.on_board import lending
+    from pegboard.core.docspace.on_board import docspace_on, lending
     from pegboard.gateway.memory import settle_in
     from pegboard.gateway.presenting import INSTEAD, too_much
     from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
@@ -108,7 +108,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                 document({"endpoint": endpoint, "config": house.file, "dataDir": str(house.data_dir)}, indent=None)
             else:
                 program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
-                tell(announcement(endpoint, program, house.file, str(house.data_dir), chats=chat is not None))
+                board = {"chats": chat is not None, "docspace": docspace_on(house.gateway.board.policy) is not None}
+                tell(announcement(endpoint, program, house.file, str(house.data_dir), **board))
             if is_open_to_others(listener):
                 tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
             if (lends := lending(house.gateway.board.policy)) is not None:

@@ -102,7 +102,7 @@ def operators(connection: DocSpace, expand: Expand) -> Access | Misconfigured | 
     for text in connection.texts:
         value = expand(text)
         if isinstance(value, Unresolved):
-            return Misconfigured(value.why)
+            return Misconfigured(_unset(value, is_secret=text not in (connection.base_url, connection.username)))
         found[text] = value
     said = Said(
         *(
@@ -221,7 +221,8 @@ def _warnings(said: Placed[Values], connection: DocSpace, place: Place) -> Itera
         text = said.value.get(key)
         if text is not None and isinstance(value := expand(text.value), Unresolved):
             missing = True
-            yield Problem(place.file, text.line, text.at, value.why, here=True)
+            why = _unset(value, is_secret=key not in (keys.BASE_URL, keys.USERNAME))
+            yield Problem(place.file, text.line, text.at, f"{why}.", here=True)
     wrong = None if missing else operators(connection, expand)
     if isinstance(wrong, Misconfigured):
         told = "; ".join(wrong.why.splitlines())
@@ -230,6 +231,12 @@ def _warnings(said: Placed[Values], connection: DocSpace, place: Place) -> Itera
     if unread := sorted(name for name in place.environ if name.startswith(PREFIX) and name not in named):
         told = f"{', '.join(unread)} of the environment: not read, because this stands here. Keep one of the two."
         yield Problem(place.file, said.line, said.at, told, here=True)
+
+
+def _unset(unresolved: Unresolved, *, is_secret: bool) -> str:
+    """Without advice that would be refused: the default of a secret would stand in the file."""
+    why = unresolved.why.partition(", or write ${")[0] if is_secret else unresolved.why
+    return why.rstrip(".")
 
 
 def _parts(text: str) -> tuple[object, ...]:

@@ -22,6 +22,7 @@ _READ: Final = (
     *("DYNAMIC", "TOOLSETS", "ENABLED_TOOLS", "DISABLED_TOOLS", "USER_AGENT", "BASE_URL", *SECRETS),
     *(*_REQUEST, "TRANSPORT"),
 )
+_OVER_HTTP: Final = ("sse", "streamable-http", "http")
 _LISTENS: Final = "say where to listen with pegboard serve --host and --port"
 _SESSIONS: Final = "sessions end half an hour after their last request"
 _NO_OAUTH: Final = "Pegboard signs nobody in to DocSpace; use a key, a token, or a user name and password"
@@ -104,7 +105,7 @@ def variables(environ: Mapping[str, str]) -> Variables:
         user_agent=None if agent is None else agent.strip(),
         lends=Lends(authorization=header, headers=prefix in (None, HEADER_PREFIX), query=query),
         invites=any(_is_yes(name, text(name)) for name in _REQUEST),
-        listens="http" in (text("TRANSPORT") or "").lower(),
+        listens=(text("TRANSPORT") or "").strip().lower() in _OVER_HTTP,
         slips=any(_is_slip(name) for name in _names(environ)),
         issues=tuple(issues),
     )
@@ -114,6 +115,11 @@ def remarks(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Those that mean nothing here, and those that nobody knows."""
     for name in _names(environ):
         if name in _READ:
+            word = environ[PREFIX + name].strip().lower()
+            if name == "TRANSPORT" and word not in ("", "stdio", *_OVER_HTTP):
+                known = ", ".join(("stdio", *_OVER_HTTP))
+                told = f"expected one of: {known}. Whether pegboard stdio or serve runs is what counts."
+                yield Problem(WHERE, 0, PREFIX + name, told)
             continue
         why = next((why for start, why in _PASSED_OVER.items() if _begins(name, start)), None)
         if why is not None:

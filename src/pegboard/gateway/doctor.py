@@ -111,7 +111,8 @@ def _docspace(board: Board) -> Iterator[Finding]:
     }
     for why, source in down.items():
         server = None if isinstance(source, BuiltinKey) else board.policy.servers.get(source)
-        where = "" if server is None else f"Correct it at {server.origin}. "
+        line = next((each.place for each in board.standing_remarks() if each.what.rstrip(".") in why), None)
+        where = "" if server is None else f"Correct it at {line or server.origin}. "
         wrong = f"{why.rstrip('.')}. None of its tools can be called."
         yield Finding("docspace", wrong, f"{where}pegboard docspace check")
     if not down and (told := lending(board.policy)) is not None:

@@ -17,7 +17,12 @@ WALL: Final = r"""
 OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/deferred, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
 
 
-def announcement(endpoint: str, program: str, config: str | None, data_dir: str, *, chats: bool = False) -> str:
+def announcement(
+    endpoint: str, program: str, config: str | None, data_dir: str, *, chats: bool = False, docspace: bool = False
+) -> str:
+    """`docspace`: whether one is on the board, which without a file the environment put there."""
+    servers = "servers come from the store alone"
+    nothing = f"none: DocSpace comes from the DOCSPACE_* variables, other {servers}" if docspace else f"none: {servers}"
     chat = (f"Chat          {endpoint.removesuffix('/mcp')}/v1, for clients of OpenAI's API; or: pegboard chat",)
     return "\n".join(
         (
@@ -26,7 +31,7 @@ def announcement(endpoint: str, program: str, config: str | None, data_dir: str,
             f"MCP endpoint  {endpoint}",
             f"              {OTHER_PATHS}",
             *(chat if chats else ()),
-            f"Configuration {config or 'none: servers come from the store alone'}",
+            f"Configuration {config or nothing}",
             f"Data          {data_dir}",
             "",
             snippets(endpoint, program, config, data_dir),
