@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -160,3 +161,14 @@ def test_the_terminal_chats_with_the_callers_token_and_not_with_the_operators(pl
     assert (refused.code, "This gateway asks who calls." in refused.err, place.asked_of(model)) == (5, True, [])
     done = program(place.folder, *words, PEGBOARD_TOKEN=place.token)
     assert (done.code, done.out) == (0, "Hello, Anna.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("docspace.request_credentials")
+def test_credentials_for_docspace_that_nobody_asked_for_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("sk")
+    said = {"base_url": "http://127.0.0.1:1", "api_key": f"${{file:{tmp_path / 'key'}}}"}
+    with opened(tmp_path, docspace=said) as place:
+        answer = place.post(ASKED, headers={"x-mcp-base-url": "http://127.0.0.1:2", "x-mcp-api-key": "k"})
+        assert (answer.status_code, place.models.asked) == (400, [])
+    assert answer.json()["error"]["message"].startswith("This gateway takes no DocSpace credentials from callers.")

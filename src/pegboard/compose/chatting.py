@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pegboard.core.ids import PrincipalId
     from pegboard.core.view import View
+    from pegboard.gateway.board import Board
     from pegboard.surfaces.chat.faults import Refused
     from pegboard.surfaces.mcp.door import Door
     from pegboard.surfaces.mcp.entrance import Entrance
@@ -40,7 +41,7 @@ def chat_of(house: "House", door: "Door", entrance: "Entrance") -> "ASGIApp":
         house.at_end(server.aclose)
     gate = Gate(
         principal=partial(_principal, entrance),
-        view=_view,
+        view=partial(_view, house.gateway.board),
         unknown=lambda view: refusal(house.gateway.board.resolution(view)),
         own_headers=entrance.own_headers,
         lent_twice=partial(lent_twice, house.gateway),
@@ -62,9 +63,16 @@ def _principal(entrance: "Entrance", authorization: bytes | None, address: str) 
     return Refused(found.status, found.message, headers=found.headers)
 
 
-def _view(headers: Sequence[tuple[bytes, bytes]], query: bytes, principal: "PrincipalId") -> "View | Refused":
+def _view(
+    board: "Board", headers: Sequence[tuple[bytes, bytes]], query: bytes, principal: "PrincipalId"
+) -> "View | Refused":
+    from pegboard.core.docspace.on_board import docspace_on
     from pegboard.surfaces.chat.faults import bad
+    from pegboard.surfaces.mcp.lending import unwelcome
     from pegboard.surfaces.mcp.view import BadOption, view_of
 
+    docspace = docspace_on(board.policy)
+    if docspace is not None and (why := unwelcome(docspace, dict(headers), query)) is not None:
+        return bad(why)
     found = view_of(headers, query, principal)
     return bad(found.why) if isinstance(found, BadOption) else found

@@ -4,7 +4,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Final
 from urllib.parse import parse_qsl
 
-from pegboard.core.docspace.connection import Lends
+from pegboard.core.docspace.connection import DocSpace, Lends
 from pegboard.core.docspace.lent import BASE_URL, CREDENTIAL_HEADERS, IN_QUERY, BadCredential, lent
 from pegboard.core.docspace.on_board import docspace_on, lends_on
 from pegboard.core.policy import Policy
@@ -27,14 +27,22 @@ def lent_badly(policy: Policy, headers: Mapping[bytes, bytes], query: bytes) -> 
     docspace = docspace_on(policy)
     if docspace is None:
         return None
+    if (why := unwelcome(docspace, headers, query)) is not None:
+        return why
     lends = docspace.lends or _NOTHING
-    # Whoever is answered as the operator must not believe to be answered as itself.
+    told = lent(headers, lends, _base_url(query, lends))
+    return told.why if isinstance(told, BadCredential) else None
+
+
+def unwelcome(docspace: DocSpace, headers: Mapping[bytes, bytes], query: bytes) -> str | None:
+    """Why nothing is taken of what a request brings. Whoever is answered as the operator must not believe to be
+    answered as itself."""
+    lends = docspace.lends or _NOTHING
     if not lends.headers and any(headers.get(name, b"").strip() for name in CREDENTIAL_HEADERS):
         return TAKES_NO_HEADERS
     if not lends.query and query and _base_url(query, _ANYTHING):
         return TAKES_NO_QUERY
-    told = lent(headers, lends, _base_url(query, lends))
-    return told.why if isinstance(told, BadCredential) else None
+    return None
 
 
 def reads_query(policy: Policy) -> bool:
