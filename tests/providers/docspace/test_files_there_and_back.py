@@ -117,6 +117,19 @@ async def test_a_piece_that_does_not_get_through_is_sent_again_and_no_other() ->
         assert len([line for line in docspace.lines() if line.startswith(PIECE)]) == 5
 
 
+async def test_no_file_is_sent_on_to_another_host() -> None:
+    async with stand_in() as docspace, stand_in() as elsewhere, hung_up(ada(docspace.url)) as wall:
+        moved = {"Location": f"{elsewhere.url}ChunkedUploader.ashx"}
+        docspace.faults.append(Fault(307, path="ChunkedUploader", headers=moved))
+
+        text = await wall.text("upload_file", arguments("secret"))
+
+        assert text.splitlines()[-1].strip() == (
+            f"DocSpace sends the file on to {elsewhere.url.rstrip('/')}, and no file goes to another host"
+        )
+        assert elsewhere.seen == []
+
+
 async def test_a_piece_whose_connection_breaks_is_sent_again_but_one_that_is_answered_late_is_not() -> None:
     made = JSONResponse({"success": True, "data": {"id": 1}, "message": ""}, 201)
     session = enveloped({"success": True, "data": {"id": "s"}})

@@ -55,6 +55,10 @@ class Sending:
     is_large: bool = False
     """Whether a file goes along, this way or that: it may take as long as an operation."""
 
+    @property
+    def is_upload(self) -> bool:
+        return self.is_large and self.content is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -139,6 +143,8 @@ class Client:
             if further is None:
                 return reply, after
             url = _moved(url, further)
+            if sending.is_upload and origin(url) != access.origin:
+                raise Unheard(f"DocSpace sends the file on to {origin(url)}, and no file goes to another host")
             if (reply.status == 303 and method not in ("GET", "HEAD")) or (
                 reply.status in (301, 302) and method == "POST"
             ):
