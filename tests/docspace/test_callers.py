@@ -17,6 +17,7 @@ from tests.surfaces.mcp.raw import ask, modern, modern_headers
 
 from pegboard.core.docspace import TOOLSETS
 from pegboard.core.ids import ToolsetId
+from pegboard.ports import AuditQuery, AuditRow
 
 pytestmark = pytest.mark.anyio
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
@@ -160,6 +161,24 @@ async def test_without_leave_a_request_that_brings_credentials_is_refused_and_no
         (400, "This gateway takes no DocSpace credentials from callers"),
         (400, "This gateway takes no DocSpace address from callers"),
     ]
+
+
+@pytest.mark.behaviour("docspace.recorded_place")
+async def test_the_activity_tells_for_which_docspace_a_caller_brought_credentials(tmp_path: Path) -> None:
+    async with stand_in() as docspace:
+        said = said_of(docspace, request_credentials=True)
+        async with housed(tmp_path, said) as house, listening(house) as url:
+            start = await house.gateway.audit.latest()
+            for headers in ({}, key(docspace, BOB_KEY)):
+                async with http_client(url, headers) as client:
+                    await rooms(client)
+            rows: list[AuditRow] = []
+            while len(rows) < 2:
+                found = await house.gateway.audit.onward(AuditQuery(kind="call"), start, wait=5)
+                rows, start = [*rows, *found.rows], found.after
+    plain, brought = (row.client for row in rows)
+    place = docspace.url.rstrip("/")
+    assert (place in plain, brought) == (False, f"{plain}, with credentials of its own for {place}")
 
 
 @pytest.mark.behaviour("docspace.request_credentials")

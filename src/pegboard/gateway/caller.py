@@ -36,6 +36,7 @@ from pegboard.core.view import View
 from pegboard.ports import Audit, Peer, Progress
 
 from .board import Board
+from .bringing import with_place
 from .cancellation import is_meant
 from .confirmation import Confirmation
 from .discretion import discreetly
@@ -118,6 +119,8 @@ class Caller:
             ended = ProviderFailed(f"{source} broke off", may_have_run=True)
         finally:
             took = timedelta(seconds=perf_counter() - started)
+            if verdict.tool.checked_there:
+                call = with_place(call, self.board.policy)
             self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version))
         return ended
 
