@@ -84,6 +84,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "note": "",
             "begun": None,
             "ended": "",
+            "whose": None,
         }
         assert await desk.get("/tickets") == {"tickets": [waiting]}
         assert (await desk.get("/status"))["waitingTickets"] == 1
@@ -153,6 +154,7 @@ async def test_grants_are_listed_and_taken_back(tmp_path: Path) -> None:
             "client": "operator",
             "by": "local",
             "at": "2026-01-02T03:04:05+00:00",
+            "whose": None,
             "fits": True,
         }
         steps = (await desk.get("/why", tool=str(WRITE)))["steps"]

@@ -1,8 +1,11 @@
 """The DocSpace of the board: its settings tied to the provider of its tools, and a try of them for the command line."""
 
+import hmac
 import os
+import secrets
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from pegboard.surfaces.cli.link import DocSpaceCheck, Options
 from pegboard.surfaces.cli.output import Exit, fail
@@ -10,12 +13,18 @@ from pegboard.surfaces.cli.output import Exit, fail
 from .surroundings import folder_of, now, settings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from pegboard.config.settings import Settings
     from pegboard.core.docspace import DocSpace
     from pegboard.core.policy import Policy
     from pegboard.core.server import Server
     from pegboard.ports import Expand, Provider
     from pegboard.providers.docspace import Hall
+
+
+_PURPOSE: Final = b"pegboard: whose credentials a DocSpace is asked with"
 
 
 @dataclass
@@ -25,6 +34,8 @@ class Halls:
     settings: "Settings | None"
     by_requests: bool
     """Whether calls come in requests, which could bring credentials of their own."""
+    directory: "Path"
+    """Where the gateway's key is."""
     _made: "dict[DocSpace, Hall]" = field(default_factory=dict)
 
     def provider(self, server: "Server", connection: "DocSpace") -> "Provider":
@@ -34,8 +45,23 @@ class Halls:
         assert isinstance(server.key, ToolsetKey), "DocSpace brings toolsets, and no servers"
         if connection not in self._made:
             # The one before is closed by the last toolset that leaves it.
-            self._made = {connection: _hall(connection, _expand(self.settings), by_requests=self.by_requests)}
+            self._made = {connection: self._hall(connection)}
         return docspace_tools(server.key, str(server.key.toolset), self._made[connection], now)
+
+    def _hall(self, connection: "DocSpace") -> "Hall":
+        return _hall(
+            connection, _expand(self.settings), by_requests=self.by_requests, key=partial(_tag_key, self.directory)
+        )
+
+
+def _tag_key(directory: "Path") -> bytes:
+    """Gateways with one PEGBOARD_SECRET_KEY have one. Without any, a yes to a call is good until this process ends."""
+    from pegboard.store import NoKeyError, key_of
+
+    try:
+        return hmac.digest(key_of(os.environ, directory)(True), _PURPOSE, "sha256")
+    except NoKeyError:
+        return secrets.token_bytes()
 
 
 def _expand(settings: "Settings | None") -> "Expand":
@@ -44,7 +70,9 @@ def _expand(settings: "Settings | None") -> "Expand":
     return expander(os.environ, folder_of(settings))
 
 
-def _hall(connection: "DocSpace", expand: "Expand", *, by_requests: bool) -> "Hall":
+def _hall(
+    connection: "DocSpace", expand: "Expand", *, by_requests: bool, key: "Callable[[], bytes]" = secrets.token_bytes
+) -> "Hall":
     from dataclasses import replace
 
     from pegboard.config.docspace import inside, operators
@@ -59,6 +87,7 @@ def _hall(connection: "DocSpace", expand: "Expand", *, by_requests: bool) -> "Ha
         limits=limits,
         agent=reached.user_agent,
         named=lambda: inside(reached, expand),
+        key=key,
     )
 
 

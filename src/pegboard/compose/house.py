@@ -126,7 +126,7 @@ async def open_house(
                     declared,
                     store.policy,
                     store.audit,
-                    provider_for_each(settings, starts, desk, toolsets, Halls(settings, by_requests)),
+                    provider_for_each(settings, starts, desk, toolsets, Halls(settings, by_requests, directory)),
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,

@@ -126,8 +126,9 @@ def told(command: object) -> Told:
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")
-        case Remember(_, tool, _, principal, client):
+        case Remember(_, tool, _, principal, client, whose):
             whom = f"{principal} with any client" if client is None else f"{principal} with {client!r}"
+            whom += "" if whose is None else f", at {whose.told}"
             return Told("ticket", str(tool), f"runs without asking {whom}")
         case Revoke(id):
             return Told("ticket", None, f"the remembered grant {id} is taken back")

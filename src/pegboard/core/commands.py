@@ -17,6 +17,7 @@ from .server import InstalledBy, Server, Trust, unreviewed
 from .settling import overridden, place, row_at, switched
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
+from .whose import Whose
 
 _NAMED: Final = 5
 """Of many tools that a refusal is about, so many are named."""
@@ -118,6 +119,7 @@ class Remember:
     fingerprint: Fingerprint
     principal: PrincipalId
     client: str | None
+    whose: Whose | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +203,10 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
-        case Remember(id, tool, fingerprint, principal, client):
+        case Remember(id, tool, fingerprint, principal, client, whose):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
-            fresh = Consent(id, tool, fingerprint, principal, client, by, at)
+            fresh = Consent(id, tool, fingerprint, principal, client, by, at, whose)
             others = {key: consent for key, consent in decided.consents.items() if consent.place != fresh.place}
             return replace(decided, consents={**others, id: fresh})
         case Revoke(id):

@@ -24,6 +24,7 @@ from .call import (
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from .redact import Bounds, Redaction, is_cut, safe_text
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
+from .whose import Whose
 
 TICKET_TOOL: Final = WireName("pegboard_ticket")
 """The tool by which a caller waits for a decision. No other tool gets this name."""
@@ -102,6 +103,7 @@ class Wanted:
     """The arguments as they may be shown."""
     arguments: Mapping[str, Json]
     """All of them. A store keeps them encrypted or not at all."""
+    whose: Whose | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,8 @@ class Ticket:
     """The call that used it."""
     ended: str = ""
     """How that call ended, by the audit's word."""
+    whose: Whose | None = None
+    """In whose name it runs, where the caller's request may bring that."""
 
     def at(self, now: datetime) -> State:
         """What it is now: nothing has to be written for a deadline to pass."""
@@ -170,13 +174,16 @@ class TooMany:
     of_one: bool
 
 
-def digest(call: Call, tool: Tool) -> str:
-    """Equal for the same call again: same caller, same client, same tool as it was, same arguments."""
+def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
+    """Equal for the same call again: same caller, same client, same tool as it was, same arguments, same name that it
+    runs in."""
     what = [call.principal, call.client, str(tool.id), tool.spec.fingerprint, dict(call.arguments)]
+    if whose is not None:
+        what.append(whose.tag)
     return hashlib.sha256(canonical(what)).hexdigest()
 
 
-def wanted(id: str, call: Call, tool: Tool, redaction: Redaction) -> Wanted:
+def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose | None = None) -> Wanted:
     return Wanted(
         id,
         call.id,
@@ -185,9 +192,10 @@ def wanted(id: str, call: Call, tool: Tool, redaction: Redaction) -> Wanted:
         tool.id,
         call.name,
         tool.spec.fingerprint,
-        digest(call, tool),
+        digest(call, tool, whose),
         redaction.arguments(call.arguments),
         call.arguments,
+        whose,
     )
 
 
@@ -291,6 +299,14 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
             return f"Ticket {ticket.id} was decided before{by}: it is {state.value}. Its call must be made again."
 
 
+def anothers_text(ticket: Ticket) -> str:
+    """To a request that would run the call in another name than the one that was asked about."""
+    return (
+        f"Ticket {ticket.id} is for a call with other credentials than this request brings, so it has not run. "
+        "Come back with the request's credentials as they were, or make the call anew to ask again."
+    )
+
+
 def unknown_text(id: str) -> str:
     return f"You have no ticket {_short(id)}. The answer to a call that must be confirmed gives its ticket's id."
 
@@ -311,12 +327,13 @@ _NOT_ALL: Final = (
 )
 
 
-def question(tool: Tool, call: Call, redaction: Redaction) -> str:
+def question(tool: Tool, call: Call, redaction: Redaction, whose: Whose | None = None) -> str:
     """What a person is asked through their own client. Without the tool's own words, which may be written for this."""
     client = f" The call comes from {_short(call.client)}." if call.client else ""
+    runs = "" if whose is None else f" It runs at {_short(whose.told)}."
     warning = _NOT_ALL if is_cut(redaction.shown(call.arguments, _ASKED)) else ""
     return (
-        f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}\n\n"
+        f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}{runs}\n\n"
         f"Its arguments, without secrets: {redaction.text(call.arguments, _ASKED)}"
     )
 

@@ -8,16 +8,16 @@ import json
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.to_thread
 
-from pegboard.core.call import Admitted, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.consent import covering
-from pegboard.core.ids import CallId
+from pegboard.core.ids import CallId, Source, ToolId
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.ticket import (
     FORM,
@@ -33,6 +33,7 @@ from pegboard.core.ticket import (
     wanted,
 )
 from pegboard.core.tool import Json
+from pegboard.core.whose import Whose
 from pegboard.ports import CannotAsk, Clock, NoTicketsError, Peer, TicketsAway, TicketStore
 
 from .bell import Bell
@@ -46,10 +47,18 @@ _NOBODY: Final = (
     "A person must confirm this call first, and there is nobody to ask here: neither does the caller's client ask its "
     "user, nor is there a place where a call could wait for a decision. It has not run. Tell the user."
 )
+_OTHERS_NOW: Final = (
+    "While a person was asked, the credentials that this call would run with became others, so it did not run. "
+    "Call it anew to ask again."
+)
 MOST_CONTINUING: Final = 10_000
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"
 """Without those that are mistaken for one another: people type a ticket's id."""
 CONTINUING: Final = ("requestState", "inputResponses")
+
+
+WhoseAt: TypeAlias = Callable[[Source, Mapping[bytes, bytes]], Whose | None]
+"""In whose name a source runs what is called with these headers, where they may say so."""
 
 
 def fresh_id() -> str:
@@ -57,34 +66,50 @@ def fresh_id() -> str:
 
 
 class Confirmation:
-    def __init__(self, board: Board, tickets: TicketStore, clock: Clock) -> None:
+    def __init__(self, board: Board, tickets: TicketStore, clock: Clock, whose: WhoseAt = lambda *_: None) -> None:
         self.tickets: Final = tickets
         self.decided: Final = Bell()
         """Rings when a ticket was decided in this process. Of others the store knows."""
         self._board = board
         self._clock = clock
+        self._whose = whose
         self._continuing: OrderedDict[str, datetime] = OrderedDict()
 
     async def answer(self, asked: Admitted, peer: Peer | None) -> Confirmed | NotConfirmed:
         """Whether a person has said yes to this call. What was asked about is what the yes is for."""
+        whose = self.whose(asked.tool.id, asked.call)
+        said = await self._answered(asked, peer, whose)
+        if isinstance(said, Confirmed) and self.whose(asked.tool.id, asked.call) != whose:
+            return NotConfirmed(asked.tool.id, Unconfirmed.UNANSWERED, _OTHERS_NOW)
+        return said
+
+    def whose(self, tool: ToolId, call: Call) -> Whose | None:
+        """In whose name this call of it would run now."""
+        return self._whose(tool.source, call.headers)
+
+    async def _answered(self, asked: Admitted, peer: Peer | None, whose: Whose | None) -> Confirmed | NotConfirmed:
         call, tool = asked.call, asked.tool
         yes = Confirmed(tool.id, tool.spec.fingerprint)
-        if covering(self._board.policy.consents.get(tool.id, ()), tool, call.principal, call.client) is not None:
+        remembered = self._board.policy.consents.get(tool.id, ())
+        if covering(remembered, tool, call.principal, call.client, whose) is not None:
             return yes
-        if await self._continues(asked):
+        if await self._continues(asked, whose):
             return yes
         if peer is not None and unaskable(peer.can, ELICITATION, {}) is None:
             declared = self._board.policy.declared
-            params: dict[str, Json] = {"message": question(tool, call, declared.redaction), "requestedSchema": FORM}
+            params: dict[str, Json] = {
+                "message": question(tool, call, declared.redaction, whose),
+                "requestedSchema": FORM,
+            }
             answer: Mapping[str, Json] | None = None
             try:
                 with anyio.move_on_after(declared.confirmation_seconds):
                     answer = await peer.ask(ELICITATION, params)
             except CannotAsk as error:
                 log.info("The client of call %s could not be asked: %s", call.id, error.message)
-                return await self._by_ticket(asked)
+                return await self._by_ticket(asked, whose)
             return yes if answer is not None and is_yes(answer) else answered_no(tool, answer)
-        return await self._by_ticket(asked)
+        return await self._by_ticket(asked, whose)
 
     async def settle(self, asked: Admitted, yes: Confirmed, ended: Outcome | Refusal) -> None:
         """What came of the call that the yes was for. Whoever called may have gone."""
@@ -103,10 +128,10 @@ class Confirmation:
             log.warning("The end of the call of ticket %s could not be kept: %s", ticket, error)
         self.decided.ring()
 
-    async def _by_ticket(self, asked: Admitted) -> Confirmed | NotConfirmed:
+    async def _by_ticket(self, asked: Admitted, whose: Whose | None) -> Confirmed | NotConfirmed:
         call, tool, declared = asked.call, asked.tool, self._board.policy.declared
         # Arguments may be megabytes, and to digest them would hold up everybody else.
-        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, declared.redaction)
+        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, declared.redaction, whose)
         now = self._clock()
         deadline = now + timedelta(seconds=declared.confirmation_seconds)
         try:
@@ -139,17 +164,19 @@ class Confirmation:
 
     async def _let_continue(self, asked: Admitted, ended: NeedsInput) -> None:
         """The tool asks back. The call that brings the answers goes on with what was confirmed, once."""
-        key = await anyio.to_thread.run_sync(_continuation, asked, _state_of(ended.body))
+        key = await anyio.to_thread.run_sync(
+            _continuation, asked, _state_of(ended.body), self.whose(asked.tool.id, asked.call)
+        )
         self._continuing[key] = self._clock() + CONTINUED_WITHIN
         while len(self._continuing) > MOST_CONTINUING:
             self._continuing.popitem(last=False)
 
-    async def _continues(self, asked: Admitted) -> bool:
+    async def _continues(self, asked: Admitted, whose: Whose | None) -> bool:
         """A caller's word alone is none: it must bring back what a confirmed call was answered with."""
         beside = asked.call.beside
         if not self._continuing or not any(name in beside for name in CONTINUING):
             return False
-        key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")))
+        key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")), whose)
         until = self._continuing.pop(key, None)
         return until is not None and self._clock() <= until
 
@@ -171,5 +198,7 @@ def _text(said: bytes | None) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _continuation(asked: Admitted, state: str) -> str:
-    return f"{digest(asked.call, asked.tool)} {hashlib.sha256(state.encode('utf-8', 'surrogatepass')).hexdigest()}"
+def _continuation(asked: Admitted, state: str, whose: Whose | None) -> str:
+    return (
+        f"{digest(asked.call, asked.tool, whose)} {hashlib.sha256(state.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    )

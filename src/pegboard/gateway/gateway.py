@@ -95,7 +95,7 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock)
+        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock, roster.whose)
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
         check = Serial(Validators()).problems

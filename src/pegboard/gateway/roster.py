@@ -14,7 +14,8 @@ from pegboard.core.ids import ProviderKey, ServerKey, Source, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.running import reach, wanted
 from pegboard.core.server import Server
-from pegboard.ports import Clock, Leaves, Meets, Provider, ProviderFor, Ring
+from pegboard.core.whose import Whose
+from pegboard.ports import Borrows, Clock, Leaves, Meets, Provider, ProviderFor, Ring
 
 from .board import Board
 from .cancellation import contained
@@ -71,6 +72,11 @@ class Roster:
     def provider(self, source: Source) -> Provider | None:
         running = self._running.get(source)
         return None if running is None else running.provider
+
+    def whose(self, source: Source, headers: Mapping[bytes, bytes]) -> Whose | None:
+        """In whose name it runs what is called with these headers, where they may say so."""
+        provider = self.provider(source)
+        return provider.whose(headers) if isinstance(provider, Borrows) else None
 
     def word(self, source: Source) -> Listing | None:
         """The latest word of a running provider; until it has answered, its former tools stay."""

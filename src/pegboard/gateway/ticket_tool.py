@@ -19,9 +19,20 @@ from pegboard.core.call import (
     Outcome,
     Refusal,
     ToolFailed,
+    Unconfirmed,
 )
 from pegboard.core.ids import CallId
-from pegboard.core.ticket import LONGEST_WAIT, TICKET_ID, USUAL_WAIT, Begun, State, Ticket, answer, unknown_text
+from pegboard.core.ticket import (
+    LONGEST_WAIT,
+    TICKET_ID,
+    USUAL_WAIT,
+    Begun,
+    State,
+    Ticket,
+    anothers_text,
+    answer,
+    unknown_text,
+)
 from pegboard.core.view import View
 from pegboard.ports import Audit, Clock, Peer, Progress, TicketsAway
 
@@ -71,6 +82,8 @@ class TicketTool:
         ticket = await self._decided(asked, call)
         if ticket is None:
             return _failed(unknown_text(asked.ticket))
+        if ticket.whose != self.confirmation.whose(ticket.tool, call):
+            return _failed(f"{Unconfirmed.WAITING.value}: {anothers_text(ticket)}")
         now = self.clock()
         if any(name in call.beside for name in CONTINUING) and (begun := self._continuing.get(ticket.id)) is not None:
             # Its tool asked back, and this brings the answers: the same call goes on.

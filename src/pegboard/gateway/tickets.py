@@ -79,7 +79,7 @@ class TicketDesk:
         if isinstance(decided, Rejected) or scope is Scope.ONCE:
             return decided
         client = ticket.client if scope is Scope.CLIENT else None
-        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client)
+        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client, ticket.whose)
         match await self.operator.do(command, by):
             case Rejected(why) as rejected:
                 kind = NotSaved if isinstance(rejected, NotSaved) else Rejected

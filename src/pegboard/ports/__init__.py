@@ -6,7 +6,20 @@ from .policy import PolicyStore, Saved, Stale
 from .references import Expand, ExpandFor, Unresolved
 from .secrets import Secrets, SecretsAway, Unreadable
 from .signing_in import NoSignIn, SentTo, SignedIn, SignIns, SignInState
-from .sources import CannotAsk, Clock, Leaves, Library, Meets, Peer, Progress, Provider, ProviderFor, Ring, Updated
+from .sources import (
+    Borrows,
+    CannotAsk,
+    Clock,
+    Leaves,
+    Library,
+    Meets,
+    Peer,
+    Progress,
+    Provider,
+    ProviderFor,
+    Ring,
+    Updated,
+)
 from .tickets import NoTicketsError, TicketsAway, TicketStore
 
 __all__ = [
@@ -14,6 +27,7 @@ __all__ = [
     "AuditQuery",
     "AuditRow",
     "Back",
+    "Borrows",
     "CannotAsk",
     "CannotEncode",
     "Clock",

@@ -10,6 +10,7 @@ from pegboard.core.catalogue import Listing
 from pegboard.core.ids import Source
 from pegboard.core.server import Server
 from pegboard.core.tool import Json
+from pegboard.core.whose import Whose
 
 Ring: TypeAlias = Callable[[], None]
 """A bell: it carries nothing. Whoever hears it asks again."""
@@ -110,6 +111,15 @@ class Provider(Protocol):
 
     def log(self) -> Sequence[str]:
         """The last lines the source wrote, oldest first."""
+        ...
+
+
+@runtime_checkable
+class Borrows(Protocol):
+    """A provider whose calls run with credentials that a caller's own request may bring."""
+
+    def whose(self, headers: Mapping[bytes, bytes]) -> Whose | None:
+        """In whose name a call with these headers would run now; `None` where it would not."""
         ...
 
 

@@ -11,6 +11,7 @@ from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Switch, Switchable
 from pegboard.core.tool import Fingerprint, ToolSpec
+from pegboard.core.whose import whose_of
 
 from .arguments import arguments_of, arguments_row, origins_of, origins_row
 from .targets import kind_and_text, target_of, tool_of
@@ -172,6 +173,7 @@ def consent_row(id: str, consent: Consent) -> Row:
         "client": consent.client,
         "by": consent.by,
         "at": consent.at.isoformat(),
+        "whose": None if consent.whose is None else str(consent.whose),
     }
 
 
@@ -184,6 +186,7 @@ def consent_of(row: Row) -> tuple[str, Consent]:
         row["client"],
         PrincipalId(row["by"]),
         datetime.fromisoformat(row["at"]),
+        whose_of(row["whose"]),
     )
     return consent.id, consent
 

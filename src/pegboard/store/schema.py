@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0011"
+REVISION: Final = "0012"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -216,6 +216,7 @@ consents: Final = Table(
     Column("client", Words),
     Column("by", Words, nullable=False),
     Column("at", Text, nullable=False),
+    Column("whose", Words),
     PrimaryKeyConstraint("id"),
 )
 
@@ -243,6 +244,7 @@ tickets: Final = Table(
     Column("begun_at", BigInteger),
     Column("call_id", Words),
     Column("ended", Text, nullable=False),
+    Column("whose", Words),
     PrimaryKeyConstraint("id"),
     Index("ix_tickets_digest", "digest", "asked_at"),
     Index("ix_tickets_state", "state", "deadline"),

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio.engine import AsyncConnection
 from pegboard.core.ids import CallId, PrincipalId, WireName
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, standing
 from pegboard.core.tool import Fingerprint, Json
+from pegboard.core.whose import whose_of
 from pegboard.ports import TicketsAway
 
 from .calls import microseconds, moment
@@ -209,6 +210,7 @@ def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) 
         "state": State.WAITING.value,
         "note": "",
         "ended": "",
+        "whose": None if wanted.whose is None else str(wanted.whose),
     }
 
 
@@ -232,6 +234,7 @@ def _ticket(row: SqlRow[Any]) -> Ticket:
         begun=None if row.begun_at is None else moment(row.begun_at),
         call=None if row.call_id is None else CallId(row.call_id),
         ended=row.ended,
+        whose=whose_of(row.whose),
     )
 
 

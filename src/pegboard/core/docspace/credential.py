@@ -1,11 +1,16 @@
 """Where a DocSpace is, and as whom it is asked. What is secret is in no representation."""
 
 import base64
+import hmac
 import re
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
+from pegboard.core.tool import canonical
+from pegboard.core.whose import Whose
+
+_LONGEST: Final = 300
 _UNSENDABLE: Final = re.compile(r"[^\x20-\x7e\x80-\xff\t]")
 
 
@@ -73,6 +78,16 @@ class Access:
     @property
     def origin(self) -> str:
         return origin(self.base)
+
+
+def whose(access: Access, key: bytes) -> Whose:
+    """Which DocSpace, and as whom: a hash with this key, and words in which nothing is secret."""
+    credential = access.credential
+    kind = _NAMES[type(credential)]
+    bound = canonical([access.base, kind, credential.headers()])
+    named = f" of {credential.username}" if isinstance(credential, Password) else ""
+    told = f"{access.base} with the {'caller' if access.is_brought else 'gateway'}'s own {kind}{named}"
+    return Whose(hmac.digest(key, bound, "sha256").hex(), " ".join(told.split())[:_LONGEST])
 
 
 def origin(url: str) -> str:

@@ -3,11 +3,15 @@
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
+from secrets import token_bytes
 from typing import TypeAlias
 
 import anyio
 
 from pegboard.core.docspace import CREDENTIAL_HEADERS, Access, BadCredential, Lends, Misconfigured, lent
+from pegboard.core.docspace.credential import whose
+from pegboard.core.whose import Whose
 from pegboard.ports import Clock, Progress
 
 from .api import Api
@@ -43,8 +47,10 @@ class Hall:
         limits: Limits | None = None,
         agent: str | None = None,
         named: Named = lambda: (),
+        key: Callable[[], bytes] = token_bytes,
     ) -> None:
-        """`lends` is what a caller's own request may bring; `agent` is our own name where it is `None`."""
+        """`lends` is what a caller's own request may bring; `agent` is our own name where it is `None`; `key` makes the
+        tags of credentials, and is asked for once."""
         self._operator = operator
         self._lends = lends
         self._limits = limits or Limits()
@@ -53,6 +59,7 @@ class Hall:
         self._bounds = Bounds()
         self._client = Client(self._limits, now, AGENT if agent is None else agent, self._bounds)
         self._users = 0
+        self._key = cache(key)
 
     def operator(self) -> Access | Misconfigured | None:
         self._bounds.name(self._named())
@@ -69,6 +76,10 @@ class Hall:
         if own is not None:
             return own
         return Unauthorized() if operator is None else operator
+
+    def whose(self, access: Access) -> Whose:
+        """Bound to the place and the credential, of which nothing can be read in it."""
+        return whose(access, self._key())
 
     def api(self, access: Access, progress: Progress | None) -> Api:
         return Api(self._client, access, self._limits, self._now, progress)

@@ -13,6 +13,7 @@ from pegboard.core.docspace import Access, Misconfigured
 from pegboard.core.docspace.credential import secrets_of
 from pegboard.core.ids import ToolId, ToolsetKey
 from pegboard.core.tool import Json, JsonObject, Tool
+from pegboard.core.whose import Whose
 from pegboard.ports import Clock, Peer, Progress, Ring
 
 from . import javascript
@@ -90,6 +91,11 @@ class DocSpaceTools:
         except RecursionError:
             # Text of so many levels reads well enough, but cannot be written again.
             return ToolFailed(_said("The arguments, or the answer, are nested too deeply.", failed=True))
+
+    def whose(self, headers: Mapping[bytes, bytes]) -> Whose | None:
+        """Where callers bring credentials, a yes to one of them is none to another."""
+        access = self._hall.access(self._operator, headers)
+        return self._hall.whose(access) if isinstance(access, Access) else None
 
     def _become(self, health: Health) -> None:
         self._listing = Listing(self.source, health, self._listing.tools)

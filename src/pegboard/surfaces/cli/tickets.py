@@ -96,7 +96,8 @@ async def grants(api: Api, *, as_json: bool) -> None:
             grant["id"],
             grant["tool"],
             grant["principal"],
-            "any" if grant["client"] is None else grant["client"],
+            ("any" if grant["client"] is None else grant["client"])
+            + ("" if grant.get("whose") is None else f", at {grant['whose']}"),
             f"{grant['by']} on {grant['at'][:10]}" + (" (the tool changed since)" if grant["fits"] is False else ""),
         )
         for grant in body["grants"]
@@ -132,6 +133,7 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
         f"ticket {body['id']}: {body['state']}",
         f"  tool       {one_line(body['tool'])}",
         f"  caller     {one_line(_caller(body))}",
+        *([] if body.get("whose") is None else [f"  runs at    {one_line(body['whose'])}"]),
         f"  asked      {_time(body['asked'])}",
     ]
     if body["state"] in ("waiting", "expired"):

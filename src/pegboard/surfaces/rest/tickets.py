@@ -119,6 +119,7 @@ def ticket_shape(ticket: Ticket, now: datetime) -> Shape:
         "note": ticket.note,
         "begun": moment(ticket.begun),
         "ended": ticket.ended,
+        "whose": None if ticket.whose is None else ticket.whose.told,
     }
 
 
@@ -131,5 +132,6 @@ def grant_shape(consent: Consent, now: str | None) -> Shape:
         "client": consent.client,
         "by": consent.by,
         "at": moment(consent.at),
+        "whose": None if consent.whose is None else consent.whose.told,
         "fits": None if now is None else now == consent.fingerprint,
     }

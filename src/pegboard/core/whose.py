@@ -1,0 +1,22 @@
+"""In whose name a call runs, where the caller's own request may say so: what a person's yes to it is bound to."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    tag: str
+    """A keyed hash of the place and of the credentials: equal for the same ones, and telling nothing of them."""
+    told: str = field(compare=False)
+    """For the person who decides. Without secrets."""
+
+    def __str__(self) -> str:
+        return f"{self.tag} {self.told}"
+
+
+def whose_of(text: str | None) -> Whose | None:
+    """What `str` made of one."""
+    if text is None:
+        return None
+    tag, _, told = text.partition(" ")
+    return Whose(tag, told)
