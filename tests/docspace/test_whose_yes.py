@@ -12,7 +12,7 @@ from pegboard.compose import House
 from pegboard.core.ids import LOCAL
 from pegboard.core.ticket import Scope, State, Ticket
 
-pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("docspace.confirmed_for_one")]
+pytestmark = pytest.mark.anyio
 ADAS = ["Ada's forms", "Ada's team", "Ada's public room"]
 BOBS = ["Bob's forms", "Bob's team", "Bob's public room"]
 ROOMS = {"filters": {"fields": ["folders.title"]}}
@@ -49,6 +49,7 @@ async def allowed(house: House, scope: Scope) -> Ticket:
     return decided
 
 
+@pytest.mark.behaviour("docspace.confirmed_for_one")
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_yes_is_used_by_nobody_with_other_credentials_or_at_another_docspace(mode: str, tmp_path: Path) -> None:
     async with stand_in() as docspace, stand_in() as other:
@@ -76,6 +77,7 @@ async def test_a_yes_is_used_by_nobody_with_other_credentials_or_at_another_docs
             assert used.state is State.ENDED
 
 
+@pytest.mark.behaviour("docspace.confirmed_for_one")
 async def test_a_ticket_is_fetched_with_the_credentials_it_was_asked_with(tmp_path: Path) -> None:
     async with stand_in() as docspace:
         said = said_of(docspace, request_credentials=True)
@@ -86,6 +88,7 @@ async def test_a_ticket_is_fetched_with_the_credentials_it_was_asked_with(tmp_pa
             assert await fetched(url, bob, ticket, MODES[0]) == BOBS
 
 
+@pytest.mark.behaviour("docspace.confirmed_for_one")
 async def test_a_remembered_yes_is_for_the_same_credentials_alone(tmp_path: Path) -> None:
     async with stand_in() as docspace:
         said = said_of(docspace, request_credentials=True)

@@ -299,14 +299,6 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
             return f"Ticket {ticket.id} was decided before{by}: it is {state.value}. Its call must be made again."
 
 
-def anothers_text(ticket: Ticket) -> str:
-    """To a request that would run the call in another name than the one that was asked about."""
-    return (
-        f"Ticket {ticket.id} is for a call with other credentials than this request brings, so it has not run. "
-        "Come back with the request's credentials as they were, or make the call anew to ask again."
-    )
-
-
 def unknown_text(id: str) -> str:
     return f"You have no ticket {_short(id)}. The answer to a call that must be confirmed gives its ticket's id."
 

@@ -20,3 +20,11 @@ def whose_of(text: str | None) -> Whose | None:
         return None
     tag, _, told = text.partition(" ")
     return Whose(tag, told)
+
+
+def anothers_text(ticket: str) -> str:
+    """To a request that would run the call of a ticket in another name than the one that was asked about."""
+    return (
+        f"Ticket {ticket} is for a call with other credentials than this request brings, so it has not run. "
+        "Come back with the request's credentials as they were, or make the call anew to ask again."
+    )

@@ -29,11 +29,11 @@ from pegboard.core.ticket import (
     Begun,
     State,
     Ticket,
-    anothers_text,
     answer,
     unknown_text,
 )
 from pegboard.core.view import View
+from pegboard.core.whose import anothers_text
 from pegboard.ports import Audit, Clock, Peer, Progress, TicketsAway
 
 from .board import Board
@@ -83,7 +83,7 @@ class TicketTool:
         if ticket is None:
             return _failed(unknown_text(asked.ticket))
         if ticket.whose != self.confirmation.whose(ticket.tool, call):
-            return _failed(f"{Unconfirmed.WAITING.value}: {anothers_text(ticket)}")
+            return _failed(f"{Unconfirmed.WAITING.value}: {anothers_text(ticket.id)}")
         now = self.clock()
         if any(name in call.beside for name in CONTINUING) and (begun := self._continuing.get(ticket.id)) is not None:
             # Its tool asked back, and this brings the answers: the same call goes on.

@@ -58,6 +58,7 @@ class Api:
         self.limits = limits
         self.now = now
         self.progress = progress
+        self.seat = client.seat(access)
 
     async def get(self, at: str, kind: Kind, filters: Mapping[str, Json] | None = None) -> Answer:
         return await self._asked("GET", at, kind, filters, None)
@@ -88,7 +89,7 @@ class Api:
     async def fetched(self, sending: Sending, *, again: int | None = None) -> Answer:
         """Raises `Trouble`, as everything here does. `again` says how often to send what is not a question."""
         try:
-            reply = await self.client.ask(self.access, sending, tries=again)
+            reply = await self.client.ask(self.access, sending, self.seat, tries=again)
             body = await off_loop(len(reply.body), read, reply)
             check(sending, reply, body)
         except Trouble as failed:

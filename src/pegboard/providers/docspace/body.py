@@ -9,6 +9,9 @@ from typing import Final
 
 import httpx2
 
+from .seat import Seat
+from .shares import LARGE
+
 ENCODINGS: Final = "gzip, deflate"
 """What we say that we can unpack."""
 _EITHER: Final = 32 + zlib.MAX_WBITS
@@ -26,8 +29,9 @@ class Unreadable(Exception):  # noqa: N818 - it is told to whoever called
     """Packed in a way that nobody asked for, or badly."""
 
 
-async def read(response: httpx2.Response, most: int) -> bytes:
-    """Raises `TooLong` and `Unreadable`, beside what the connection raises."""
+async def read(response: httpx2.Response, most: int, seat: Seat) -> bytes:
+    """Raises `TooLong` and `Unreadable`, beside what the connection raises. What turns out large waits for a seat
+    before any more of it is read."""
     packing = _packing(response.headers.get("content-encoding", ""))
     parts: list[bytes] = []
     left = most
@@ -38,6 +42,8 @@ async def read(response: httpx2.Response, most: int) -> bytes:
         if left < 0:
             raise TooLong
         parts.append(part)
+        if most - left > LARGE:
+            await seat.take()
     if packing is not None and not packing.is_whole:
         raise Unreadable("the answer is cut off in the middle")
     return b"".join(parts)

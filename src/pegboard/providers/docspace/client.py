@@ -27,13 +27,15 @@ from .body import ENCODINGS, TooLong, Unreadable, read
 from .bounds import Bounded, Bounds, OutOfBoundsError, is_proxied
 from .limits import Limits
 from .network import in_words
+from .seat import Seat
+from .shares import Crowd
 from .trouble import Trouble
 
 AGENT: Final = f"pegboard/{__version__}"
 BUSY: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE})
 _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _MOST_MOVES: Final = 20
-_POOLED: Final = httpx2.Limits(max_connections=64, max_keepalive_connections=32, keepalive_expiry=4.0)
+_POOLED: Final = httpx2.Limits(max_connections=256, max_keepalive_connections=32, keepalive_expiry=4.0)
 _CUT: Final = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 # Its lines name whole addresses, and so what people look for.
@@ -94,9 +96,14 @@ class Client:
         self._agent = agent
         self._pool: httpx2.AsyncClient | None = None
         self._bounded: httpx2.AsyncClient | None = None
+        self._crowd = Crowd(limits.patience)
+
+    def seat(self, access: Access) -> Seat:
+        """For one call, whatever it asks."""
+        return Seat(self._crowd, _place(access.origin, access))
 
     async def ask(
-        self, access: Access, sending: Sending, *, most: int | None = None, tries: int | None = None
+        self, access: Access, sending: Sending, seat: Seat, *, most: int | None = None, tries: int | None = None
     ) -> Reply:
         """Whatever is answered, be it good or bad. A question that DocSpace is too busy for is put again; anything
         else only as often as `tries` says, and then also when the connection broke."""
@@ -106,7 +113,7 @@ class Client:
         for earlier in range(tries):
             is_last = earlier == tries - 1
             try:
-                reply, after = await self._once(access, sending, self._limits.body if most is None else most)
+                reply, after = await self._once(access, sending, seat, self._limits.body if most is None else most)
             except Unheard as unheard:
                 if is_last or not insists or not unheard.is_cut:
                     raise
@@ -127,7 +134,7 @@ class Client:
             return self._limits.pause * float(2**earlier)
         return asked if asked <= self._limits.longest_pause else None
 
-    async def _once(self, access: Access, sending: Sending, most: int) -> tuple[Reply, str | None]:
+    async def _once(self, access: Access, sending: Sending, seat: Seat, most: int) -> tuple[Reply, str | None]:
         method, url, content = sending.method, sending.url, sending.content
         headers = dict(sending.headers)
         is_home = True
@@ -136,10 +143,11 @@ class Client:
             is_home = is_home and origin(url) == access.origin
             theirs = access.credential.headers() if is_home else {}
             within = self._limits.operation if sending.is_large else self._limits.answer
-            with _heard_within(within, url):
-                reply, further, after = await self._sent(
-                    method, url, {**headers, **theirs}, content, most, bounded=access.is_brought
-                )
+            async with self._crowd.under_way(_place(origin(url), access)):
+                with _heard_within(within, url):
+                    reply, further, after = await self._sent(
+                        method, url, {**headers, **theirs}, content, most, seat, bounded=access.is_brought
+                    )
             if further is None:
                 return reply, after
             url = _moved(url, further)
@@ -159,6 +167,7 @@ class Client:
         headers: Mapping[str, str],
         content: bytes | Content | None,
         most: int,
+        seat: Seat,
         *,
         bounded: bool,
     ) -> tuple[Reply, str | None, str | None]:
@@ -181,7 +190,7 @@ class Client:
             response = await pool.send(request, stream=True, follow_redirects=False)
             try:
                 further = response.headers.get("location") if response.status_code in _MOVED else None
-                body = b"" if further is not None else await read(response, most)
+                body = b"" if further is not None else await read(response, most, seat)
             finally:
                 await response.aclose()
         except TooLong:
@@ -211,7 +220,7 @@ class Client:
             headers={"accept-encoding": ENCODINGS, **({"user-agent": self._agent} if self._agent else {})},
             verify=_tls(),
             transport=transport,
-            timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect),
+            timeout=httpx2.Timeout(self._limits.answer, connect=self._limits.connect, pool=self._limits.patience),
             limits=_POOLED,
             # What DocSpace sets for one caller must never be sent for another.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -237,6 +246,11 @@ def _heard_within(seconds: float, url: str) -> Iterator[None]:
             yield
     except TimeoutError:
         raise Unheard(f"{urlsplit(url).hostname} did not answer within {seconds:g} seconds") from None
+
+
+def _place(origin: str, access: Access) -> str:
+    """Whose share of the connections it is: callers do not use up the operator's."""
+    return f"{origin} for callers" if access.is_brought else origin
 
 
 def _moved(url: str, further: str) -> str:

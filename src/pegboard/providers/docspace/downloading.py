@@ -10,6 +10,7 @@ from .asking import path
 from .checking import Keyed, Many, Shape, Text, some
 from .client import Sending
 from .operations import OPERATIONS, resolved
+from .pace import off_loop
 from .shapes import FILE
 from .trouble import Trouble
 
@@ -78,8 +79,8 @@ async def _fetched(api: Api, url: str) -> str:
         raise Trouble("Creating download request.", Trouble("Creating request.", unreadable))
     sending = Sending("GET", url, {"accept": "text/plain"}, is_large=True)
     try:
-        reply = await api.client.ask(api.access, sending, most=api.limits.download)
-        text = reply.text
+        reply = await api.client.ask(api.access, sending, api.seat, most=api.limits.download)
+        text = await off_loop(len(reply.body), lambda: reply.text)
         check(sending, reply, read(reply) if len(reply.body) <= _LONGEST_REFUSAL else None)
     except Trouble as failed:
         raise Trouble("Downloading file.", failed) from failed

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from math import isfinite
+from operator import is_
 from typing import Final
 
 from pegboard.core.tool import Json
@@ -40,11 +41,11 @@ def plain(value: Json) -> str:
 
 
 def compact(value: Json) -> str:
-    return _whole(json.dumps(_settled(value), ensure_ascii=False, separators=(",", ":")))
+    return _whole(json.dumps(settled(value), ensure_ascii=False, separators=(",", ":")))
 
 
 def indented(value: Json) -> str:
-    return _whole(json.dumps(_settled(value), ensure_ascii=False, indent=2))
+    return _whole(json.dumps(settled(value), ensure_ascii=False, indent=2))
 
 
 def utf8(text: str) -> bytes:
@@ -59,21 +60,25 @@ def _whole(text: str) -> str:
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _settled(value: Json) -> Json:
-    """With 2 for 2.0, null for what is no number, and members that are numbered first and in their order."""
+def settled(value: Json) -> Json:
+    """With 2 for 2.0, null for what is no number, and members that are numbered first and in their order. What is so
+    already is not copied: it may be large."""
     match value:
         case float() if not isfinite(value):
             return None
         case float() if value.is_integer() and abs(value) < _EXPONENT:
             return int(value)
         case list() | tuple():
-            return [_settled(item) for item in value]
+            items = [settled(item) for item in value]
+            return value if all(map(is_, items, value)) else items
         case Mapping():
             names = [*value]
             if any(_INDEX.fullmatch(name) for name in names):
                 numbered = sorted((name for name in names if _INDEX.fullmatch(name)), key=int)
                 names = [*numbered, *(name for name in names if not _INDEX.fullmatch(name))]
-            return {name: _settled(value[name]) for name in names}
+            members = {name: settled(value[name]) for name in names}
+            same = all(map(is_, members.values(), value.values())) and all(map(is_, names, value))
+            return value if same else members
         case _:
             return value
 

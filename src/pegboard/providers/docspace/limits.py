@@ -15,10 +15,12 @@ class Limits:
     """For one request, from its first byte to the last of its answer."""
     operation: float = 600.0
     """For what DocSpace does in the background: deletions, copies, conversions."""
-    body: int = 16 * MIB
-    """Of an answer of the API."""
+    body: int = 8 * MIB
+    """Of an answer of the API, of which fifty entries are far below one."""
     download: int = 64 * MIB
     """Of a file as text."""
+    patience: float = 20.0
+    """For requests of others that are in the way."""
     tries: int = 3
     """How often a question is put that DocSpace is too busy for."""
     pause: float = 0.3

@@ -28,6 +28,8 @@ def in_words(error: Exception, url: httpx2.URL) -> str:
             return "unknown scheme"
         case httpx2.ConnectTimeout():
             return f"connect ETIMEDOUT {at}"
+        case httpx2.PoolTimeout():
+            return "too many requests are under way. Try again in a moment"
         case httpx2.TimeoutException():
             return f"{at} did not answer in time"
         case httpx2.RemoteProtocolError() | httpx2.ReadError() | httpx2.WriteError():

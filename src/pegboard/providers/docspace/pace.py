@@ -3,10 +3,15 @@
 from collections.abc import Callable
 from typing import Final, ParamSpec, TypeVar
 
+import anyio
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 
 _LARGE: Final = 256 * 1024
 """Bytes that are worked through in about as long as a thread takes to start."""
+
+_one: Final = RunVar[anyio.CapacityLimiter]("pegboard_docspace_one")
+"""One at a time: several would take no less time, and leave less of it to the event loop."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,4 +21,8 @@ async def off_loop(size: int, work: Callable[P, R], *given: P.args, **named: P.k
     """`work(*given)`, in a thread where `size` is large."""
     if size <= _LARGE:
         return work(*given, **named)
-    return await anyio.to_thread.run_sync(lambda: work(*given, **named), abandon_on_cancel=True)
+    try:
+        one = _one.get()
+    except LookupError:
+        _one.set(one := anyio.CapacityLimiter(1))
+    return await anyio.to_thread.run_sync(lambda: work(*given, **named), abandon_on_cancel=True, limiter=one)

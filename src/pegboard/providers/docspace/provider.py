@@ -84,8 +84,10 @@ class DocSpaceTools:
             return ToolFailed(_said(access.why, failed=True))
         try:
             arguments = accepted(tool.arguments, admitted.call.arguments) if tool.checks else {}
-            answer = await tool.act(self._hall.api(access, progress), arguments)
-            return Returned(await off_loop(_size(answer), _told, answer))
+            api = self._hall.api(access, progress)
+            async with api.seat:
+                answer = await tool.act(api, arguments)
+                return Returned(await off_loop(_size(answer), _told, answer))
         except Trouble as trouble:
             return ToolFailed(_said(Eraser(secrets_of(access.credential))(str(trouble)), failed=True))
         except RecursionError:
@@ -115,8 +117,9 @@ def _told(answer: str | Answer | JsonObject) -> bytes:
                 return _said(reply.text)
             if kind.split(";")[0].strip() != "application/json":
                 raise Trouble(f"Content-Type {reply.content_type} is not supported")
-            text = javascript.indented(body)
-            return _said(text, structured=javascript.compact(body) if "response" in body else None)
+            settled = javascript.settled(body)
+            text = javascript.indented(settled)
+            return _said(text, structured=javascript.compact(settled) if "response" in body else None)
         case _:
             return _said(javascript.indented(answer))
 

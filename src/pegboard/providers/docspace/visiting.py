@@ -73,7 +73,7 @@ async def visit(api: Api) -> Visit | Failed:
 
 async def _asked(api: Api, at: str, filters: Mapping[str, Json] | None = None) -> Reply:
     url = address(api.access.base, at, filters)
-    return await api.client.ask(api.access, Sending("GET", url, {"accept": "application/json"}))
+    return await api.client.ask(api.access, Sending("GET", url, {"accept": "application/json"}), api.seat)
 
 
 def _person(reply: Reply) -> JsonObject | Failed:
