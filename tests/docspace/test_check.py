@@ -8,6 +8,7 @@ from tests.docspace.boards import PATIENCE
 from tests.docspace.stand_in import ADA_KEY, Fault, StandIn, stand_in
 
 from pegboard.compose.launcher import Launcher
+from pegboard.surfaces.cli.docspace import lines_of
 from pegboard.surfaces.cli.link import DocSpaceCheck, Options
 from pegboard.surfaces.cli.output import Ended, Exit
 
@@ -107,6 +108,79 @@ async def test_a_web_page_in_place_of_the_api_is_no_docspace(monkeypatch: pytest
 async def test_where_callers_bring_everything_there_is_nothing_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     environment(monkeypatch, transport="streamable-http")
     assert await looked() == DocSpaceCheck()
+
+
+@pytest.mark.behaviour("docspace.check")
+async def test_a_base_url_that_redirects_is_told_as_such_and_not_as_a_wrong_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with stand_in() as docspace, stand_in() as before:
+        real = docspace.url.rstrip("/")
+        before.faults.append(Fault(301, path="people/@self", headers={"Location": f"{real}/api/2.0/people/@self"}))
+        environment(monkeypatch, base_url=before.url, api_key=ADA_KEY)
+        assert await refused() == (
+            Exit.NOT_FOUND,
+            f"{before.url}: it redirects to {real}, where credentials do not follow. Use that as the base URL.",
+        )
+
+
+@pytest.mark.behaviour("docspace.check")
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (
+            Fault(200, body=b'{"response":{"id":"1"},"status":0,"statusCode":200}'),
+            "what is there answers the API with no Content-Type, which no tool can read",
+        ),
+        (
+            Fault(200, body={"response": {"id": "1"}}, headers={"Content-Type": "application/octet-stream"}),
+            "what is there answers the API with the Content-Type 'application/octet-stream', which no tool can read",
+        ),
+        (
+            Fault(200, body={"response": {}, "status": 0, "statusCode": 200}),
+            "what is there answers with JSON that is not DocSpace's",
+        ),
+        (Fault(200, body=["x"]), "what is there answers the API with JSON that is not DocSpace's"),
+        (
+            Fault(200, body=b'{"resp', headers={"Content-Type": "application/json"}),
+            "what is there answers the API with what is no JSON: Unterminated string in JSON at position 6",
+        ),
+        (
+            Fault(200, body=b" " * (8 * 1024 * 1024 + 1)),
+            "what is there answers, but not as DocSpace does: the answer is longer than 8 MiB",
+        ),
+    ],
+)
+async def test_what_no_tool_could_read_is_no_docspace_and_why_is_told(
+    fault: Fault, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stand_in() as docspace:
+        docspace.faults.append(fault)
+        environment(monkeypatch, base_url=docspace.url, api_key=ADA_KEY)
+        mend = "Use the address that a browser shows for your DocSpace, without what follows the host."
+        assert await refused() == (Exit.NOT_FOUND, f"{docspace.url}: {told}. {mend}")
+
+
+@pytest.mark.behaviour("docspace.check")
+async def test_what_docspace_says_makes_no_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = {"message": "NO\n  rooms      you may", "type": "t", "stack": "", "hresult": 1}
+    refusal = {"status": 1, "statusCode": 403, "error": error}
+    async with stand_in() as docspace:
+        docspace.faults.append(Fault(403, path="people/@self", body=refusal))
+        environment(monkeypatch, base_url=docspace.url, api_key=ADA_KEY)
+        code, told = await refused()
+    assert (code, told.splitlines()) == (
+        Exit.REFUSED,
+        [
+            f"{docspace.url}: it does not know these credentials (HTTP 403, NO rooms you may). Make another key or "
+            "token in DocSpace, or correct the password."
+        ],
+    )
+    forged = DocSpaceCheck("http://d/", "Ada\nx", "a@b\ny", "owner", {"rooms": "NO\n  people     you may see them"})
+    assert lines_of(forged) == [
+        "http://d/ is a DocSpace, and you are Ada x <a@b y> there, owner.",
+        "  rooms      refused: NO   people     you may see them",
+    ]
 
 
 def shows_a_page(docspace: StandIn) -> None:

@@ -143,6 +143,6 @@ async def check_docspace(options: Options) -> DocSpaceCheck:
         found = await visit(hall.api(access, None))
     if isinstance(found, Failed):
         codes = {Unwelcome.REFUSED: Exit.REFUSED, Unwelcome.NO_DOCSPACE: Exit.NOT_FOUND}
-        told = f"{access.base}: {found.why}. {found.mend}"
+        told = f"{access.base}: {' '.join(found.why.split())}. {found.mend}"
         fail(codes.get(found.how, Exit.UNREACHABLE), told, {"kind": found.how.value, "baseUrl": access.base})
     return DocSpaceCheck(access.base, found.name, found.email, found.role, found.sees)

@@ -123,6 +123,18 @@ async def test_a_redirected_change_is_made_as_the_status_says(status: int, metho
     ]
 
 
+@pytest.mark.parametrize("answer", [Response(status_code=401), Response("<html></html>", 403)])
+async def test_a_refusal_after_a_redirect_to_another_origin_says_so(answer: Response) -> None:
+    home, away = Script(), Script([answer])
+    async with listening(home) as url, listening(away) as elsewhere, hung_up(ada(url)) as wall:
+        home.answers.append(Response(status_code=301, headers={"location": f"{elsewhere}api"}))
+        text = await wall.text("get_file_info", FILE)
+
+    assert text.splitlines()[-1].strip() == (
+        f"{url} redirects to {elsewhere.rstrip('/')}, where credentials do not follow. Use that as the base URL"
+    )
+
+
 async def test_redirects_without_end_are_followed_twenty_times() -> None:
     script = Script([Response(status_code=302, headers={"location": "/again"}) for _ in range(30)])
     async with listening(script) as url, hung_up(ada(url)) as wall:

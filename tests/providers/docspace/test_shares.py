@@ -102,7 +102,7 @@ async def test_an_answer_of_the_api_that_is_far_longer_than_any_real_one_is_not_
 @pytest.mark.behaviour("docspace.alone_with_its_troubles")
 async def test_every_call_gives_its_seat_back_also_one_that_fails() -> None:
     large = enveloped({"id": "none", "title": "x" * 2 * LARGE})
-    script = Script([large for _ in range(SEATS_OF_ONE * 2)] + [enveloped({"id": 1, "title": "x" * 2 * LARGE})])
+    script = Script([*(large for _ in range(SEATS_OF_ONE * 2)), enveloped({"id": 1, "title": "x" * 2 * LARGE})])
     async with listening(script) as url, hung_up(ada(url), limits=Limits(patience=1.0)) as wall:
         for _ in range(SEATS_OF_ONE * 2):
             await wall.call("get_file_info", FILE)

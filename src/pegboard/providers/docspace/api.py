@@ -91,7 +91,7 @@ class Api:
         try:
             reply = await self.client.ask(self.access, sending, self.seat, tries=again)
             body = await off_loop(len(reply.body), read, reply)
-            check(sending, reply, body)
+            check(sending, reply, body, self.access.base)
         except Trouble as failed:
             raise Trouble("Fetching request.", Trouble("Making bare fetch.", failed)) from failed
         try:
@@ -101,8 +101,8 @@ class Api:
 
     def _opened(self, reply: Reply, body: Json | javascript.NotJson) -> JsonObject:
         if isinstance(body, javascript.NotJson):
-            hint = None
-            if reply.body.lstrip().startswith(b"<"):
+            hint = gone_elsewhere(reply, self.access.base)
+            if hint is None and reply.body.lstrip().startswith(b"<"):
                 hint = Trouble(f"This is a web page, not the API of a DocSpace. Check the base URL {self.access.base}")
             raise Trouble("Parsing response body.", Trouble(str(body), hint))
         if isinstance(body, dict) and (_is_enveloped(body) or body.get("success") is True):
@@ -110,7 +110,14 @@ class Api:
         raise Trouble("Parsing success response.", [Issue((), "invalid_union", "Invalid input")])
 
 
-def check(sending: Sending, reply: Reply, body: Json | javascript.NotJson) -> None:
+def gone_elsewhere(reply: Reply, base: str) -> Trouble | None:
+    """What to do where an answer is bad because DocSpace is somewhere else than it was said to be."""
+    if reply.moved is None:
+        return None
+    return Trouble(f"{base} redirects to {reply.moved}, where credentials do not follow. Use that as the base URL")
+
+
+def check(sending: Sending, reply: Reply, body: Json | javascript.NotJson, base: str) -> None:
     """What the body says counts more than the status: DocSpace may tell of an error in an answer of 200."""
     told = refusal(body)
     if told is None:
@@ -118,7 +125,7 @@ def check(sending: Sending, reply: Reply, body: Json | javascript.NotJson) -> No
             return
         told = reply.reason
     line = f"{sending.method} {sending.url}: {reply.status} {told}"
-    raise Trouble("Checking response.", Trouble(line))
+    raise Trouble("Checking response.", Trouble(line, gone_elsewhere(reply, base)))
 
 
 def refusal(body: Json | javascript.NotJson) -> str | None:

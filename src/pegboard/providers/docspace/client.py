@@ -8,7 +8,7 @@ import logging
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http import HTTPStatus
@@ -68,6 +68,8 @@ class Reply:
     reason: str
     content_type: str | None
     body: bytes
+    moved: str | None = None
+    """The origin that a redirect led to from the one that was asked. Credentials do not follow there."""
 
     @property
     def text(self) -> str:
@@ -81,10 +83,12 @@ class Reply:
 class Unheard(Trouble):
     """A request that failed on the way, or whose answer did."""
 
-    def __init__(self, why: str, *, is_cut: bool = False) -> None:
-        """`is_cut`: the connection was not made, or broke. An answer that is late may come from work that was done."""
+    def __init__(self, why: str, *, is_cut: bool = False, is_answered: bool = False) -> None:
+        """`is_cut`: the connection was not made, or broke. An answer that is late may come from work that was done.
+        `is_answered`: somebody is there, whose answer was not read to its end."""
         super().__init__("Fetching request.", Trouble("fetch failed", Trouble(why)))
         self.is_cut = is_cut
+        self.is_answered = is_answered
 
 
 class Client:
@@ -137,10 +141,11 @@ class Client:
     async def _once(self, access: Access, sending: Sending, seat: Seat, most: int) -> tuple[Reply, str | None]:
         method, url, content = sending.method, sending.url, sending.content
         headers = dict(sending.headers)
-        is_home = True
+        is_home, moved = True, None
         for _ in range(_MOST_MOVES + 1):
             # Credentials stay home, and do not come back either: whoever sent us away may have chosen where to.
-            is_home = is_home and origin(url) == access.origin
+            if is_home and origin(url) != access.origin:
+                is_home, moved = False, origin(url) if url != sending.url else None
             theirs = access.credential.headers() if is_home else {}
             within = self._limits.operation if sending.is_large else self._limits.answer
             async with self._crowd.under_way(_place(origin(url), access)):
@@ -149,7 +154,7 @@ class Client:
                         method, url, {**headers, **theirs}, content, most, seat, bounded=access.is_brought
                     )
             if further is None:
-                return reply, after
+                return replace(reply, moved=moved), after
             url = _moved(url, further)
             if sending.is_upload and origin(url) != access.origin:
                 raise Unheard(f"DocSpace sends the file on to {origin(url)}, and no file goes to another host")
@@ -194,11 +199,11 @@ class Client:
             finally:
                 await response.aclose()
         except TooLong:
-            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB") from None
+            raise Unheard(f"the answer is longer than {most // 1024 // 1024} MiB", is_answered=True) from None
         except OutOfBoundsError as inside:
             raise Unheard(str(inside)) from None
         except Unreadable as problem:
-            raise Unheard(str(problem)) from None
+            raise Unheard(str(problem), is_answered=True) from None
         except httpx2.HTTPError as error:
             raise Unheard(in_words(error, request.url), is_cut=isinstance(error, _CUT)) from error
         reply = Reply(response.status_code, _reason(response), response.headers.get("content-type"), body)

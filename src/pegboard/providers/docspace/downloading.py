@@ -81,7 +81,7 @@ async def _fetched(api: Api, url: str) -> str:
     try:
         reply = await api.client.ask(api.access, sending, api.seat, most=api.limits.download)
         text = await off_loop(len(reply.body), lambda: reply.text)
-        check(sending, reply, read(reply) if len(reply.body) <= _LONGEST_REFUSAL else None)
+        check(sending, reply, read(reply) if len(reply.body) <= _LONGEST_REFUSAL else None, api.access.base)
     except Trouble as failed:
         raise Trouble("Downloading file.", failed) from failed
     return text

@@ -78,15 +78,28 @@ async def _asked(api: Api, at: str, filters: Mapping[str, Json] | None = None) -
 
 def _person(reply: Reply) -> JsonObject | Failed:
     body = read(reply)
+    is_json = (reply.content_type or "").lower().split(";")[0].strip() == "application/json"
+    if reply.moved is not None and not (reply.is_good and is_json):
+        why = f"it redirects to {reply.moved}, where credentials do not follow"
+        return Failed(Unwelcome.NO_DOCSPACE, why, "Use that as the base URL.")
     if reply.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         told = None if isinstance(body, NotJson) else refusal(body)
         why = f"it does not know these credentials (HTTP {reply.status}{f', {told}' if told else ''})"
         return Failed(Unwelcome.REFUSED, why, "Make another key or token in DocSpace, or correct the password.")
     if isinstance(body, NotJson) or not isinstance(body, dict) or not reply.is_good:
-        told = "with a web page" if reply.body.lstrip().startswith(b"<") else f"with HTTP {reply.status}"
+        told = f"with HTTP {reply.status}"
+        if reply.body.lstrip().startswith(b"<"):
+            told = "with a web page"
+        elif reply.is_good:
+            told = f"with what is no JSON: {body}" if isinstance(body, NotJson) else "with JSON that is not DocSpace's"
         return _no_docspace(f"what is there answers the API {told}")
+    if not is_json:
+        kind = "no Content-Type" if reply.content_type is None else f"the Content-Type {reply.content_type[:80]!r}"
+        return _no_docspace(f"what is there answers the API with {kind}, which no tool can read")
     match body:
-        case {"response": dict(person), "statusCode": int(), "status": int()}:
+        case {"response": dict(person), "statusCode": int(), "status": int()} if isinstance(
+            person.get("id"), str | int
+        ):
             return person
         case _ if (said := refusal(body)) is not None:
             return Failed(Unwelcome.REFUSED, f"it refuses to say who we are: {said}", "Use other credentials.")
@@ -101,6 +114,8 @@ def _no_docspace(why: str) -> Failed:
 
 def _unheard(unheard: Unheard, base: str) -> Failed:
     why = _innermost(unheard)
+    if unheard.is_answered:
+        return _no_docspace(f"what is there answers, but not as DocSpace does: {why}")
     if any(word in why.lower() for word in _TLS):
         mend = (
             "Use the name that the certificate is for; trust one of your own by SSL_CERT_FILE, or check http or https."

@@ -8,6 +8,7 @@ from .link import DocSpaceCheck, Options
 from .options import config_option, data_dir_option, json_option, launcher
 from .output import Exit, document, say
 from .running import run_to_end
+from .text import one_line
 
 
 @click.group()
@@ -40,20 +41,22 @@ def check(config: Path | None, data_dir: Path | None, as_json: bool) -> int:
                 }
             )
         else:
-            say("\n".join(_told(found)))
+            say("\n".join(lines_of(found)))
         return Exit.OK
 
     return run_to_end(tried)
 
 
-def _told(found: DocSpaceCheck) -> list[str]:
+def lines_of(found: DocSpaceCheck) -> list[str]:
     if found.base_url is None:
         return [
             "Each caller brings a DocSpace and credentials of its own, so there is nothing to try here.",
             "Who comes by pegboard stdio cannot, and is told: No authentication method.",
         ]
-    who = f"{found.name} <{found.email}>" if found.email else found.name or "somebody without a name"
+    # What DocSpace says of itself stands on lines of ours, and makes none.
+    name, email = one_line(found.name), one_line(found.email)
+    who = f"{name} <{email}>" if email else name or "somebody without a name"
     lines = [f"{found.base_url} is a DocSpace, and you are {who} there, {found.role}."]
     for what, why in found.sees.items():
-        lines.append(f"  {what:<10} {'you may see them' if why is None else f'refused: {why}'}")
+        lines.append(f"  {what:<10} {'you may see them' if why is None else f'refused: {one_line(why)}'}")
     return lines
