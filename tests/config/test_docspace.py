@@ -53,6 +53,21 @@ def test_a_docspace_is_four_toolsets_that_are_trusted_as_our_own() -> None:
 
 
 @pytest.mark.behaviour("docspace.declared")
+def test_a_server_in_a_toolset_of_the_same_name_is_told_from_the_file_and_from_the_environment() -> None:
+    server = "servers:\n  files:\n    command: notes\n  other:\n    command: notes\n"
+    warned = (
+        "pegboard.yaml:{}: files: the toolset 'files' holds this server and tools of DocSpace as well: whoever may use "
+        "it has both. Give the server a toolset of another name"
+    )
+    variables = {"DOCSPACE_BASE_URL": "https://example.onlyoffice.com", "DOCSPACE_API_KEY": "sk"}
+    assert told(server, variables) == [warned.format(2)]
+    assert told(f"docspace: {{base_url: 'https://a.example', api_key: '${{KEY}}'}}\n{server}", ENVIRON) == [
+        warned.format(3)
+    ]
+    assert told(server) == []
+
+
+@pytest.mark.behaviour("docspace.declared")
 def test_everything_that_can_be_said_of_it_is_kept() -> None:
     text = """\
         docspace:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.core.boards import ME
+from tests.core.boards import ME, PERSON, key, server
 from tests.docspace.boards import body, housed, listening, rooms, said_of, text_of
 from tests.docspace.stand_in import stand_in
 from tests.servers.peers import command
@@ -13,13 +13,14 @@ from tests.surfaces.mcp.places import MODES, http_client
 
 from pegboard.compose import House
 from pegboard.core.call import BadArguments, ToolFailed, ToolIsLocked, refusal_text
-from pegboard.core.commands import Approve, ThrowSwitch
+from pegboard.core.commands import AddServer, Approve, ThrowSwitch
 from pegboard.core.docspace import TOOLSETS
 from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Locked, Open
 from pegboard.core.status import Status, detail, sentence
 from pegboard.core.tool import JsonObject
+from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
 from pegboard.gateway.doctor import diagnose
 
@@ -188,3 +189,13 @@ async def test_with_strict_trust_each_tool_waits_for_a_person(tmp_path: Path) ->
         )
         assert isinstance(done, Policy)
         assert names(house) == ["get_all_people"]
+
+
+@pytest.mark.behaviour("docspace.decided_like_any_other")
+async def test_a_server_that_somebody_added_to_a_toolset_of_that_name_is_told_by_the_doctor(tmp_path: Path) -> None:
+    notes = server(key("files~notes"), origin=PERSON)
+    async with housed(tmp_path, None) as house:
+        await house.gateway.operator.do(AddServer(notes, Toolset(ToolsetId("files"), PERSON)), ME)
+    async with stand_in() as docspace, housed(tmp_path, said_of(docspace)) as house:
+        [finding] = [each for each in diagnose(house.gateway.board) if "tools of DocSpace as well" in each.what]
+    assert (finding.subject, finding.grave, finding.mend) == (str(notes.key), False, "pegboard toolset show files")

@@ -19,6 +19,7 @@ from pegboard.core.docspace import (
     tool_ids,
     url_faults,
 )
+from pegboard.core.docspace.on_board import shares_text
 from pegboard.core.ids import ProviderKey, ToolId, ToolsetKey
 from pegboard.core.policy import Declared
 from pegboard.core.presentations import Presented
@@ -79,7 +80,7 @@ def with_docspace(board: Declared, values: Values, place: Place) -> Hung:
         _selection(said.value),
         said.value.value(keys.TRUST, Trust.OPEN),
     )
-    return Hung(_hung(board, wish), tuple(_warnings(said, wish.reached, place)))
+    return Hung(_hung(board, wish), (*_warnings(said, wish.reached, place), *_shared(board)))
 
 
 def from_environment(board: Declared, environ: Mapping[str, str], *, presented: bool = False) -> Hung:
@@ -87,7 +88,7 @@ def from_environment(board: Declared, environ: Mapping[str, str], *, presented: 
     if not are_set(environ):
         return Hung(board)
     said = variables(environ)
-    told = tuple(remarks(environ))
+    told = (*remarks(environ), *_shared(board))
     hung = _hung(board, _Wish(_from_variables(said, board), IN_ENVIRONMENT, said.selection))
     if said.dynamic and not presented:
         hung = replace(hung, presenting=replace(hung.presenting, presentation=Presented.META))
@@ -137,6 +138,13 @@ def _hung(board: Declared, wish: _Wish) -> Declared:
         toolsets={**board.toolsets, **sets},
         selection=selection,
     )
+
+
+def _shared(board: Declared) -> Iterator[Problem]:
+    """Servers of the file's own that get DocSpace's tools for neighbours: whoever was given one now has both."""
+    for key, server in board.servers.items():
+        if key.toolset in TOOLSETS and isinstance(server.origin, DeclaredAt):
+            yield Problem(server.origin.file, server.origin.line, str(server.id), shares_text(key.toolset))
 
 
 def _toolset(said: Toolset | None, at: DeclaredAt, description: str, new: Toolset) -> Toolset:

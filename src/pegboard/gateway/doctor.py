@@ -7,7 +7,8 @@ from typing import Final
 
 from pegboard.core.catalogue import Down, NeedsSignIn, Starting
 from pegboard.core.docspace.misconfigured import misconfigured
-from pegboard.core.docspace.on_board import lending
+from pegboard.core.docspace.on_board import docspace_on, lending, shares_text
+from pegboard.core.docspace.toolsets import TOOLSETS
 from pegboard.core.ids import BuiltinKey, Source, ToolsetKey, titled
 from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offer import NOTHING
@@ -115,6 +116,10 @@ def _docspace(board: Board) -> Iterator[Finding]:
         where = "" if server is None else f"Correct it at {line or server.origin}. "
         wrong = f"{why.rstrip('.')}. None of its tools can be called."
         yield Finding("docspace", wrong, f"{where}pegboard docspace check")
+    for key, server in board.policy.servers.items():
+        # Of those in the file the file's remarks tell.
+        if key.toolset in TOOLSETS and isinstance(server.origin, InstalledBy) and docspace_on(board.policy) is not None:
+            yield Finding(str(key), f"{shares_text(key.toolset)}.", f"pegboard toolset show {key.toolset}", grave=False)
     if not down and (told := lending(board.policy)) is not None:
         yield Finding("docspace", told, _LENDS_NOT, grave=False)
 

@@ -30,6 +30,14 @@ def lending(policy: Policy) -> str | None:
     )
 
 
+def shares_text(toolset: ToolsetId) -> str:
+    """Of a server in a toolset that has the name of one of DocSpace's."""
+    return (
+        f"the toolset {str(toolset)!r} holds this server and tools of DocSpace as well: whoever may use it has both. "
+        "Give the server a toolset of another name"
+    )
+
+
 def lends_on(policy: Policy) -> Lends | None:
     found = docspace_on(policy)
     return None if found is None else found.lends
