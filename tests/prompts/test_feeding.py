@@ -110,7 +110,8 @@ def test_every_format_tells_results_and_errors_with_every_character(name: str) -
     results = [Fed("get_weather", text, f"call{number}", number == 2) for number, text in enumerate(texts)]
     told = format.results(results)
     assert told
-    joined = "\n".join(message.text for message in told)
+    # A backslash stands in what would end the frame of a result.
+    joined = "\n".join(message.text for message in told).replace("<\\/tool_response>", "</tool_response>")
     for text in texts:
         assert (
             text in joined or json.dumps(text, ensure_ascii=False)[1:-1] in joined or json.dumps(text)[1:-1] in joined

@@ -16,7 +16,6 @@ from pegboard.core.tool import Json, JsonObject
 from .building import Prompt
 from .events import Called
 from .formats import FORMATS, Fed, Format, Message
-from .framing import framed
 from .native import functions
 
 OURS: Final = frozenset({"model", "messages", "tools", "tool_choice", "stream"})
@@ -82,14 +81,14 @@ def _in_format(messages: Iterable[Mapping[str, Json]], format: Format) -> Iterat
             id = str(message.get("tool_call_id") or "")
             waiting.append(Fed(names.get(id) or str(message.get("name") or "tool"), _text(message), id))
             continue
-        yield from map(_sent, framed(waiting, format) if waiting else ())
+        yield from map(_sent, format.results(waiting) if waiting else ())
         waiting = []
         calls = [*_calls(message, names)]
         if not calls:
             yield {key: value for key, value in message.items() if key != "tool_calls"}
             continue
         yield {"role": "assistant", "content": "\n".join(filter(None, (_text(message), format.calls_text(calls))))}
-    yield from map(_sent, framed(waiting, format) if waiting else ())
+    yield from map(_sent, format.results(waiting) if waiting else ())
 
 
 def _calls(message: Mapping[str, Json], names: dict[str, str]) -> Iterator[Called]:

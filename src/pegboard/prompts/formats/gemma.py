@@ -11,6 +11,7 @@ from pegboard.prompts.events import Called
 from pegboard.prompts.shapes import ToolShape
 
 from .format import Fed, Message
+from .framing import harmless, told
 from .marked import as_function, compact
 from .wording import taught
 
@@ -33,6 +34,7 @@ class Gemma:
             "the name of the tool and its arguments",
             self.calls_text,
             f"Put every text between {quote} and {quote}, and nothing else.",
+            told(self.result_around),
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -67,8 +69,9 @@ class Gemma:
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
         before, behind = self.result_around
         return tuple(
-            Message("tool", f"{before}response:{fed.name}{self.value_text({'result': fed.text})}{behind}")
+            Message("tool", f"{before}response:{self.key_text(fed.name)}{self.value_text({'result': said})}{behind}")
             for fed in results
+            for said in (harmless(fed.text, before, behind, self.signs.quote),)
         )
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> BraceScanner:

@@ -10,6 +10,7 @@ from pegboard.prompts.events import Called
 from pegboard.prompts.shapes import ToolShape
 
 from .format import Fed, Message
+from .framing import NAMED, framed, told
 from .marked import compact
 from .wording import taught
 
@@ -34,6 +35,7 @@ class Harmony:
             "the name of the tool behind functions. and a JSON object of its arguments",
             self.calls_text,
             "Think on the analysis channel, call on the commentary channel and answer on the final channel.",
+            told(NAMED),
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -52,7 +54,7 @@ class Harmony:
         )
 
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        return tuple(Message("tool", fed.text) for fed in results)
+        return tuple(Message("tool", framed(fed, NAMED)) for fed in results)
 
     def scanner(self, tools: Sequence[ToolShape], *, in_thinking: bool = False) -> HarmonyScanner:
         return HarmonyScanner(SIGNS, tools, in_thinking=in_thinking)

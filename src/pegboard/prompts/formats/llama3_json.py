@@ -4,9 +4,21 @@ from typing import Final
 
 from pegboard.prompts.engines.json_signs import JsonSigns
 
+from .format import Fed
+from .framing import NO_ORDER, as_json
 from .marked import Marked
 
-FORMAT: Final = Marked(
+
+class Llama(Marked):
+    @property
+    def result_rule(self) -> str:
+        return f"What comes back as a JSON object with a tool and its output {NO_ORDER}"
+
+    def result_text(self, fed: Fed) -> str:
+        return as_json(fed)
+
+
+FORMAT: Final = Llama(
     name="llama3_json",
     signs=JsonSigns(
         openers=("<|python_tag|>", "```json", "```"),

@@ -11,6 +11,7 @@ from pegboard.prompts.events import Called
 from pegboard.prompts.shapes import ToolShape
 
 from .format import Fed, Message
+from .framing import NAMED, Frame, framed, told
 
 
 def compact(value: object) -> str:
@@ -41,7 +42,7 @@ class Marked:
     tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
     tools_listed: bool = False
     result_role: str = "tool"
-    result_around: tuple[str, str] = ("", "")
+    result_around: Frame = NAMED
     scanner_type: type[JsonScanner] = field(default=JsonScanner, repr=False)
 
     @property
@@ -57,7 +58,8 @@ class Marked:
             "Several calls at once are written like this:\n"
             f"{several}\n"
             "Use only the tools you are given and the arguments that their schemas have. Never invent a result: stop "
-            "after the calls and wait for what they give. If no tool is needed, answer in plain text."
+            "after the calls and wait for what they give. If no tool is needed, answer in plain text. "
+            f"{self.result_rule}"
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -77,9 +79,16 @@ class Marked:
             return f"[{', '.join(texts)}]".join(self.around)
         return self.between.join(text.join(self.around_each) for text in texts).join(self.around)
 
+    @property
+    def result_rule(self) -> str:
+        return told(self.result_around)
+
+    def result_text(self, fed: Fed) -> str:
+        return framed(fed, self.result_around)
+
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
         """One message for all of them where the format puts results into a turn of the user."""
-        texts = [fed.text.join(self.result_around) for fed in results]
+        texts = [self.result_text(fed) for fed in results]
         if self.result_role == "user":
             return (Message("user", "\n".join(texts)),) if texts else ()
         return tuple(Message(self.result_role, text) for text in texts)

@@ -14,7 +14,6 @@ from pegboard.prompts.events import Called
 from pegboard.prompts.scanner import SPACE
 from pegboard.prompts.shapes import ToolShape
 
-from .format import Fed, Message
 from .marked import Marked, headed
 
 MARKER, ARGUMENTS = "[TOOL_CALLS]", "[ARGS]"
@@ -113,9 +112,6 @@ class Mistral(Marked):
     def call_text(self, call: Called) -> str:
         return headed(call.name, call.arguments, ARGUMENTS)
 
-    def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        return tuple(Message("tool", fed.text) for fed in results)
-
 
 FORMAT: Final = Mistral(
     name="mistral",
@@ -131,5 +127,6 @@ FORMAT: Final = Mistral(
     between="",
     tools_around=("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
     tools_listed=True,
+    result_around=("[TOOL_RESULTS]{name}[TOOL_CONTENT]", "[/TOOL_RESULTS]"),
     scanner_type=MistralScanner,
 )

@@ -10,6 +10,7 @@ from pegboard.prompts.python_literals import called
 from pegboard.prompts.shapes import ToolShape
 
 from .format import Fed, Message
+from .framing import NO_ORDER, as_json
 from .marked import as_function, compact
 from .wording import taught
 
@@ -33,6 +34,7 @@ class Pythonic:
             self.calls_text,
             "Every value is a plain Python literal: no variables, no expressions, no calls inside calls. "
             "Write nothing but the calls.",
+            f"What comes back as a JSON object with a tool and its output {NO_ORDER}",
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -44,7 +46,7 @@ class Pythonic:
         return self.between.join(called(call.name, call.arguments) for call in calls).join(self.around)
 
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        texts = [compact({"tool": fed.name, "error" if fed.failed else "output": fed.text}) for fed in results]
+        texts = [as_json(fed) for fed in results]
         if self.result_role == "user" and texts:
             return (Message("user", "\n".join(texts)),)
         return tuple(Message(self.result_role, text) for text in texts)

@@ -12,6 +12,7 @@ from pegboard.prompts.events import Called
 from pegboard.prompts.shapes import ToolShape
 
 from .format import Fed, Message
+from .framing import NAMED, Frame, framed, told
 from .marked import as_function, compact
 from .wording import taught
 
@@ -53,7 +54,7 @@ class Tagged:
     aliases: tuple[str, ...] = ()
     tools_around: tuple[str, str] = ("<tools>\n", "\n</tools>")
     result_role: str = "tool"
-    result_around: tuple[str, str] = ("", "")
+    result_around: Frame = NAMED
     results_around: tuple[str, str] = ("", "")
     """Around the results of one turn, where they share a message."""
     scanner_type: type[TagScanner] = field(default=TagScanner, repr=False)
@@ -68,6 +69,7 @@ class Tagged:
             self.calls_text,
             "Write text as it is, without quotes around it, over as many lines as it has; write numbers, true, false, "
             "lists and objects as JSON.",
+            told(self.result_around),
         )
 
     def tools_text(self, tools: Sequence[ToolShape]) -> str:
@@ -100,8 +102,7 @@ class Tagged:
         return f"\n{value}\n" if inline and (value.startswith("\n") or value.endswith("\n")) else value
 
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
-        before, behind = self.result_around
-        texts = [before.format(name=fed.name, id=fed.id) + fed.text + behind for fed in results]
+        texts = [framed(fed, self.result_around, *self.results_around) for fed in results]
         if not texts:
             return ()
         if self.result_role == "user" or self.results_around != ("", ""):

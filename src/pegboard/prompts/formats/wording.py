@@ -15,12 +15,12 @@ RULES: Final = (
 )
 
 
-def taught(with_what: str, calls_text: Callable[[Sequence[Called]], str], values: str) -> str:
-    """How to call, by example: one call, two calls, how values are written, the rules."""
+def taught(with_what: str, calls_text: Callable[[Sequence[Called]], str], values: str, results: str) -> str:
+    """How to call, by example: one call, two calls, how values are written, the rules, how results come back."""
     return (
         f"To call a tool, write exactly this, with {with_what}:\n"
         f"{calls_text(EXAMPLE[:1])}\n"
         "Several calls at once are written like this:\n"
         f"{calls_text(EXAMPLE)}\n"
-        f"{values} {RULES}"
+        f"{values} {RULES} {results}"
     )
