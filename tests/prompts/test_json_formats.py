@@ -96,7 +96,7 @@ OUTPUTS = (
     Output("hermes", '<tool_call>{{"name": "wait", "arguments": {}}}</tool_call>', (WAIT,), repaired=True),
     Output("hermes", '<scratch_pad>{"name": "wait", "arguments": {}}</scratch_pad>No.', (), "No."),
     Output("hermes", "see <tool_call and <tool_call x", (), "see <tool_call and <tool_call x"),
-    Output("hermes", "<tool_call>not at all</tool_call>", (), "<tool_call>not at all"),
+    Output("hermes", "<tool_call>not at all</tool_call>", (), "<tool_call>not at all</tool_call>"),
     Output("hermes", '<tool_call>{"name": "look", "arguments": [1]}</tool_call>', (), broken=1),
     Output("hermes_longcat", '<longcat_tool_call>{"name": "wait", "arguments": {}}</longcat_tool_call>', (WAIT,)),
     Output(

@@ -35,6 +35,16 @@ _prefixed: Final = re.compile(r"[rRuUbBfF]{1,2}(?=['\"])").match
 _escape: Final = re.compile(
     r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,80})\}|(\r\n|.))", re.DOTALL
 )
+_more: Final = re.compile(
+    r"""(?:\s*(?:"(?!"")(?:[^"\\]|\\.)*"|'(?!'')(?:[^'\\]|\\.)*'))+\s*(?=[,:}\])]|\Z)""", re.DOTALL
+).match
+"""Strings behind a string, up to where a value may end: Python reads them as one."""
+_piece: Final = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""", re.DOTALL)
+_expression: Final = re.compile(
+    r"""\s*(?:[+*%]\s*(?:["'(\[{]|[\w.]{1,64}\s*[,)\]}])|if\s[^"'\n]{1,200}\selse\s|\.[a-z_]{1,32}\()"""
+).match
+MOST_JOINED: Final = 64
+"""Strings that may turn out to be none of several in a row: each costs a look ahead."""
 _surrogate: Final = re.compile("[\ud800-\udfff]")
 _SIMPLE: Final = {
     "n": "\n",
@@ -103,6 +113,7 @@ class Reader:
     def __init__(self, text: str) -> None:
         self.text, self.at, self.end = text, 0, len(text)
         self.repairs: dict[str, None] = {}
+        self.looks = MOST_JOINED
 
     def error(self, what: str) -> LiteralError:
         return LiteralError(f"{what} at character {self.at}, at {self.text[self.at : self.at + 20]!r}")
@@ -200,9 +211,27 @@ class Reader:
                 self.at = found + 1
                 body = text[start:found]
                 return body if raw else unescaped(body, "" if inner else quote)
+            if not inner and close in "\"'" and (whole := self.joined(start, found, raw)) is not None:
+                return whole
             self.repairs["quotes inside a string were not escaped"] = None
             inner = True
             scan = found + 1
+
+    def joined(self, start: int, end: int, raw: bool) -> str | None:
+        """The string that ends there, and those behind it that Python would join to it. None where the quote may
+        belong to the string; an error where an expression goes on."""
+        if _expression(self.text, end + 1):
+            raise self.error("an expression, write its value")
+        if raw or not self.looks or self.text[_space(self.text, end + 1).end()] not in "\"'":
+            return None
+        more = _more(self.text, end + 1)
+        if more is None:
+            self.looks -= 1
+            return None
+        said = [unescaped(self.text[start:end], self.text[start - 1])]
+        said += [unescaped(one[1:-1], one[0]) for one in _piece.findall(more.group())]
+        self.at = more.end()
+        return "".join(said)
 
     def long_string(self, close: str, raw: bool) -> str:
         start = scan = self.at + 3

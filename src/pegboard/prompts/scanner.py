@@ -37,6 +37,8 @@ class Signs:
     """What may follow a call, and means nothing wherever else it stands."""
     tails: tuple[str, ...] = ()
     """What may follow a call, and is text wherever else it stands."""
+    shown: tuple[str, ...] = ()
+    """Closers that are text wherever no call stands before them, because people write of them."""
     strays: tuple[str, ...] = ()
     """What may stand anywhere in text and means nothing."""
     thinking: tuple[tuple[str, str], ...] = THINK
@@ -73,7 +75,8 @@ class Signs:
 
     @cached_property
     def marks(self) -> Marks:
-        return marks(self.openers + tuple(start for start, _ in self.thinking) + self.closers + self.strays)
+        closers = tuple(word for word in self.closers if word not in self.shown)
+        return marks(self.openers + tuple(start for start, _ in self.thinking) + closers + self.strays)
 
     @cached_property
     def find(self) -> Callable[[str, int], re.Match[str] | None]:

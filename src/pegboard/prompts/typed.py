@@ -40,6 +40,8 @@ def typed(raw: str, schema: Json, *, guess: bool = True, no_text: bool = False) 
     """Without a schema the text is read as JSON where it is JSON and `guess` says so. Text that does not fit its
     schema stays as it is, so that validation can tell of it. `no_text`: the format marks strings, and this is none."""
     kinds = types_of(schema)
+    if no_text and raw.strip() == "null":
+        return None, ()
     if no_text and len(kinds) > 1:
         kinds -= {"string"}
     if kinds == {"string"} or (not kinds and not guess):

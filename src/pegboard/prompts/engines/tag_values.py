@@ -137,7 +137,12 @@ class TagValueScanner(JsonInside):
             self.state = self.at_key
 
     def trimmed(self, raw: str) -> str:
-        return raw.removeprefix("\n").removesuffix("\n") if self.signs.trim else raw
+        if not self.signs.trim:
+            return raw
+        # Only behind a tag that ends its line so: else a carriage return at the end is the value's own.
+        if raw.startswith("\r\n"):
+            return raw[2:].removesuffix("\n").removesuffix("\r")
+        return raw.removeprefix("\n").removesuffix("\n")
 
     def read(self, raw: str) -> Read | str:
         """What a value means: by its schema, and by what its own tag says where the schema leaves it open.

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pegboard.prompts.engines.foreign import ForeignScanner
 from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.thinking import THINK
 
@@ -12,6 +13,7 @@ FORMAT: Final = Marked(
     signs=JsonSigns(
         openers=("<tool_call>", "<TOOL_CALL>", "<toolcall>", "<tool_call ", "```json", "```"),
         closers=("</tool_call>", "</TOOL_CALL>", "</toolcall>", "<|im_end|>"),
+        shown=("</tool_call>", "</TOOL_CALL>", "</toolcall>"),
         weak=("```json", "```"),
         tails=("```",),
         thinking=(*THINK, ("<scratch_pad>", "</scratch_pad>")),
@@ -21,4 +23,5 @@ FORMAT: Final = Marked(
     around_each=("<tool_call>\n", "\n</tool_call>"),
     result_role="user",
     result_around=("<tool_response>\n", "\n</tool_response>"),
+    scanner_type=ForeignScanner,
 )

@@ -99,7 +99,7 @@ class Tagged:
             return json.dumps(value, ensure_ascii=False)
         # Where a line break at each end belongs to the tags, a text that has one of its own needs theirs as well.
         inline = self.signs.trim and not self.argument[0].endswith("\n")
-        return f"\n{value}\n" if inline and (value.startswith("\n") or value.endswith("\n")) else value
+        return f"\n{value}\n" if inline and (value.startswith(("\n", "\r\n")) or value.endswith("\n")) else value
 
     def results(self, results: Sequence[Fed]) -> tuple[Message, ...]:
         texts = [framed(fed, self.result_around, *self.results_around) for fed in results]
