@@ -97,7 +97,7 @@ def test_line_breaks_of_windows_around_a_value_belong_to_the_tags() -> None:
             assert calls_of(format, FORMATS[format].calls_text([made])) == [("get_weather", {"city": value})]
 
 
-@pytest.mark.parametrize("format", ["deepseek_v32", "deepseek_v4", "gemma4", "functiongemma"])
+@pytest.mark.parametrize("format", ["gemma4", "functiongemma"])
 def test_null_is_nothing_where_the_format_marks_its_texts(format: str) -> None:
     for value in (None, "null"):
         text = FORMATS[format].calls_text([Called("get_weather", {"time": value})])

@@ -71,6 +71,13 @@ def test_no_pieces_of_outputs_break_a_rule(name: str, data: st.DataObject, in_th
 
 
 @pytest.mark.behaviour("law.parsing_is_chunk_independent")
+def test_an_opener_in_thinking_is_found_wherever_it_is_cut() -> None:
+    block = "```python\nnow()\n```"
+    text = f"So:\n{block}\nand\n```python\nprint(1)\n```\nnow()"
+    assert broken_rule(FORMATS["pythonic_block"], text, TOOLS, True, random.Random(5), times=20) is None
+
+
+@pytest.mark.behaviour("law.parsing_is_chunk_independent")
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(OUTPUTS), st.data())
 def test_wherever_an_output_is_cut_into_chunks_its_events_are_those_of_the_whole(

@@ -25,7 +25,8 @@ class Marks:
         kept = sorted({word for word in words if word}, key=lambda word: (-len(word), word))
         self.words = tuple(kept)
         # A pattern that matches nothing stands for the empty set.
-        self.search = re.compile("|".join(map(re.escape, kept)) or r"(?!)").search
+        pattern = re.compile("|".join(map(re.escape, kept)) or r"(?!)")
+        self.search, self._whole = pattern.search, pattern.match
         self.prefixes = frozenset(word[:size] for word in kept for size in range(1, len(word)))
         self.firsts = "".join(sorted({word[0] for word in kept}))
         self.longest = max(map(len, kept), default=0)
@@ -43,7 +44,9 @@ class Marks:
             at = found.start()
             if text[at:] in self.prefixes:
                 return at
-            at += 1
+            # The rest of a whole marker is the beginning of none: of "```" nothing is held.
+            whole = self._whole(text, at)
+            at = at + 1 if whole is None else whole.end()
         return end
 
     def at(self, text: str, place: int, end: int, final: bool) -> str | None:

@@ -40,8 +40,6 @@ def typed(raw: str, schema: Json, *, guess: bool = True, no_text: bool = False) 
     """Without a schema the text is read as JSON where it is JSON and `guess` says so. Text that does not fit its
     schema stays as it is, so that validation can tell of it. `no_text`: the format marks strings, and this is none."""
     kinds = types_of(schema)
-    if no_text and raw.strip() == "null":
-        return None, ()
     if no_text and len(kinds) > 1:
         kinds -= {"string"}
     if kinds == {"string"} or (not kinds and not guess):
@@ -77,7 +75,7 @@ def settled(value: Json, schema: Json, root: Mapping[str, Json], *, no_text: boo
     """The same value with every bare word in it read by what the schema says of its place."""
     schema = _followed(schema, root)
     if isinstance(value, Bare):
-        return typed(str(value), schema, no_text=no_text)[0]
+        return None if no_text and value == "null" else typed(str(value), schema, no_text=no_text)[0]
     if depth > DEEPEST:
         return value
     known = schema if isinstance(schema, dict) else {}
