@@ -143,4 +143,7 @@ def test_make_offers_each_target_with_a_comment_and_ci_runs_check_and_test() -> 
     assert {"run", "test", "check", "bench"} <= commented
     assert re.search(r"^clean:", makefile, re.MULTILINE)
     ci = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in ci if line.startswith("make ")] == ["make check", "make test"]
+    assert [line for line in ci if line.startswith("make ")] == [
+        "make check",
+        'make test ARGS="--hypothesis-profile=ci"',
+    ]
