@@ -116,6 +116,7 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/tools/show"),
         ("GET", "/api/v1/tools/search"),
         ("GET", "/api/v1/presentations"),
+        ("GET", "/api/v1/prompt"),
         ("GET", "/api/v1/search"),
         ("GET", "/api/v1/why"),
         ("POST", "/api/v1/call"),
