@@ -1,0 +1,120 @@
+"""What of a source may be read: patterns over `schema.table` and `schema.table.column`, and the one rule for them.
+
+A table is open when no deny pattern fits it and, where there are allow patterns, one of them fits. A column is open
+when its table is, no deny pattern fits it and, where there are allow patterns, one fits it or its whole table. Deny
+wins. Capitals do not count, because most SQL does not count them.
+
+What is closed does not exist for whoever asks: it is in no list, and naming it is answered like a name that nothing
+has.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.pattern import MAX_LENGTH, fits
+
+ANY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """`table`, `schema.table` or `schema.table.column`, with `*`, `?` and `[…]` in each part."""
+
+    text: str
+    schema: str
+    table: str
+    column: str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def fits_table(self, schema: str, table: str) -> bool:
+        return fits(self.schema, schema.casefold()) and fits(self.table, table.casefold())
+
+    def fits_column(self, schema: str, table: str, column: str) -> bool:
+        return self.fits_table(schema, table) and (self.column is None or fits(self.column, column.casefold()))
+
+
+@dataclass(frozen=True, slots=True)
+class BadPattern:
+    text: str
+    why: str
+
+
+def name_pattern(text: str) -> NamePattern | BadPattern:
+    if len(text) > MAX_LENGTH:
+        return BadPattern(
+            text[:MAX_LENGTH], f"a pattern of {len(text)} characters is too long: use at most {MAX_LENGTH}"
+        )
+    parts = text.casefold().split(".")
+    match parts if all(part.strip() == part != "" for part in parts) else []:
+        case [table]:
+            return NamePattern(text, ANY, table)
+        case [schema, table]:
+            return NamePattern(text, schema, table)
+        case [schema, table, column]:
+            return NamePattern(text, schema, table, column)
+        case _:
+            return BadPattern(
+                text, f"{text!r} is not a pattern of tables: write table, schema.table or schema.table.column"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    allow: tuple[NamePattern, ...] = ()
+    """None: everything that is not denied."""
+    deny: tuple[NamePattern, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing is closed, whatever the source holds."""
+        return not self.deny and (not self.allow or any(_is_all(each) for each in self.allow))
+
+    def opens(self, schema: str, table: str) -> bool:
+        if any(_denies_table(each, schema, table) for each in self.deny):
+            return False
+        return not self.allow or any(each.fits_table(schema, table) for each in self.allow)
+
+    def opens_column(self, schema: str, table: str, column: str) -> bool:
+        if not self.opens(schema, table):
+            return False
+        if any(_denies_column(each, schema, table, column) for each in self.deny):
+            return False
+        return not self.allow or any(each.fits_column(schema, table, column) for each in self.allow)
+
+    def vain(self, names: Iterable[tuple[str, str, str]]) -> tuple[NamePattern, ...]:
+        """The patterns that fit none of these columns, each a schema, a table and a name: most likely misspelt."""
+        known = tuple(names)
+        return tuple(
+            each
+            for each in dict.fromkeys((*self.allow, *self.deny))
+            if not any(each.fits_column(*name) or (each in self.deny and _denies_column(each, *name)) for name in known)
+        )
+
+
+EVERYTHING: Final = Access()
+
+
+def _is_all(each: NamePattern) -> bool:
+    return each.schema == ANY and each.table == ANY and each.column in (None, ANY)
+
+
+def _denies_table(each: NamePattern, schema: str, table: str) -> bool:
+    """To deny every column is to deny the table: else its rows could still be counted."""
+    if each.column is None or each.column == ANY:
+        return each.fits_table(schema, table) or (each.table == ANY and _means_columns(each, table))
+    return False
+
+
+def _denies_column(each: NamePattern, schema: str, table: str, column: str) -> bool:
+    if each.fits_column(schema, table, column):
+        return True
+    return _means_columns(each, table) and fits(each.table, column.casefold())
+
+
+def _means_columns(each: NamePattern, table: str) -> bool:
+    """`customers.email` says a table of a schema, but whoever wrote it where there are no schemas to speak of meant a
+    column. Both are denied: to deny too little is the one mistake that cannot be taken back."""
+    return each.column is None and each.schema != ANY and fits(each.schema, table.casefold())

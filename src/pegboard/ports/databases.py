@@ -1,0 +1,69 @@
+"""Databases that models may ask: one engine a source, which guards, runs and caps by its own means."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from pegboard.core.database import (
+    Answer,
+    Checked,
+    Dialect,
+    Failed,
+    Fault,
+    Field,
+    Finding,
+    Limits,
+    Refused,
+    Rows,
+    Schema,
+)
+from pegboard.core.folded import Json
+
+__all__ = [
+    "Answer",
+    "Checked",
+    "Engine",
+    "Failed",
+    "Fault",
+    "Field",
+    "Finding",
+    "Parameters",
+    "Refused",
+    "Rows",
+    "SourceAway",
+]
+
+Parameters: TypeAlias = Sequence[Json] | Mapping[str, Json]
+"""By place or by name; an empty sequence for none."""
+
+
+class SourceAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """Why a source cannot be reached or opened, and what to do."""
+
+
+class Engine(Protocol):
+    """Guard, access and limits are inside: an engine that was made with an `Access` shows nothing beyond it.
+
+    `run` answers with a value for whatever a statement or a database does. To cancel the task is to stop the statement,
+    on the server too. All may be called at the same time.
+    """
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    async def check(self) -> Checked:
+        """Never raises for what is wrong with the source: that is what it finds."""
+        ...
+
+    async def schema(self) -> Schema:
+        """All that is open. Raises `SourceAway`."""
+        ...
+
+    async def stamp(self) -> str:
+        """Another text after each change of the schema, and cheap. Raises `SourceAway`."""
+        ...
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        """One statement. With `write`, one that changes rows, in a transaction of its own that ends with it."""
+        ...
+
+    async def aclose(self) -> None: ...
