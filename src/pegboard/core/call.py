@@ -87,6 +87,12 @@ class Confirmed(NamedTuple):
     tool: ToolId
     fingerprint: Fingerprint
     ticket: str | None = None
+    remembered: bool = False
+    """They said it before, to all calls of the tool, and have not seen this one."""
+
+    def is_for(self, tool: Tool) -> bool:
+        """A yes for another tool, or for what the tool was, is none."""
+        return (self.tool, self.fingerprint) == (tool.id, tool.spec.fingerprint)
 
 
 class Admitted(NamedTuple):
@@ -100,10 +106,8 @@ class Admitted(NamedTuple):
     """What the server must not tell the caller, where overrides pin any of the arguments."""
 
     def lacks(self, yes: Confirmed | None) -> bool:
-        """Whether it must not run with this yes: one for another tool, or for what the tool was, is none."""
-        if not self.confirm:
-            return False
-        return yes is None or (yes.tool, yes.fingerprint) != (self.tool.id, self.tool.spec.fingerprint)
+        """Whether it must not run with this yes."""
+        return self.confirm and (yes is None or not yes.is_for(self.tool))
 
 
 @dataclass(frozen=True)

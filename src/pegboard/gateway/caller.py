@@ -27,7 +27,7 @@ from pegboard.core.call import (
     Validate,
     admit,
 )
-from pegboard.core.ids import ToolId
+from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.shaping import put_in
 from pegboard.core.status import OverrideUnfit
 from pegboard.core.ticket import TICKET_TOOL
@@ -37,6 +37,7 @@ from pegboard.ports import Audit, Peer, Progress
 
 from .board import Board
 from .bringing import with_place
+from .builtins import Answered, Builtins, MustConfirm
 from .cancellation import is_meant
 from .confirmation import Confirmation
 from .discretion import discreetly
@@ -64,6 +65,7 @@ class Caller:
     audit: Audit
     confirmation: Confirmation
     ticket_tool: TicketTool
+    builtins: Builtins
     fill: Fill = put_in
     """What overrides put into the arguments: the provider gets it, and the record does not."""
 
@@ -101,6 +103,8 @@ class Caller:
             return await self._confirmed(verdict._replace(call=call), view, progress, peer)
         ended: Outcome = _GIVEN_UP
         source = verdict.tool.id.source
+        if type(source) is BuiltinKey:
+            return await self._ours(verdict, call, view, progress, peer, confirmed)
         try:
             provider = self.roster.provider(source)
             if provider is None:
@@ -132,9 +136,34 @@ class Caller:
             self.audit.record(CallRecord(call, None, _GIVEN_UP, timedelta(), self.board.policy.version))
             raise
 
-    async def _confirmed(self, asked: Admitted, view: View, progress: Progress | None, peer: Peer | None) -> Ended:
+    async def _ours(
+        self,
+        admitted: Admitted,
+        call: Call,
+        view: View,
+        progress: Progress | None,
+        peer: Peer | None,
+        confirmed: Confirmed | None,
+    ) -> Ended:
+        """A call of one of the gateway's own tools, which may find out by its arguments that a person must see it."""
+        ended: Answered = _GIVEN_UP
+        started = perf_counter()
+        try:
+            ended = await self.builtins.call(admitted, view, progress, peer, confirmed)
+        finally:
+            if not isinstance(ended, MustConfirm):
+                took = timedelta(seconds=perf_counter() - started)
+                record = CallRecord(call, admitted.tool.id, ended, took, self.board.policy.decided.version)
+                self.audit.record(record)
+        if isinstance(ended, MustConfirm):
+            return await self._confirmed(admitted._replace(call=call), view, progress, peer, each=True)
+        return ended
+
+    async def _confirmed(
+        self, asked: Admitted, view: View, progress: Progress | None, peer: Peer | None, *, each: bool = False
+    ) -> Ended:
         """Once a person has said yes, the call is admitted again from the top: much may have changed meanwhile."""
-        yes = await self.confirmation.answer(asked, peer)
+        yes = await self.confirmation.answer(asked, peer, each=each)
         if isinstance(yes, NotConfirmed):
             self.audit.record(CallRecord(asked.call, yes.tool, yes, timedelta(), self.board.policy.version))
             return yes

@@ -75,10 +75,13 @@ class Confirmation:
         self._whose = whose
         self._continuing: OrderedDict[str, datetime] = OrderedDict()
 
-    async def answer(self, asked: Admitted, peer: Peer | None) -> Confirmed | NotConfirmed:
-        """Whether a person has said yes to this call. What was asked about is what the yes is for."""
+    async def answer(self, asked: Admitted, peer: Peer | None, *, each: bool = False) -> Confirmed | NotConfirmed:
+        """Whether a person has said yes to this call. What was asked about is what the yes is for.
+
+        `each`: whether a yes to all calls of the tool is none to this one.
+        """
         whose = self.whose(asked.tool.id, asked.call)
-        said = await self._answered(asked, peer, whose)
+        said = await self._answered(asked, peer, whose, each)
         if isinstance(said, Confirmed) and self.whose(asked.tool.id, asked.call) != whose:
             return NotConfirmed(asked.tool.id, Unconfirmed.UNANSWERED, _OTHERS_NOW)
         return said
@@ -87,12 +90,14 @@ class Confirmation:
         """In whose name this call of it would run now."""
         return self._whose(tool.source, call.headers)
 
-    async def _answered(self, asked: Admitted, peer: Peer | None, whose: Whose | None) -> Confirmed | NotConfirmed:
+    async def _answered(
+        self, asked: Admitted, peer: Peer | None, whose: Whose | None, each: bool
+    ) -> Confirmed | NotConfirmed:
         call, tool = asked.call, asked.tool
         yes = Confirmed(tool.id, tool.spec.fingerprint)
-        remembered = self._board.policy.consents.get(tool.id, ())
+        remembered = () if each else self._board.policy.consents.get(tool.id, ())
         if covering(remembered, tool, call.principal, call.client, whose) is not None:
-            return yes
+            return yes._replace(remembered=True)
         if await self._continues(asked, whose):
             return yes
         if peer is not None and unaskable(peer.can, ELICITATION, {}) is None:

@@ -13,8 +13,7 @@ from pegboard.ports import Peer, Progress, Provider
 async def discreetly(
     provider: Provider, admitted: Admitted, progress: Progress | None, peer: Peer | None, echo: Echo
 ) -> Outcome:
-    quiet = None if peer is None else _Quiet(peer, echo)
-    return without_echo(await provider.call(admitted, quiet_progress(progress, echo), quiet), echo)
+    return without_echo(await provider.call(admitted, quiet_progress(progress, echo), quiet_peer(peer, echo)), echo)
 
 
 def without_echo(ended: Outcome, echo: Echo) -> Outcome:
@@ -40,6 +39,10 @@ def quiet_progress(progress: Progress | None, echo: Echo) -> Progress | None:
         progress(done, of, None if words is None else echo.out_of(words))
 
     return told
+
+
+def quiet_peer(peer: Peer | None, echo: Echo) -> Peer | None:
+    return None if peer is None else _Quiet(peer, echo)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, Ticke
 
 from .bell import Listener
 from .board import Board
+from .builtins import Builtins
 from .caller import Caller
 from .changes import Changes
 from .confirmation import Confirmation
@@ -48,6 +49,7 @@ class Gateway:
     provider_for: ProviderFor
     filling: Filling
     fitting: Fitting
+    builtins: Builtins
     meanings: Meanings | None = None
 
     async def settled(self, within: float) -> bool:
@@ -99,7 +101,8 @@ async def open_gateway(
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
         check = Serial(Validators()).problems
-        caller = Caller(board, roster, Validators(), check, audit, confirmation, ticket_tool, filling)
+        builtins = Builtins(board, clock)
+        caller = Caller(board, roster, Validators(), check, audit, confirmation, ticket_tool, builtins, filling)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)
@@ -116,7 +119,9 @@ async def open_gateway(
         try:
             yield Gateway(
                 *(board, roster, operator, caller, reading, following, finder),
-                *(audit, clock, desk, provider_for, filling, fitting, meanings),
+                *(audit, clock, desk, provider_for, filling, fitting),
+                builtins=builtins,
+                meanings=meanings,
             )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
