@@ -1,0 +1,59 @@
+"""What a tool answered as a program gets it: what its output schema describes, or else a text."""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.tool import Json, JsonObject
+
+NOT_AS_DESCRIBED: Final = "The tool's answer is not what its output schema says: it has no structured content."
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    why: str
+
+
+def answered(result: JsonObject, *, described: bool) -> Json | Unreadable:
+    """Of a result of the protocol. `described`: the tool has an output schema, so its stub tells of that and no other.
+
+    A tool without one gives a text, always, and also where the text is JSON: a program that reads it says so.
+    """
+    structured = result.get("structuredContent")
+    if described:
+        if structured is not None:
+            return structured
+        try:
+            value: Json = json.loads(text_of(result))
+        except (ValueError, RecursionError):
+            return Unreadable(NOT_AS_DESCRIBED)
+        return value
+    text = text_of(result)
+    if text or structured is None:
+        return text
+    return json.dumps(structured, ensure_ascii=False)
+
+
+def text_of(result: JsonObject) -> str:
+    """Its parts, a line between. What is no text is told of: who is not told makes up what it was."""
+    content = result.get("content")
+    return "\n".join(_part(each) for each in content if isinstance(each, dict)) if isinstance(content, list) else ""
+
+
+def _part(part: JsonObject) -> str:
+    match part.get("type"):
+        case "text":
+            return str(part.get("text", ""))
+        case "resource" if isinstance(inner := part.get("resource"), dict):
+            text = inner.get("text")
+            return text if isinstance(text, str) else f"[a file that is no text: {_named(inner)}]"
+        case "resource_link":
+            return f"[a link: {_named(part)}]"
+        case kind:
+            size = part.get("data")
+            about = f", {len(size) * 3 // 4} bytes" if isinstance(size, str) else ""
+            return f"[{kind or 'something'} that is not shown here: {part.get('mimeType', 'unknown')}{about}]"
+
+
+def _named(part: JsonObject) -> str:
+    return " ".join(str(part[key]) for key in ("uri", "name", "mimeType") if isinstance(part.get(key), str))

@@ -1,0 +1,40 @@
+"""What a tool answered, as a program gets it."""
+
+import pytest
+
+from pegboard.core.tool import JsonObject
+from pegboard.prompts.stubs import Unreadable, answered
+
+
+def said(*texts: str) -> JsonObject:
+    return {"content": [{"type": "text", "text": text} for text in texts]}
+
+
+@pytest.mark.behaviour("code.answers")
+def test_a_tool_with_an_output_schema_gives_what_it_describes() -> None:
+    assert answered({**said("two"), "structuredContent": {"n": 2}}, described=True) == {"n": 2}
+    assert answered(said('{"n": 2}'), described=True) == {"n": 2}
+    assert isinstance(answered(said("two"), described=True), Unreadable)
+
+
+@pytest.mark.behaviour("code.answers")
+def test_a_tool_without_one_gives_its_text_also_where_that_is_json() -> None:
+    assert answered(said('{"n": 2}'), described=False) == '{"n": 2}'
+    assert answered({**said("two"), "structuredContent": {"n": 2}}, described=False) == "two"
+    assert answered({"content": [], "structuredContent": {"n": 2}}, described=False) == '{"n": 2}'
+    assert answered(said("a", "b"), described=False) == "a\nb"
+    assert answered({}, described=False) == ""
+
+
+@pytest.mark.behaviour("code.answers")
+def test_what_is_no_text_is_told_of() -> None:
+    result: JsonObject = {
+        "content": [
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file:///x", "name": "x"},
+            {"type": "resource", "resource": {"uri": "file:///y", "text": "inside"}},
+        ]
+    }
+    assert answered(result, described=False) == (
+        "[image that is not shown here: image/png, 3 bytes]\n[a link: file:///x x]\ninside"
+    )
