@@ -1,0 +1,212 @@
+"""Sandboxes: where a program that a model wrote runs, and all that such a program can reach.
+
+A sandbox knows nothing of tools, views or policies. It gets a program and the names of the functions that the program
+may call; every call of one is the host's to answer. Plain JSON crosses, in both directions, and nothing else.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from keyword import iskeyword
+from typing import Final, Protocol, TypeAlias
+
+from pegboard.core.tool import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use. Seconds and bytes; each is enforced from outside of the program."""
+
+    cpu: float = 30.0
+    """Of computing. Waiting for the host is not counted."""
+    wall: float = 120.0
+    """From start to end, waiting for the host included, waiting for a person after a suspension not."""
+    memory: int = 128 << 20
+    calls: int = 50
+    """Made in one run. One more raises `RuntimeError` in the program, which may catch it and come to an end."""
+    concurrency: int = 8
+    """Calls that the host answers at the same time. Further ones wait for their turn."""
+    arguments: int = 8 << 20
+    """Of calls that are not answered yet, all together: each is held by the host."""
+    result: int = 64 << 10
+    """As JSON text in UTF-8. A larger result is an error, because half of a JSON value is none."""
+    stdout: int = 256 << 10
+    """In UTF-8. What comes after that is dropped, and the answer says so."""
+    code: int = 64 << 10
+    sleep: float = 10.0
+    """All sleeping of one run together."""
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a program calls as `await module.name(...)`, or as `await name(...)` when it has no module."""
+
+    module: str
+    """`""` for a function that stands alone. Never that of a module of Python's own: programs import those."""
+    name: str
+    stub: str = ""
+    """What the type check is told of it, in one piece: `async def name(*, …) -> …: ...`, and before that the types that
+    only this function needs. Never run. A function without a stub can be called, and the check knows nothing of it."""
+    parameters: tuple[str, ...] = ()
+    """The names of arguments that are given without one, in their order. None: they must be named."""
+
+    def __post_init__(self) -> None:
+        # Both become words of a program, so nothing else may hide in them.
+        if (self.module and not is_name(self.module)) or not is_name(self.name):
+            raise ValueError(f"{self.module!r}, {self.name!r}: not names that a Python program can say")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    code: str
+    functions: tuple[Function, ...] = ()
+    stubs: str = ""
+    """What the stubs of each module begin with: imports from `typing`, say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What the type check found, in words that a model can act on. Nothing of the program has run."""
+
+    line: int
+    """Of the program's own code, from 1."""
+    message: str
+    is_lacking: bool = False
+    """Python has it, and this one does not: another sandbox may run the program as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a program came to no good end."""
+
+    type: str
+    """The name of a Python exception. `TimeoutError` and `MemoryError` also for what the limits ended, `RuntimeError`
+    also for a worker that is gone."""
+    message: str
+    line: int | None = None
+    """Of the program's own code, from 1, where one is known."""
+    is_lacking: bool = False
+    """As of a `Complaint`. Calls may have been made before that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The program has come to an end."""
+
+    result: Json = None
+    """The value of its last line, if that is an expression."""
+    stdout: str = ""
+    truncated: bool = False
+    """Whether it printed more than that."""
+    error: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A call that waits for a person."""
+
+    ordinal: int
+    ticket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """The program goes no further without an answer to one of these calls. Every other call has been answered.
+
+    `state` goes on in any process, with the same version of the sandbox. It is what a worker said: whoever keeps it
+    signs it, and hands nothing to `resume` that was not signed.
+    """
+
+    state: bytes
+    waiting: tuple[Pending, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The call raises this in the program. The type is the name of a built-in exception, or else `RuntimeError`."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Only a person can answer this call."""
+
+    ticket: str
+
+
+Settled: TypeAlias = Json | Raised
+Reply: TypeAlias = Json | Raised | Waits
+
+
+class Host(Protocol):
+    """Whoever answers the calls of one run."""
+
+    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+        """Ordinals count the calls of a run from 1, in the order in which the program says them, suspended or not.
+
+        Called when the program awaits the answer, for as many at once as it gathers. Cancelled when the run is. What it
+        raises ends the run and is raised by `run`. The function may have lost its stub.
+        """
+        ...
+
+    def printed(self, text: str) -> None:
+        """More of the standard output, as it is printed. Not of what is dropped."""
+        ...
+
+
+class Sandbox(Protocol):
+    """All three raise `SandboxAway`. When their task is cancelled the program is over, and nothing of it is left."""
+
+    @property
+    def name(self) -> str:
+        """As people choose it: `monty`, `full`."""
+        ...
+
+    @property
+    def dialect(self) -> str:
+        """Which Python it runs and what that lacks, for the model that writes the program."""
+        ...
+
+    async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
+        """What is wrong with it before anything runs, by line. Nothing from a sandbox that has no type check."""
+        ...
+
+    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran | Suspended: ...
+
+    async def resume(
+        self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
+    ) -> Ran | Suspended:
+        """Goes on with answers by ordinal. Calls without one stay pending, and may suspend it again.
+
+        Raises `BadState`. What was printed before is in the answer too, and is not told to the host again.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+class SandboxAway(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """No program can be run now. The message says why, and what to do."""
+
+
+class BadState(Exception):  # noqa: N818 - it is told to a person as a sentence
+    """This is not what the sandbox suspended: damaged, of another version, or of another sandbox."""
+
+
+_WORD: Final = re.compile(r"\w+")
+
+
+def words(code: str) -> frozenset[str]:
+    """Every name that occurs in it: whatever is not among them needs no stub."""
+    return frozenset(_WORD.findall(code))
+
+
+def is_name(text: str) -> bool:
+    """Whether a program can say it as the name of something that is not private."""
+    # An identifier is compared in another form than it is written in, as soon as it leaves ASCII.
+    return text.isascii() and text.isidentifier() and not iskeyword(text) and not text.startswith("_")
