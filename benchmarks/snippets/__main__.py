@@ -1,0 +1,99 @@
+"""How much of Python each sandbox runs: `python -m benchmarks.snippets FILE [--json] [--mode NAME]`.
+
+Each program runs in each mode, and passes when it prints what CPython prints.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import anyio
+
+from benchmarks import table
+from benchmarks.sandboxes import FUNCTIONS, MODES, Tools
+from benchmarks.snippets.cases import BadFileError, Snippet, read
+from pegboard.ports.sandbox import Limits, Program, Ran, Sandbox, SandboxAway
+
+LIMITS = Limits(cpu=10, wall=30)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    id: str
+    mode: str
+    passed: bool
+    is_lacking: bool
+    """It fails because this Python does not have what the program uses, and says so."""
+    why: str
+    stdout: str
+
+
+async def judged(snippet: Snippet, mode: str, sandbox: Sandbox) -> Verdict:
+    try:
+        ran = await sandbox.run(Program(snippet.code, FUNCTIONS), Tools(), LIMITS)
+    except SandboxAway as away:
+        return Verdict(snippet.id, mode, False, False, f"cannot run: {away}", "")
+    assert isinstance(ran, Ran)  # the tools here ask nobody
+    error = ran.error
+    if error is not None:
+        place = "" if error.line is None else f" (line {error.line})"
+        return Verdict(snippet.id, mode, False, error.is_lacking, f"{error.type}: {error.message}{place}", ran.stdout)
+    passed = ran.stdout == snippet.expected
+    return Verdict(snippet.id, mode, passed, False, "" if passed else "prints something else", ran.stdout)
+
+
+async def judge(snippets: Sequence[Snippet], modes: Sequence[str]) -> list[Verdict]:
+    verdicts: list[Verdict] = []
+    for mode in modes:
+        print(f"measuring {mode}: {len(snippets)} snippets", file=sys.stderr)
+        sandbox = MODES[mode]()
+        try:
+            verdicts += [await judged(snippet, mode, sandbox) for snippet in snippets]
+        finally:
+            await sandbox.aclose()
+    return verdicts
+
+
+def counts(verdicts: Sequence[Verdict]) -> Mapping[str, Mapping[str, int]]:
+    return {
+        mode: {
+            "snippets": sum(one.mode == mode for one in verdicts),
+            "passed": sum(one.mode == mode and one.passed for one in verdicts),
+            "lacking": sum(one.mode == mode and one.is_lacking for one in verdicts),
+        }
+        for mode in dict.fromkeys(one.mode for one in verdicts)
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.snippets", description=__doc__)
+    parser.add_argument("file", type=Path, help="programs and what CPython prints for them: a JSON array")
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    parser.add_argument("--mode", action="append", choices=sorted(MODES), help="only these sandboxes")
+    chosen = parser.parse_args(arguments)
+    try:
+        snippets = read(chosen.file)
+    except BadFileError as error:
+        print(error, file=sys.stderr)
+        return 2
+    verdicts = anyio.run(judge, snippets, chosen.mode or [*MODES])
+    if chosen.json:
+        report = {"benchmark": "snippets", "modes": counts(verdicts), "cases": [asdict(one) for one in verdicts]}
+        print(json.dumps(report, ensure_ascii=False, indent=1))
+        return 0
+    rows = [
+        [mode, *(str(count[key]) for key in ("snippets", "passed", "lacking"))]
+        for mode, count in counts(verdicts).items()
+    ]
+    print(table.render(("mode", "snippets", "passed", "lacking"), rows))
+    for one in verdicts:
+        if not one.passed:
+            print(f"{one.mode} {one.id}: {one.why}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

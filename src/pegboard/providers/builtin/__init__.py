@@ -1,0 +1,1 @@
+"""What the gateway itself brings: programs in a sandbox."""

@@ -1,0 +1,32 @@
+"""What a program gave to a function, by name and as plain JSON."""
+
+from collections.abc import Mapping, Sequence
+
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import Function
+
+from .plain import NotPlain, Room, plain
+
+
+class Unfit(Exception):  # noqa: N818 - it is raised in the program as a TypeError
+    """The function cannot be called so."""
+
+
+def given(function: Function, positional: Sequence[object], named: Mapping[str, object], room: Room) -> dict[str, Json]:
+    """Raises `Unfit`, in words for whoever wrote the call."""
+    said = function.name + "()"
+    if len(positional) > len(function.parameters):
+        takes = f"{len(function.parameters)} positional" if function.parameters else "named"
+        raise Unfit(f"{said} takes {takes} arguments only: write {said[:-1]}name=value, …)")
+    values = dict(zip(function.parameters, positional, strict=False))
+    for name, value in named.items():
+        if name in values:
+            raise Unfit(f"{said} got two values for the argument {name!r}")
+        values[name] = value
+    arguments: dict[str, Json] = {}
+    for name, value in values.items():
+        try:
+            arguments[name] = plain(value, room)
+        except NotPlain as unfit:
+            raise Unfit(f"{said}: the argument {name}{unfit.path} {unfit.why}") from None
+    return arguments

@@ -1,0 +1,130 @@
+"""The calls of one run: said by the program, made when it awaits them, and answered in whatever order they end."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Waits
+
+from .arguments import Unfit, given
+from .plain import Room
+
+
+@dataclass(slots=True)
+class Call:
+    id: int
+    """The worker's own number for it."""
+    ordinal: int
+    function: Function
+    arguments: Mapping[str, Json]
+    offset: int = 0
+    """Where it stands in the program."""
+    ticket: str | None = None
+    size: int = 0
+    is_under_way: bool = False
+
+
+class Calls:
+    def __init__(self, host: Host, limits: Limits, tasks: TaskGroup) -> None:
+        self._host: Final = host
+        self._limits: Final = limits
+        self._tasks: Final = tasks
+        self._turns: Final = anyio.CapacityLimiter(limits.concurrency)
+        self._room: Final = Room(limits.arguments)
+        self._changed = anyio.Event()
+        self._answers: dict[int, Settled] = {}
+        self._naps: Final[set[int]] = set()
+        self._broken: Exception | None = None
+        self.open: Final[dict[int, Call]] = {}
+        self.said = 0
+
+    def say(
+        self, id: int, function: Function, positional: tuple[object, ...], named: Mapping[str, object], offset: int
+    ) -> None:
+        """The program has come to the call, and does not wait for it yet.
+
+        Raises `Unfit`, and `OverflowError` for one too many.
+        """
+        if self.said >= self._limits.calls:
+            raise OverflowError(
+                f"A program may make {self._limits.calls} calls, and this one has made them. "
+                "Do less in one run, or go on in another."
+            )
+        before = self._room.left
+        try:
+            arguments = given(function, positional, named, self._room)
+        except Unfit:
+            self._room.left = before
+            raise
+        self.said += 1
+        self.open[id] = Call(id, self.said, function, arguments, offset, size=before - self._room.left)
+
+    def sleep(self, id: int, seconds: float) -> None:
+        """Begins at once, as the program has it, and is awaited like a call."""
+        self._naps.add(id)
+        self._tasks.start_soon(self._nap, id, seconds)
+
+    def restore(self, call: Call) -> None:
+        self.open[call.id] = call
+
+    def answer(self, answers: Mapping[int, Settled]) -> None:
+        """What people decided, by ordinal."""
+        for call in self.open.values():
+            if call.ticket is not None and call.ordinal in answers:
+                call.ticket = None
+                self._answers[call.id] = answers[call.ordinal]
+
+    async def settled(self, awaited: Collection[int]) -> Mapping[int, Settled]:
+        """Answers to some of these, as soon as there is one; none when all that are left wait for a person."""
+        for id in awaited:
+            call = self.open.get(id)
+            if call is not None and not call.is_under_way and call.ticket is None and id not in self._answers:
+                call.is_under_way = True
+                self._tasks.start_soon(self._make, call)
+        while True:
+            if self._broken is not None:
+                raise self._broken
+            if ready := {id: self._answers.pop(id) for id in awaited if id in self._answers}:
+                for id in ready:
+                    if call := self.open.pop(id, None):
+                        self._room.left += call.size
+                return ready
+            if not self._naps and not any(call.is_under_way for call in self.open.values()):
+                return {}
+            await self._changed.wait()
+
+    def forgotten(self) -> Call | None:
+        """One that the program has never waited for, so that it was not made."""
+        return next((call for call in self.open.values() if not call.is_under_way and call.ticket is None), None)
+
+    @property
+    def waiting(self) -> tuple[Pending, ...]:
+        return tuple(Pending(call.ordinal, call.ticket) for call in self.open.values() if call.ticket is not None)
+
+    async def _make(self, call: Call) -> None:
+        try:
+            async with self._turns:
+                reply = await self._host.call(call.ordinal, call.function, call.arguments)
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits for the run, where it is raised
+            self._broken = error
+        else:
+            if isinstance(reply, Waits):
+                call.ticket = reply.ticket
+            else:
+                self._answers[call.id] = reply
+        call.is_under_way = False
+        self._wake()
+
+    async def _nap(self, id: int, seconds: float) -> None:
+        await anyio.sleep(seconds)
+        self._naps.discard(id)
+        self._answers[id] = None
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,182 @@
+"""What the type check says of a program, put into words that a model can act on.
+
+The checker is strict with programs that annotate nothing, and a program that works must not be refused for its sake. So
+only what is wrong for certain is passed on: calls of the host's functions that do not fit, answers that nobody awaits,
+keys and names that do not exist.
+"""
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+from pydantic_monty import (
+    AsyncFunctionSnapshot,
+    AsyncMontySession,
+    MontyCrashedError,
+    MontyRuntimeError,
+    MontySyntaxError,
+    MontyTypingError,
+)
+
+from pegboard.core.reference import closest
+from pegboard.ports.sandbox import Complaint, Function
+
+from .faults import is_lacking, told
+from .prelude import Framed
+
+_MOST: Final = 10
+"""Complaints at a time. Whoever mends the first has mended others with it."""
+_COROUTINE: Final = re.compile(r"CoroutineType\[Any, Any, (.+)\]")
+_QUOTED: Final = re.compile(r"`([^`]*)`")
+_KEY: Final = re.compile(r'Unknown key "(.*?)" for TypedDict `(\w+)`(?: - did you mean "(.*)"\?)?')
+_EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
+_SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
+"""Rules whose words need no help."""
+
+
+class _Location(msgspec.Struct):
+    row: int
+    column: int
+
+
+class _Diagnostic(msgspec.Struct):
+    name: str
+    message: str
+    filename: str
+    location: _Location
+    end_location: _Location
+
+
+async def complaints(session: AsyncMontySession, program: Framed) -> tuple[Complaint, ...]:
+    """The worker stops before the program's first line, whatever the check has found."""
+    try:
+        step = await session.feed_start(program.text)
+        # It asks for the stubs of what is imported; its next question is for the import itself, which runs.
+        while isinstance(step, AsyncFunctionSnapshot) and step.function_name == "import_stubs":
+            step = await step.resume_auto()
+    except MontyTypingError as error:
+        return _worded(str(error), program)
+    except (MontyRuntimeError, MontySyntaxError) as error:
+        # What it cannot even read.
+        type_, message = type(error.exception()).__name__, error.display("msg")
+        line = next((program.own(frame.line) for frame in reversed(error.traceback())), None)
+        return (Complaint(line or 1, told(message), is_lacking(type_, message)),)
+    except MontyCrashedError:
+        # The check took more than there is. It finds mistakes; that there are none is not its to decide.
+        return ()
+    return ()
+
+
+def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
+    words = _Words(program)
+    found: dict[Complaint, None] = {}
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        diagnostic = msgspec.json.decode(line, type=_Diagnostic)
+        own = program.own(diagnostic.location.row)
+        if own is None or not diagnostic.filename.endswith("main.py"):
+            continue
+        for message, lacking in words.of(diagnostic):
+            found.setdefault(Complaint(own, told(message), lacking))
+    return tuple(sorted(found, key=lambda each: each.line))[:_MOST]
+
+
+class _Words:
+    def __init__(self, program: Framed) -> None:
+        self._lines = program.text.split("\n")
+        self._functions: dict[str, Function] = {each.name: each for each in program.functions}
+        self._members: dict[str, list[str]] = {}
+        for each in program.functions:
+            self._members.setdefault(each.module, []).append(each.name)
+
+    def of(self, diagnostic: _Diagnostic) -> Iterator[tuple[str, bool]]:
+        """At most one sentence or two, and whether Python itself would not complain."""
+        name, message = diagnostic.name, diagnostic.message
+        if awaited := _COROUTINE.search(message):
+            yield self._unawaited(awaited[1]), False
+            return
+        quoted = _QUOTED.findall(message)
+        match name, quoted:
+            case "unknown-argument", [argument, function, *_]:
+                takes = self._takes(function)
+                hint = _meant(argument, takes) or (f" It takes {', '.join(takes)}." if takes else "")
+                yield f"`{function}` has no argument `{argument}`.{hint}", False
+            case "missing-argument", [*arguments, function]:
+                yield f"`{function}` needs the argument {' and '.join(f'`{each}`' for each in arguments)}.", False
+            case "too-many-positional-arguments", [function, *_]:
+                takes = self._takes(function)
+                example = f"{function}({takes[0]}=…)" if takes else f"{function}(name=…)"
+                yield f"`{function}` takes named arguments: write `{example}`.", False
+            case "invalid-argument-type", [function, *_] if function in self._functions:
+                if expected := _EXPECTED.search(message):
+                    said = self._segment(diagnostic)
+                    yield f"`{function}({said})`: expected `{expected[1]}`, found `{expected[2]}`.", False
+            case "invalid-key", _ if found := _KEY.search(message):
+                hint = f' Did you mean "{found[3]}"?' if found[3] else ""
+                yield f'There is no key "{found[1]}" in `{found[2]}`.{hint}', False
+            case "unresolved-attribute", [module, member] if message.startswith("Module"):
+                yield from self._member(module, member)
+            case "unresolved-import", [what, *rest]:
+                yield from self._imported(what, rest)
+            case "unresolved-reference", [what, *_]:
+                known = [*filter(None, self._members), *self._members.get("", ())]
+                yield f"The name `{what}` is not defined.{_meant(what, known)}", hasattr(builtins, what)
+            case _ if name in _SAID:
+                yield message + ("" if message.endswith(".") else "."), False
+
+    def _unawaited(self, answer: str) -> str:
+        # The brackets of other types may follow those of the coroutine.
+        return f"`await` is missing: this is a call that was not awaited, not its answer (`{_balanced(answer)}`)."
+
+    def _member(self, module: str, member: str) -> Iterator[tuple[str, bool]]:
+        known = self._members.get(module, ())
+        if not known:
+            yield f"`{module}.{member}` does not exist in this Python.", module in sys.stdlib_module_names
+        elif member not in known:  # one whose stub cannot be read is there all the same
+            yield f"`{module}` has no function `{member}`.{_meant(member, known)}", False
+
+    def _imported(self, what: str, rest: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        root = what.split(".")[0]
+        lacking = root in sys.stdlib_module_names
+        hint = "" if lacking else _meant(root, filter(None, self._members))
+        yield f"There is no module `{what}` in this Python.{hint}", lacking
+
+    def _takes(self, function: str) -> tuple[str, ...]:
+        known = self._functions.get(function)
+        return () if known is None else parameters(known)
+
+    def _segment(self, diagnostic: _Diagnostic) -> str:
+        start, end = diagnostic.location, diagnostic.end_location
+        line = self._lines[start.row - 1] if start.row <= len(self._lines) else ""
+        return line[start.column - 1 : end.column - 1] if start.row == end.row else "…"
+
+
+def parameters(function: Function) -> tuple[str, ...]:
+    """The names of its arguments, as its stub has them."""
+    try:
+        parsed = ast.parse(function.stub)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return function.parameters
+    for node in parsed.body:
+        if isinstance(node, ast.AsyncFunctionDef) and node.name == function.name:
+            return tuple(each.arg for each in (*node.args.args, *node.args.kwonlyargs))
+    return function.parameters
+
+
+def _meant(name: str, known: "Mapping[str, object] | Sequence[str] | Iterator[str]") -> str:
+    near = closest(name, known)
+    return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+
+
+def _balanced(text: str) -> str:
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            return text[:at]
+    return text

@@ -1,0 +1,30 @@
+"""The modules that a worker may import beside its own: the host's functions, under the names of their modules."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from pydantic_monty import ExternalModule
+
+from pegboard.ports.sandbox import Function
+
+from .prelude import START, modules
+
+
+def hosted(functions: Sequence[Function], stubs: Mapping[str, str] | None = None) -> dict[str, ExternalModule]:
+    told = stubs or {}
+    found = {
+        module: ExternalModule({each.name: named(each.name) for each in members}, stubs=told.get(module, ""))
+        for module, members in modules(functions).items()
+        if module
+    }
+    return {START: ExternalModule({}, stubs=""), **found}
+
+
+def named(name: str) -> Callable[..., NoReturn]:
+    """What a worker is told of a function. It stops at the call, so this is never called."""
+
+    def never(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("a worker stops before it calls")
+
+    never.__name__ = name
+    return never

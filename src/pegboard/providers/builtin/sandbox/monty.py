@@ -1,0 +1,198 @@
+"""The sandbox that is always at hand: Monty, an interpreter of its own in worker processes, one pool for all runs.
+
+Nothing of it is loaded or started before the first run.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from pegboard.ports.sandbox import (
+    DEFAULT_LIMITS,
+    Complaint,
+    Fault,
+    Function,
+    Host,
+    Limits,
+    Program,
+    Ran,
+    SandboxAway,
+    Settled,
+    Suspended,
+    words,
+)
+
+from .dialect import MONTY
+from .prelude import Framed, framed, modules, stub
+from .state import unpacked
+
+if TYPE_CHECKING:
+    # Ten megabytes that only whoever runs a program needs.
+    from pydantic_monty import AsyncMonty, AsyncMontySession
+
+    from .running import Run
+
+INSTALL: Final = "pip install 'pegboard[code]'"
+_RUNS_OF_A_WORKER: Final = 50
+"""After so many sessions a worker is replaced, with whatever it may have kept of them."""
+_CHECKING: Final = 20.0
+"""Seconds for a type check. A program that takes longer is run without."""
+_LEAVING: Final = 5.0
+_SETTLING: Final = 0.1
+
+
+class MontySandbox:
+    name: Final = "monty"
+    dialect: Final = MONTY
+
+    def __init__(self, *, binary: Path | None = None, workers: int = 8) -> None:
+        """`binary` starts a worker in place of the one that is installed; so many `workers` run at the same time."""
+        self._binary: Final = binary
+        self._workers: Final = workers
+        self._starting: Final = anyio.Lock()
+        self._pool: AsyncMonty | None = None
+
+    async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
+        if (unfit := _unfit(program, limits)) is not None:
+            return (Complaint(1, unfit.message),)
+        pool = await self._started()
+        from .checking import complaints
+        from .hosted import hosted
+
+        frame = framed(program)
+        said = words(program.code)
+        stubs = {module: stub(each, program.stubs, said) for module, each in modules(frame.functions).items()}
+        with anyio.move_on_after(_CHECKING):
+            session = pool.checkout(
+                type_check=True,
+                type_check_format="jsonlines",
+                type_check_stubs=stubs.get("", ""),
+                external_modules=hosted(frame.functions, stubs),
+                limits={"max_memory": limits.memory, "max_feed_duration_secs": limits.cpu},
+            )
+            async with _entered(session):
+                return await complaints(session, frame)
+        return ()
+
+    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran | Suspended:
+        if (unfit := _unfit(program, limits)) is not None:
+            return Ran(error=unfit)
+        pool = await self._started()
+        from .running import Run
+
+        return await self._within(pool, Run(_version(), framed(program), host, limits), limits, {})
+
+    async def resume(
+        self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
+    ) -> Ran | Suspended:
+        pool = await self._started()
+        from .running import Run
+
+        before = unpacked(state, _version())
+        functions = tuple(Function(module, name, "", tuple(rest)) for module, name, rest in before.functions)
+        run = Run(_version(), Framed(before.text, functions, before.shift), host, limits, before)
+        return await self._within(pool, run, limits, answers)
+
+    async def aclose(self) -> None:
+        async with self._starting:
+            if self._pool is not None:
+                pool, self._pool = self._pool, None
+                await pool.__aexit__(None, None, None)
+                # Its threads have nothing left to do, and a moment to see that: Python aborts when it ends under one.
+                await anyio.sleep(_SETTLING)
+
+    async def _within(
+        self, pool: "AsyncMonty", run: "Run", limits: Limits, answers: Mapping[int, Settled]
+    ) -> Ran | Suspended:
+        from .hosted import hosted
+
+        with anyio.move_on_after(limits.wall - run.spent):
+            session = pool.checkout(
+                external_modules=hosted(run.program.functions),
+                # Sleeps and names count too. Each call is two stops: it is made, and it is awaited.
+                limits={
+                    "max_memory": limits.memory,
+                    "max_feed_duration_secs": limits.cpu,
+                    "max_suspensions": 3 * limits.calls + 1_000,
+                },
+            )
+            async with _entered(session) as worker:
+                ended = await (run.begin(session) if run.before is None else run.go_on(session, answers))
+                worker.is_spent = not run.is_over
+                return ended
+        why = f"The program took longer than {limits.wall:g} seconds, waiting for its calls included."
+        return run.stopped(Fault("TimeoutError", why))
+
+    async def _started(self) -> "AsyncMonty":
+        # One pool for all, however many begin at once.
+        async with self._starting:
+            if self._pool is None:
+                try:
+                    from pydantic_monty import AsyncMonty, MontyError
+                except ImportError as error:
+                    raise SandboxAway(
+                        f"Programs cannot be run here: {error}. Install what they need: {INSTALL}"
+                    ) from None
+                try:
+                    pool = AsyncMonty(
+                        binary_path=self._binary,
+                        min_processes=1,
+                        max_processes=self._workers,
+                        max_checkouts_per_worker=_RUNS_OF_A_WORKER,
+                    )
+                    await pool.__aenter__()
+                except (MontyError, OSError, RuntimeError) as error:
+                    raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
+                self._pool = pool
+            return self._pool
+
+
+class _Worker:
+    is_spent = False
+    """Whether something of the program may be left in it."""
+
+
+@asynccontextmanager
+async def _entered(session: "AsyncMontySession") -> AsyncIterator[_Worker]:
+    """A worker for one session. It goes back to the others only when its program has ended by itself."""
+    from pydantic_monty import MontyCrashedError, MontyError
+
+    try:
+        await session.__aenter__()
+    except (MontyError, OSError) as error:
+        raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
+    worker, pid = _Worker(), session.worker_pid
+    try:
+        yield worker
+    except BaseException:
+        worker.is_spent = True
+        raise
+    finally:
+        if worker.is_spent and pid is not None:
+            # It cannot be another's process yet: the pool, its parent, has not looked at its end.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+        with anyio.move_on_after(_LEAVING, shield=True), suppress(MontyCrashedError):
+            await session.__aexit__(None, None, None)
+
+
+def _unfit(program: Program, limits: Limits) -> Fault | None:
+    try:
+        size = len(program.code.encode())
+    except UnicodeEncodeError:
+        return Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")
+    if size > limits.code:
+        return Fault("ValueError", f"The program has {size:,} bytes and may have {limits.code:,}. Send less code.")
+    return None
+
+
+def _version() -> str:
+    import pydantic_monty
+
+    return f"monty {pydantic_monty.__version__}"

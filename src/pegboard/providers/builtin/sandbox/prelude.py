@@ -1,0 +1,59 @@
+"""What stands around a program in a worker: the modules that it finds its functions in, and what the check is told."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.ports.sandbox import Function, Program, words
+
+START: Final = "pegboard_start"
+"""A module that is imported before the program's first line: there a worker stops, after the check, before the run."""
+
+_ANYTHING: Final = "from typing import Any as _Any"
+_FUTURE: Final = re.compile(r"\A((?:[ \t]*(?:#[^\n]*)?\n)*)from __future__ import [\w, \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A program as a worker gets it."""
+
+    text: str
+    functions: tuple[Function, ...]
+    """Those that it can get at."""
+    shift: int = 1
+    """Lines that stand before its own."""
+
+    def line(self, offset: int) -> int | None:
+        """Of the program's own code, for what begins so many bytes into the text."""
+        return self.own(self.text.encode()[:offset].count(b"\n") + 1)
+
+    def own(self, line: int) -> int | None:
+        return line - self.shift if line > self.shift else None
+
+
+def framed(program: Program) -> Framed:
+    said = words(program.code)
+    functions = tuple(each for each in program.functions if (each.module or each.name) in said)
+    names = ", ".join([START, *sorted({each.module for each in functions if each.module})])
+    # Nothing may stand before such an import, and it changes nothing for a program that runs once.
+    code = _FUTURE.sub(r"\1", program.code)
+    return Framed(f"import {names}\n{code}", functions)
+
+
+def modules(functions: Sequence[Function]) -> Mapping[str, tuple[Function, ...]]:
+    found: defaultdict[str, list[Function]] = defaultdict(list)
+    for function in functions:
+        found[function.module].append(function)
+    return {module: tuple(each) for module, each in found.items()}
+
+
+def stub(functions: Sequence[Function], head: str, said: frozenset[str]) -> str:
+    """Of one module, and only of what the program names: the check takes the longer the more it is told."""
+    named = [each for each in functions if each.name in said]
+    return "\n".join([_ANYTHING, head, *(each.stub or _anyhow(each) for each in named), ""])
+
+
+def _anyhow(function: Function) -> str:
+    return f"async def {function.name}(*_0: _Any, **_1: _Any) -> _Any: ..."

@@ -1,0 +1,230 @@
+"""One run in a worker: it stops at each call, each sleep and each name it does not know, and is told how to go on."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from functools import partial
+from typing import Final, get_args
+
+import anyio
+import msgspec
+from pydantic_monty import (
+    AsyncFunctionSnapshot,
+    AsyncFutureSnapshot,
+    AsyncMontySession,
+    AsyncNameLookupSnapshot,
+    AsyncSnapshot,
+    ExcType,
+    ExternalSettledResult,
+    MontyComplete,
+    MontyError,
+)
+
+from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended
+
+from .arguments import Unfit
+from .calls import Call, Calls
+from .faults import fault
+from .hosted import named
+from .plain import NotPlain, Room, plain
+from .prelude import Framed
+from .printing import Printing
+from .state import Open, State, packed
+
+_EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
+_NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
+"""A program that catches errors does not catch these."""
+
+
+class Run:
+    def __init__(self, sandbox: str, program: Framed, host: Host, limits: Limits, before: State | None = None) -> None:
+        self._sandbox: Final = sandbox
+        self.program: Final = program
+        self._host: Final = host
+        self._limits: Final = limits
+        self.before: Final = before
+        self._functions: Final = {_spoken(each): each for each in program.functions}
+        self._began: Final = anyio.current_time()
+        self._turn: Final = anyio.CancelScope()
+        kept = ("", False) if before is None else (before.stdout, before.truncated)
+        stop = partial(asyncio.get_running_loop().call_soon_threadsafe, self._turn.cancel)
+        self._printing: Final = Printing(limits.stdout, host.printed, stop, *kept)
+        self._slept = 0.0 if before is None else before.slept
+        self.is_over = False
+        """Whether the program has come to its own end, so that the worker is as good as new."""
+
+    async def begin(self, session: AsyncMontySession) -> Ran | Suspended:
+        return await self._through(session.feed_start(self.program.text, print_callback=self._print), {})
+
+    async def go_on(self, session: AsyncMontySession, answers: Mapping[int, Settled]) -> Ran | Suspended:
+        assert self.before is not None
+        return await self._through(self._loaded(session, self.before.dump), answers)
+
+    def stopped(self, why: Fault) -> Ran:
+        """Ended by us: what it has printed is not lost."""
+        self._printing.flush()
+        return Ran(None, self._printing.text, self._printing.truncated, why)
+
+    @property
+    def spent(self) -> float:
+        before = 0.0 if self.before is None else self.before.spent
+        return before + anyio.current_time() - self._began
+
+    async def _loaded(self, session: AsyncMontySession, dump: bytes) -> AsyncSnapshot:
+        try:
+            return await session.load_snapshot(dump, print_callback=self._print)
+        except MontyError:
+            raise BadState("The sandbox cannot go on from this state. Run the program again.") from None
+
+    async def _through(self, first: Awaitable[AsyncSnapshot], answers: Mapping[int, Settled]) -> Ran | Suspended:
+        outcome: Ran | Suspended | Exception
+        async with anyio.create_task_group() as tasks:
+            calls = Calls(self._host, self._limits, tasks)
+            try:
+                self._restore(calls, answers)
+                outcome = await self._unflooded(first, calls)
+            except MontyError as error:
+                outcome = self._failed(error)
+            except _Ended as ended:
+                outcome = self.stopped(ended.fault)
+            except Exception as error:  # noqa: BLE001 - raised below, outside of the group that would wrap it
+                outcome = error
+            # A call that nobody waits for any more, and its upstream with it.
+            tasks.cancel_scope.cancel()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def _unflooded(self, first: Awaitable[AsyncSnapshot], calls: Calls) -> Ran | Suspended:
+        with self._turn:
+            return await self._driven(await first, calls)
+        return self.stopped(Fault("RuntimeError", self._printing.flood or ""))
+
+    def _restore(self, calls: Calls, answers: Mapping[int, Settled]) -> None:
+        if self.before is None:
+            return
+        calls.said = self.before.ordinal
+        functions = list(self._functions.values())
+        for each in self.before.open:
+            calls.restore(Call(each.id, each.ordinal, functions[each.function], each.arguments, 0, each.ticket))
+        calls.answer(answers)
+
+    async def _driven(self, step: AsyncSnapshot, calls: Calls) -> Ran | Suspended:
+        while True:
+            self._printing.flush()
+            match step:
+                case MontyComplete():
+                    return self._completed(step, calls)
+                case AsyncFunctionSnapshot():
+                    step = await self._function(step, calls)
+                case AsyncNameLookupSnapshot():
+                    step = await self._lookup(step)
+                case AsyncFutureSnapshot():
+                    ready = await calls.settled(step.pending_call_ids)
+                    if not ready:
+                        return self._suspended(step, calls)
+                    step = await step.resume({id: _told(answer) for id, answer in ready.items()})
+
+    async def _function(self, step: AsyncFunctionSnapshot, calls: Calls) -> AsyncSnapshot:
+        if step.is_os_function:
+            return await self._system(step, calls)
+        function = self._functions.get(step.function_name)
+        if function is None:
+            return await step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
+        try:
+            calls.say(step.call_id, function, step.args, step.kwargs, step.position.start)
+        except Unfit as unfit:
+            return await step.resume(_raised("TypeError", str(unfit)))
+        except OverflowError as error:
+            return await step.resume(_raised("RuntimeError", str(error)))
+        return await step.resume({"future": ...})
+
+    async def _system(self, step: AsyncFunctionSnapshot, calls: Calls) -> AsyncSnapshot:
+        match step.function_name, step.args:
+            case (("import" | "import_stubs"), _):
+                return await step.resume_auto()
+            case "system.sleep", (float() | int() as seconds,):
+                await anyio.sleep(self._nap(seconds, step))
+                return await step.resume({"return_value": None})
+            case "system.async_sleep", (float() | int() as seconds,):
+                calls.sleep(step.call_id, self._nap(seconds, step))
+                return await step.resume({"future": ...})
+            case _:
+                # No files, no network, no environment: in a worker's own words for what is not there.
+                return await step.resume_not_handled()
+
+    def _nap(self, seconds: float, step: AsyncFunctionSnapshot) -> float:
+        self._slept += max(seconds, 0.0)
+        if self._slept > self._limits.sleep:
+            line = self.program.line(step.position.start)
+            raise _Ended(Fault("TimeoutError", f"A program may sleep {self._limits.sleep:g} seconds in all.", line))
+        return seconds
+
+    async def _lookup(self, step: AsyncNameLookupSnapshot) -> AsyncSnapshot:
+        if step.variable_name in self._functions and step.object_id is None:
+            return await step.resume(value=named(step.variable_name))
+        return await step.resume()
+
+    def _completed(self, step: MontyComplete, calls: Calls) -> Ran:
+        self.is_over = True
+        said = self._printing.text, self._printing.truncated
+        try:
+            result = plain(step.output, Room(self._limits.result))
+            # Exactly this time: what has to be escaped is longer than it looks.
+            Room(self._limits.result).take(len(msgspec.json.encode(result)))
+        except NotPlain as unfit:
+            why = f"The result cannot be given back: result{unfit.path} {unfit.why}."
+            return Ran(None, *said, Fault("TypeError", why))
+        forgotten = calls.forgotten()
+        if forgotten is None:
+            return Ran(result, *said)
+        why = (
+            f"{_spoken(forgotten.function)}() was called without `await`, so nothing was done. Write `await` before it."
+        )
+        return Ran(result, *said, Fault("RuntimeError", why, self.program.line(forgotten.offset)))
+
+    def _suspended(self, step: AsyncFutureSnapshot, calls: Calls) -> Suspended:
+        places = {name: at for at, name in enumerate(self._functions)}
+        state = State(
+            sandbox=self._sandbox,
+            dump=step.dump(),
+            functions=[(each.module, each.name, list(each.parameters)) for each in self.program.functions],
+            text=self.program.text,
+            shift=self.program.shift,
+            ordinal=calls.said,
+            open=[
+                Open(each.id, each.ordinal, places[_spoken(each.function)], dict(each.arguments), each.ticket)
+                for each in calls.open.values()
+                if each.ticket is not None
+            ],
+            stdout=self._printing.text,
+            truncated=self._printing.truncated,
+            spent=self.spent,
+            slept=self._slept,
+        )
+        return Suspended(packed(state), calls.waiting)
+
+    def _failed(self, error: MontyError) -> Ran:
+        self.is_over = True
+        return self.stopped(fault(error, self.program, self._limits))
+
+    def _print(self, _: str, text: str) -> None:
+        self._printing.take(text)
+
+
+class _Ended(Exception):  # noqa: N818 - not an error of ours
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def _spoken(function: Function) -> str:
+    return f"{function.module}.{function.name}" if function.module else function.name
+
+
+def _told(answer: Settled) -> ExternalSettledResult:
+    return _raised(answer.type, answer.message) if isinstance(answer, Raised) else {"return_value": answer}
+
+
+def _raised(type_: str, message: str) -> ExternalSettledResult:
+    known = "RuntimeError" if type_ in _NOT_RAISED else type_
+    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": message}

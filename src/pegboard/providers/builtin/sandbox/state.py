@@ -1,0 +1,62 @@
+"""A suspended run as bytes: what the worker said of the program, and what we know of its calls.
+
+The digest tells what was damaged. It says nothing about who wrote it: whoever keeps a state signs it.
+"""
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+
+from pegboard.ports.sandbox import BadState
+
+_MARK: Final = b"pegboard run 1\n"
+
+
+class Open(msgspec.Struct, frozen=True, array_like=True):
+    """A call that the program has made and that waits for a person."""
+
+    id: int
+    """The worker's own number for it."""
+    ordinal: int
+    function: int
+    """Which of the functions."""
+    arguments: dict[str, Any]
+    ticket: str
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    sandbox: str
+    """Its name and version. No other can read what follows."""
+    dump: bytes
+    functions: list[tuple[str, str, list[str]]]
+    text: str
+    """The program as the worker has it."""
+    shift: int
+    """Lines that stand before the program's own."""
+    ordinal: int
+    """Of the last call that was said."""
+    open: list[Open]
+    stdout: str
+    truncated: bool
+    spent: float
+    """Seconds of the wall clock."""
+    slept: float
+
+
+def packed(state: State) -> bytes:
+    body = msgspec.msgpack.encode(state)
+    return _MARK + hashlib.sha256(body).digest() + body
+
+
+def unpacked(state: bytes, sandbox: str) -> State:
+    digest, body = state[len(_MARK) : len(_MARK) + 32], state[len(_MARK) + 32 :]
+    if not state.startswith(_MARK) or hashlib.sha256(body).digest() != digest:
+        raise BadState("This is not the state of a suspended run, or it was damaged. Run the program again.")
+    try:
+        read = msgspec.msgpack.decode(body, type=State)
+    except (msgspec.DecodeError, RecursionError):
+        raise BadState("The state of this suspended run cannot be read. Run the program again.") from None
+    if read.sandbox != sandbox:
+        raise BadState(f"The run was suspended by {read.sandbox!r}, and this is {sandbox!r}. Run the program again.")
+    return read

@@ -1,0 +1,63 @@
+"""What a model is told of its Python is true of the version that is installed."""
+
+import pytest
+
+from pegboard.providers.builtin.sandbox.dialect import MODULES, MONTY
+
+from .hosts import ended, opened
+
+pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("code.dialect")]
+
+LACKING = {
+    "class inheritance": "class A(Exception): pass",
+    "yield": "def f():\n    yield 1",
+    "del": "x = [1]\ndel x[0]",
+    "property": "class A:\n    @property\n    def x(self): return 1",
+    "classmethod": "class A:\n    @classmethod\n    def x(cls): return 1",
+    "staticmethod": "class A:\n    @staticmethod\n    def x(): return 1",
+    "async with": "async def f(x):\n    async with x: pass",
+    "async for": "async def f(x):\n    async for y in x: pass",
+    "except*": "try:\n    pass\nexcept* ValueError:\n    pass",
+    "import *": "from math import *",
+    "gather(return_exceptions=...)": "import asyncio\nawait asyncio.gather(return_exceptions=True)",
+    "create_task": "import asyncio\nasyncio.create_task",
+    "wait_for": "import asyncio\nasyncio.wait_for",
+    "re.sub with a function": "import re\nre.sub('a', lambda m: 'b', 'a')",
+    "next() of a generator expression": "next(x for x in [1])",
+    "json.dumps(default=...)": "import json\njson.dumps({1}, default=list)",
+    "asdict": "from dataclasses import asdict",
+    "dir": "dir()",
+    "callable": "callable(len)",
+    "vars": "vars()",
+    "globals": "globals()",
+}
+OTHERS = ("statistics", "string", "enum", "io", "heapq", "operator", "textwrap", "uuid")
+
+
+async def test_the_modules_that_are_named_are_there_and_the_others_are_not() -> None:
+    async with opened() as sandbox:
+        ran = await ended(sandbox, "".join(f"import {module}\n" for module in MODULES) + "'all'")
+        assert ran.result == "all"
+        for module in OTHERS:
+            assert module in MONTY
+            assert (await ended(sandbox, f"import {module}")).error is not None
+
+
+async def test_what_is_said_to_be_missing_is_missing() -> None:
+    async with opened() as sandbox:
+        for words, code in LACKING.items():
+            assert words in MONTY
+            ran = await ended(sandbox, code)
+            assert ran.error is not None, words
+
+
+async def test_what_is_said_to_work_works() -> None:
+    code = """\
+import asyncio
+from collections import Counter, defaultdict, deque, namedtuple
+async def twice(x):
+    return 2 * await srv.echo(x=x)
+{'sums': await asyncio.gather(twice(1), twice(2)), 'most': Counter('aab').most_common(1)}"""
+    async with opened() as sandbox:
+        ran = await ended(sandbox, code)
+    assert ran.result == {"sums": [2, 4], "most": [["a", 2]]}

@@ -1,0 +1,162 @@
+"""What the type check says before anything runs, in words that a model can act on."""
+
+import pytest
+
+from pegboard.ports.sandbox import Complaint, Function, Program
+
+from .hosts import opened
+
+pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("code.checked")]
+
+HEAD = "from typing import Any, Literal, NotRequired, TypedDict"
+FUNCTIONS = (
+    Function(
+        "gh",
+        "create_issue",
+        """\
+class CreateIssueResult(TypedDict):
+    id: int
+    title: str
+    body: NotRequired[str]
+
+async def create_issue(*, title: str, labels: list[str] | None = None) -> CreateIssueResult:
+    \"\"\"Opens an issue.\"\"\"
+    ...""",
+    ),
+    Function(
+        "gh",
+        "list_issues",
+        """\
+class ListIssuesItem(TypedDict):
+    id: int
+    title: str
+
+async def list_issues(*, state: Literal["open", "closed"] = "open") -> list[ListIssuesItem]: ...""",
+    ),
+    Function("gh", "anything"),
+    Function("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
+)
+MISSING = "`await` is missing: this is a call that was not awaited, not its answer (`{}`)."
+
+
+async def checked(code: str) -> tuple[Complaint, ...]:
+    async with opened() as sandbox:
+        return await sandbox.check(Program(code, FUNCTIONS, HEAD))
+
+
+@pytest.mark.parametrize(
+    ("code", "complaints"),
+    [
+        ("x = gh.create_issue(title='a')\nprint(x['title'])", [Complaint(2, MISSING.format("CreateIssueResult"))]),
+        ("for each in gh.list_issues():\n    print(each)", [Complaint(1, MISSING.format("list[ListIssuesItem]"))]),
+        ("\n\ngh.create_issue(title='a')\n1", [Complaint(3, MISSING.format("CreateIssueResult"))]),
+        ("len(gh.list_issues())", [Complaint(1, MISSING.format("list[ListIssuesItem]"))]),
+        (
+            "await gh.create_issue(titel='a')",
+            [
+                Complaint(1, "`create_issue` needs the argument `title`."),
+                Complaint(1, "`create_issue` has no argument `titel`. Did you mean `title`?"),
+            ],
+        ),
+        (
+            "await gh.create_issue(title='a', zzz=1)",
+            [Complaint(1, "`create_issue` has no argument `zzz`. It takes title, labels.")],
+        ),
+        (
+            "await gh.create_issue('a')",
+            [
+                Complaint(1, "`create_issue` needs the argument `title`."),
+                Complaint(1, "`create_issue` takes named arguments: write `create_issue(title=…)`."),
+            ],
+        ),
+        (
+            "await gh.create_issue(title=5)",
+            [Complaint(1, "`create_issue(title=5)`: expected `str`, found `Literal[5]`.")],
+        ),
+        (
+            "await gh.list_issues(state='opn')",
+            [
+                Complaint(
+                    1, '`list_issues(state=\'opn\')`: expected `Literal["open", "closed"]`, found `Literal["opn"]`.'
+                )
+            ],
+        ),
+        (
+            "import asyncio\nr = await asyncio.gather(gh.create_issue(title='a'), alone(1))\nr[0]['titel']",
+            [Complaint(3, 'There is no key "titel" in `CreateIssueResult`. Did you mean "title"?')],
+        ),
+        (
+            "await gh.creat_issue(title='a')",
+            [Complaint(1, "`gh` has no function `creat_issue`. Did you mean `create_issue` or `list_issues`?")],
+        ),
+        ("await hg.create_issue(title='a')", [Complaint(1, "The name `hg` is not defined.")]),
+        ("print(alon)\nawait alone(1)", [Complaint(1, "The name `alon` is not defined. Did you mean `alone`?")]),
+        ("await alone('a')", [Complaint(1, "`alone('a')`: expected `int`, found `Literal[\"a\"]`.")]),
+        ("import numpy", [Complaint(1, "There is no module `numpy` in this Python.")]),
+        (
+            "x = (1\ny = 2",
+            [Complaint(2, "Expected `)`, found name."), Complaint(2, "unexpected EOF while parsing.")],
+        ),
+        ("import heapq", [Complaint(1, "There is no module `heapq` in this Python.", is_lacking=True)]),
+        (
+            "import asyncio\nasyncio.create_task",
+            [Complaint(2, "`asyncio.create_task` does not exist in this Python.", is_lacking=True)],
+        ),
+        (
+            "class A:\n    pass\n\nclass B(A):\n    pass",
+            [Complaint(4, "This Python does not support class inheritance and metaclasses.", is_lacking=True)],
+        ),
+    ],
+)
+async def test_a_mistake_is_told_with_its_line_before_anything_runs(code: str, complaints: list[Complaint]) -> None:
+    assert [*await checked(code)] == complaints
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = await gh.create_issue(title='a')\nx['title'].upper(), x.get('body')",
+        """\
+best = None
+for each in await gh.list_issues():
+    if best is None or each['id'] > best['id']:
+        best = each
+best['title']""",
+        """\
+def pick(items, n=None):
+    for item in items:
+        if item['id'] == n:
+            return item
+    return None
+pick(await gh.list_issues(), 1)['id']""",
+        """\
+stats = {'open': 0, 'names': []}
+for each in await gh.list_issues():
+    stats['open'] += 1
+    stats['names'].append(each['title'])
+stats""",
+        "answer = await gh.anything(whatever=1)\nanswer['x'].y",
+        "def f(x: int) -> str:\n    return x\nf('a')",
+        "import json\njson.dumps(await gh.list_issues())",
+        "import gh\nfrom gh import create_issue as make\nawait make(title='a')",
+        "# type: ignore\nx: int = 'a'",
+    ],
+)
+async def test_a_program_that_works_is_not_complained_about(code: str) -> None:
+    assert await checked(code) == ()
+
+
+async def test_nothing_of_a_program_runs_while_it_is_checked() -> None:
+    assert await checked("while True:\n    pass") == ()
+    assert await checked("1 / 0") == ()
+
+
+async def test_there_are_no_more_complaints_than_a_model_can_use() -> None:
+    complaints = await checked("\n".join(f"print(nobody_{count})" for count in range(50)))
+    assert [each.line for each in complaints] == [*range(1, 11)]
+
+
+async def test_what_stubs_have_of_themselves_is_not_the_programs_fault() -> None:
+    broken = Function("gh", "odd", "async def odd(*, a: NoSuchType) -> AlsoNot: ...")
+    async with opened() as sandbox:
+        assert await sandbox.check(Program("await gh.odd(a=1)", (broken,), HEAD)) == ()
