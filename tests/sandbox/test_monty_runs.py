@@ -248,7 +248,7 @@ async def test_an_answer_that_a_program_cannot_hold_is_an_error_of_the_call() ->
     class Deep(Answers):
         async def _reply(self, *_: object) -> "list[object]":  # type: ignore[override]  # plain, and far too deep
             value: list[object] = []
-            for _ in range(400):
+            for _level in range(400):
                 value = [value]
             return value
 
