@@ -130,7 +130,7 @@ async def test_sleeping_is_bounded_in_all(code: str) -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, code, limits=Limits(sleep=0.3))
         assert ran.error == Fault("TimeoutError", "A program may sleep 0.3 seconds in all.", 3)
-        endless = await ended(sandbox, "import time\ntime.sleep(1e300)")
+        endless = await ended(sandbox, "import time\ntime.sleep(1e6)")
         assert endless.error == Fault("TimeoutError", "A program may sleep 10 seconds in all.", 2)
 
 
@@ -141,7 +141,7 @@ async def test_sleeps_and_calls_are_gathered() -> None:
         assert await ended(sandbox, code, host) == Ran(["slept", 1])
 
 
-@pytest.mark.parametrize("text", ["x" * 65_535, "\\n" * 40_000, "é" * 40_000])
+@pytest.mark.parametrize("text", ["x" * 65_536, "\\n" * 40_000, "é" * 40_000])
 async def test_a_result_is_bounded_by_its_json(text: str) -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, f"'{text[:2]}' * {len(text) // len(text[:2])}")
