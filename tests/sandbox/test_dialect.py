@@ -6,7 +6,7 @@ from pegboard.providers.builtin.sandbox.dialect import MODULES, MONTY
 
 from .hosts import ended, opened
 
-pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("code.dialect")]
+pytestmark = pytest.mark.anyio
 
 LACKING = {
     "class inheritance": "class A(Exception): pass",
@@ -34,6 +34,7 @@ LACKING = {
 OTHERS = ("statistics", "string", "enum", "io", "heapq", "operator", "textwrap", "uuid")
 
 
+@pytest.mark.behaviour("code.dialect")
 async def test_the_modules_that_are_named_are_there_and_the_others_are_not() -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, "".join(f"import {module}\n" for module in MODULES) + "'all'")
@@ -43,6 +44,7 @@ async def test_the_modules_that_are_named_are_there_and_the_others_are_not() -> 
             assert (await ended(sandbox, f"import {module}")).error is not None
 
 
+@pytest.mark.behaviour("code.dialect")
 async def test_what_is_said_to_be_missing_is_missing() -> None:
     async with opened() as sandbox:
         for words, code in LACKING.items():
@@ -51,6 +53,7 @@ async def test_what_is_said_to_be_missing_is_missing() -> None:
             assert ran.error is not None, words
 
 
+@pytest.mark.behaviour("code.dialect")
 async def test_what_is_said_to_work_works() -> None:
     code = """\
 import asyncio

@@ -6,7 +6,7 @@ from pegboard.ports.sandbox import Complaint, Function, Program
 
 from .hosts import opened
 
-pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("code.checked")]
+pytestmark = pytest.mark.anyio
 
 HEAD = "from typing import Any, Literal, NotRequired, TypedDict"
 FUNCTIONS = (
@@ -44,6 +44,7 @@ async def checked(code: str) -> tuple[Complaint, ...]:
         return await sandbox.check(Program(code, FUNCTIONS, HEAD))
 
 
+@pytest.mark.behaviour("code.checked")
 @pytest.mark.parametrize(
     ("code", "complaints"),
     [
@@ -112,6 +113,7 @@ async def test_a_mistake_is_told_with_its_line_before_anything_runs(code: str, c
     assert [*await checked(code)] == complaints
 
 
+@pytest.mark.behaviour("code.checked")
 @pytest.mark.parametrize(
     "code",
     [
@@ -146,16 +148,19 @@ async def test_a_program_that_works_is_not_complained_about(code: str) -> None:
     assert await checked(code) == ()
 
 
+@pytest.mark.behaviour("code.checked")
 async def test_nothing_of_a_program_runs_while_it_is_checked() -> None:
     assert await checked("while True:\n    pass") == ()
     assert await checked("1 / 0") == ()
 
 
+@pytest.mark.behaviour("code.checked")
 async def test_there_are_no_more_complaints_than_a_model_can_use() -> None:
     complaints = await checked("\n".join(f"print(nobody_{count})" for count in range(50)))
     assert [each.line for each in complaints] == [*range(1, 11)]
 
 
+@pytest.mark.behaviour("code.checked")
 async def test_what_stubs_have_of_themselves_is_not_the_programs_fault() -> None:
     broken = Function("gh", "odd", "async def odd(*, a: NoSuchType) -> AlsoNot: ...")
     async with opened() as sandbox:

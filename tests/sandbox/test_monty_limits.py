@@ -6,9 +6,10 @@ from pegboard.ports.sandbox import Complaint, Fault, Limits, Ran
 
 from .hosts import Answers, ended, opened, program
 
-pytestmark = [pytest.mark.anyio, pytest.mark.behaviour("code.limits")]
+pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.behaviour("code.limits")
 @pytest.mark.parametrize(
     "code",
     [
@@ -27,6 +28,7 @@ async def test_computing_has_an_end(code: str) -> None:
         assert await ended(sandbox, "1") == Ran(1)
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_waiting_for_calls_has_an_end_and_what_was_printed_is_kept() -> None:
     host = Answers()
     async with opened() as sandbox:
@@ -36,6 +38,7 @@ async def test_waiting_for_calls_has_an_end_and_what_was_printed_is_kept() -> No
     assert host.cancelled == 1
 
 
+@pytest.mark.behaviour("code.limits")
 @pytest.mark.parametrize(
     "code",
     [
@@ -57,6 +60,7 @@ async def test_memory_has_an_end(code: str) -> None:
         assert await ended(sandbox, "1") == Ran(1)
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_an_answer_larger_than_the_memory_ends_the_run_and_not_us() -> None:
     class Huge(Answers):
         async def _reply(self, *_: object) -> str:
@@ -69,6 +73,7 @@ async def test_an_answer_larger_than_the_memory_ends_the_run_and_not_us() -> Non
         assert await ended(sandbox, "1") == Ran(1)
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_one_call_too_many_is_an_error_that_the_program_may_catch() -> None:
     host = Answers()
     code = """\
@@ -86,6 +91,7 @@ done"""
     assert len(host.calls) == 3
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_calls_that_are_tried_without_end_end_the_run() -> None:
     host = Answers()
     code = "while True:\n    try:\n        await srv.echo(x=1)\n    except Exception:\n        pass"
@@ -97,6 +103,7 @@ async def test_calls_that_are_tried_without_end_end_the_run() -> None:
     assert len(host.calls) == 3
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_two_hundred_thousand_gathered_calls_are_refused_at_the_limit() -> None:
     host = Answers()
     async with opened() as sandbox:
@@ -108,6 +115,7 @@ async def test_two_hundred_thousand_gathered_calls_are_refused_at_the_limit() ->
     assert host.calls == []
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_arguments_of_calls_that_are_not_answered_are_bounded_together() -> None:
     host = Answers()
     code = "import asyncio\nbig = 'x' * 400_000\nawait asyncio.gather(*[srv.echo(x=big) for i in range(5)])"
@@ -119,6 +127,7 @@ async def test_arguments_of_calls_that_are_not_answered_are_bounded_together() -
     assert ran.error.message == "echo(): the argument x is too large: 1,000,000 bytes of JSON may leave the sandbox"
 
 
+@pytest.mark.behaviour("code.limits")
 @pytest.mark.parametrize(
     "code",
     [
@@ -134,6 +143,7 @@ async def test_sleeping_is_bounded_in_all(code: str) -> None:
         assert endless.error == Fault("TimeoutError", "A program may sleep 10 seconds in all.", 2)
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_sleeps_and_calls_are_gathered() -> None:
     host = Answers()
     code = "import asyncio, time\ntime.sleep(0.01)\nawait asyncio.gather(asyncio.sleep(0.01, 'slept'), srv.echo(x=1))"
@@ -141,6 +151,7 @@ async def test_sleeps_and_calls_are_gathered() -> None:
         assert await ended(sandbox, code, host) == Ran(["slept", 1])
 
 
+@pytest.mark.behaviour("code.limits")
 @pytest.mark.parametrize("text", ["x" * 65_536, "\\n" * 40_000, "é" * 40_000])
 async def test_a_result_is_bounded_by_its_json(text: str) -> None:
     async with opened() as sandbox:
@@ -149,6 +160,7 @@ async def test_a_result_is_bounded_by_its_json(text: str) -> None:
     assert ran.error == Fault("TypeError", why)
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_what_is_printed_beyond_the_limit_is_dropped_and_told() -> None:
     host = Answers()
     async with opened() as sandbox:
@@ -157,6 +169,7 @@ async def test_what_is_printed_beyond_the_limit_is_dropped_and_told() -> None:
     assert "".join(host.said) == ran.stdout
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_a_program_that_does_nothing_but_print_is_ended() -> None:
     async with opened() as sandbox:
         ran = await ended(sandbox, "while True:\n    print('x' * 1_000)", limits=Limits(stdout=1_000))
@@ -165,6 +178,7 @@ async def test_a_program_that_does_nothing_but_print_is_ended() -> None:
     assert ran == Ran(None, ("x" * 1_000), truncated=True, error=Fault("RuntimeError", why))
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_code_is_bounded_and_must_be_text() -> None:
     async with opened() as sandbox:
         long = "#" * 70_000
@@ -175,6 +189,7 @@ async def test_code_is_bounded_and_must_be_text() -> None:
     assert half.error == Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")
 
 
+@pytest.mark.behaviour("code.limits")
 async def test_recursion_has_an_end_that_a_program_may_catch() -> None:
     async with opened() as sandbox:
         deep = await ended(sandbox, "def f(n):\n    return f(n + 1)\nf(0)")
