@@ -2,17 +2,26 @@
 
 import datetime
 import decimal
+import ipaddress
 import json
 import math
 import uuid
+from array import array
 from collections.abc import Sequence
+from enum import Enum
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pegboard.core.database import Catch, Cut, Limits, cell, requested
+from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell, requested
+from pegboard.core.database.answered import answered, distinct
+from pegboard.core.database.marks import Mark
 from pegboard.core.folded import Json
+
+
+class Colour(Enum):
+    RED = "red"
 
 
 @pytest.mark.behaviour("databases.values")
@@ -28,7 +37,14 @@ from pegboard.core.folded import Json
         (math.nan, "NaN"),
         (math.inf, "Infinity"),
         (-math.inf, "-Infinity"),
-        (decimal.Decimal("12.50"), "12.50"),
+        (decimal.Decimal("12.50"), 12.5),
+        (decimal.Decimal("-0.000000000000001"), -1e-15),
+        (decimal.Decimal("123456789012345"), 123456789012345),
+        (decimal.Decimal("1234567890123456"), "1234567890123456"),
+        (decimal.Decimal("0.1234567890123456"), "0.1234567890123456"),
+        (decimal.Decimal("1E+3"), 1000),
+        (decimal.Decimal("1E+400"), "1E+400"),
+        (decimal.Decimal("NaN"), "NaN"),
         (b"\x00\xff", "0x00ff"),
         (memoryview(b"a"), "0x61"),
         ("\ud800", "\ufffd\ufffd\ufffd"),
@@ -36,7 +52,13 @@ from pegboard.core.folded import Json
         (datetime.date(2026, 3, 4), "2026-03-04"),
         (datetime.datetime(2026, 3, 4, 5, 6, tzinfo=datetime.UTC), "2026-03-04T05:06:00+00:00"),
         (datetime.time(5, 6), "05:06:00"),
-        (datetime.timedelta(days=1), "1 day, 0:00:00"),
+        (datetime.timedelta(days=1), "P1D"),
+        (-datetime.timedelta(hours=1, minutes=2, seconds=3, microseconds=40), "-PT1H2M3.00004S"),
+        (datetime.timedelta(days=2, microseconds=500_000), "P2DT0.5S"),
+        (datetime.timedelta(), "PT0S"),
+        (Colour.RED, "red"),
+        (array("i", [1, 2]), [1, 2]),
+        (ipaddress.ip_address("10.0.0.1"), "10.0.0.1"),
         (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         ({"a": [1, math.nan]}, {"a": [1, "NaN"]}),
         ((1, b"x"), [1, "0x78"]),
@@ -129,3 +151,55 @@ def test_a_caller_may_ask_for_a_thousand_rows_and_for_less() -> None:
     asked = (None, 5, 0, 1000, 5000)
     assert [requested(Limits(), rows).rows for rows in asked] == [100, 5, 1, 1000, 1000]
     assert requested(Limits(rows=3000), 5000).rows == 3000
+
+
+@given(rows, st.integers(0, 12), st.integers(0, 400), st.integers(1, 40), st.integers(1, 5))
+def test_rows_are_caught_alike_one_by_one_and_many_at_once(
+    given: Sequence[Sequence[object]], most: int, room: int, width: int, at_once: int
+) -> None:
+    limits = Limits(most, room, width)
+    one, many = caught(given, limits), Catch(limits)
+    for start in range(0, len(given), at_once):
+        if not many.take(given[start : start + at_once]):
+            break
+    assert (many.rows, many.cut) == (one.rows, one.cut)
+
+
+@pytest.mark.behaviour("databases.capped")
+@given(st.integers(0, 3000), st.integers(1, 2000), st.integers(1, 100_000))
+def test_as_many_rows_are_asked_for_as_there_is_room_for_and_one_more(count: int, most: int, room: int) -> None:
+    catch, rest = Catch(Limits(most, room)), [(number, "x" * 20) for number in range(count)]
+    fetched = 0
+    while wanted := catch.wanted:
+        some, rest = rest[:wanted], rest[wanted:]
+        fetched += len(some)
+        if not catch.take(some) or len(some) < wanted:
+            break
+    assert fetched <= most + 1
+    assert len(catch.rows) == min(count, most, room // 31)
+    assert (catch.cut is None) is (len(catch.rows) == count)
+
+
+@pytest.mark.behaviour("databases.columns_apart")
+def test_columns_of_one_name_are_told_apart_and_say_how_their_values_are_written() -> None:
+    catch = Catch(Limits())
+    assert catch.take([(1, 2**60, b"x", decimal.Decimal("1.5")), (None, 2, None, decimal.Decimal("NaN"))])
+    assert answered(["id", "id", "", "id_2"], ["a", "b", "c", "d"], catch, 0.5) == Rows(
+        (
+            Field("id", "a"),
+            Field("id_3", "b", (Mark.NUMBER,)),
+            Field("column_3", "c", (Mark.BINARY,)),
+            Field("id_2", "d", (Mark.NUMBER,)),
+        ),
+        ((1, "1152921504606846976", "0x78", 1.5), (None, 2, None, "NaN")),
+        None,
+        0.5,
+    )
+
+
+@given(st.lists(st.sampled_from(["a", "a_2", "a_3", "", "column_1", "\ud800"])))
+def test_however_columns_are_called_each_is_told_by_a_name_of_its_own(given: list[str]) -> None:
+    told = distinct(given)
+    assert len({*told}) == len(given)
+    assert all(name.encode() for name in told)
+    assert [name for name in told if name in given] == [*dict.fromkeys(name for name in told if name in given)]

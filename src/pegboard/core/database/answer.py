@@ -5,6 +5,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from .catch import Cut, Row
+from .marks import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,8 @@ class Field:
     name: str
     type: str
     """As the database names it; empty where it cannot say."""
+    marks: tuple[Mark, ...] = ()
+    """How its values are written that are not written as what they are."""
 
 
 @dataclass(frozen=True, slots=True)

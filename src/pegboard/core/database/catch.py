@@ -1,15 +1,32 @@
-"""Rows caught one by one under the limits, so that what is not wanted is never fetched."""
+"""Rows caught as they are fetched, under the limits, so that what is not wanted is never fetched.
 
-from collections.abc import Sequence
+What a cursor gives is looked at column by column, because nearly every column is of one plain type: then nothing has to
+be done for a single value, and a row stays the tuple that the driver made.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from math import isfinite
+from types import NoneType
+from typing import Final, TypeAlias, cast
 
 from pegboard.core.folded import Json
 
 from .cell import CUT, SAFE_INTEGER, cell, shortened
 from .limits import Limits
+from .marks import Mark
 
 Row: TypeAlias = tuple[Json, ...]
+_Sized: TypeAlias = tuple[Sequence[Json], Sequence[int] | None, int]
+"""A column as JSON, the bytes of each value or that none is a text, and the bytes of all."""
+
+_FIRST: Final = 16
+"""Rows that are fetched before it is known how large they are."""
+_MOST: Final = 1_000
+_NUMBER: Final = 8
+"""Bytes that are counted for what is no text."""
+_AROUND: Final = 3
+"""Bytes around a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,51 +43,135 @@ class Cut:
 
 @dataclass(slots=True)
 class Catch:
-    """Give it each row as it comes, and stop fetching when it says so."""
+    """Ask the cursor for `wanted` rows, give them to `take`, and go on until it says no."""
 
     limits: Limits
     rows: list[Row] = field(default_factory=list[Row])
     _room: int = field(init=False)
     _by: str = ""
     _cells: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    _marks: dict[int, dict[Mark, None]] = field(default_factory=dict[int, dict[Mark, None]])
 
     def __post_init__(self) -> None:
         self._room = self.limits.bytes
 
+    @property
+    def wanted(self) -> int:
+        """How many rows to fetch now: one more than is kept, to know whether there are more; and few while they are
+        large, because what was fetched lies in memory."""
+        if self._by:
+            return 0
+        left = self.limits.rows - len(self.rows) + 1
+        if not self.rows:
+            return max(1, min(left, _FIRST))
+        spent = max(1, self.limits.bytes - self._room)
+        return max(1, min(left, _MOST, self._room * len(self.rows) // spent + 1))
+
     def add(self, row: Sequence[object]) -> bool:
         """Whether it was taken. After the first that was not, all that is left out is behind it."""
+        return self.take((row,))
+
+    def take(self, fetched: Sequence[Sequence[object]]) -> bool:
+        """Whether all of them were taken; then more may be."""
         if self._by:
             return False
-        if len(self.rows) >= self.limits.rows:
+        kept = fetched[: self.limits.rows - len(self.rows)]
+        if kept:
+            self._keep(kept)
+        if not self._by and len(kept) < len(fetched):
             self._by = "rows"
-            return False
-        most, taken, size = self.limits.cell, [], 0
-        cuts: list[tuple[int, int, int]] = []
-        for place, value in enumerate(row):
-            kind = type(value)
-            # The two that nearly all values are, without the way through every kind.
-            if kind is int and -SAFE_INTEGER <= value <= SAFE_INTEGER:  # type: ignore[operator]  # an int it is
-                size += 8
-                taken.append(value)
-                continue
-            if kind is str and value.isascii() and len(value) <= most:  # type: ignore[attr-defined, arg-type]
-                size += len(value) + 3  # type: ignore[arg-type]
-                taken.append(value)
-                continue
-            whole = cell(value)
-            told, whole_size = shortened(whole, most)
-            if told is not whole:
-                cuts.append((len(self.rows), place, whole_size))
-            size += min(whole_size, most + len(CUT.encode())) + 3
-            taken.append(told)
-        if size > self._room:
-            self._by = "bytes"
-            return False
-        self._room -= size
-        self.rows.append(tuple(taken))  # type: ignore[arg-type]  # each went through `cell` or needed not to
-        self._cells += cuts
-        return True
+        return not self._by
 
     @property
     def cut(self) -> Cut | None:
-        return Cut(bool(self._by), self._by, tuple(self._cells)) if self._by or self._cells else None
+        return Cut(bool(self._by), self._by, tuple(sorted(self._cells))) if self._by or self._cells else None
+
+    @property
+    def marks(self) -> Mapping[int, tuple[Mark, ...]]:
+        """How values are written that are not written as what they are, by the number of their column."""
+        return {number: tuple(sorted(marks)) for number, marks in sorted(self._marks.items())}
+
+    def _keep(self, fetched: Sequence[Sequence[object]]) -> None:
+        given = [*zip(*fetched, strict=True)]
+        cut: list[tuple[int, int, int]] = []
+        sized = [self._column(number, column, cut) for number, column in enumerate(given)]
+        size = sum(total for _, _, total in sized)
+        if size > self._room:
+            count, size = self._fitting(sized, len(fetched))
+            self._by = "bytes"
+        else:
+            count = len(fetched)
+        self._room -= size
+        self._cells += [each for each in cut if each[0] < len(self.rows) + count]
+        if all(map(_is, (column for column, _, _ in sized), given)) and type(fetched[0]) is tuple:
+            # Each column was found to be JSON as it is.
+            self.rows += cast(Sequence[Row], fetched[:count])
+        elif given:
+            self.rows += [*zip(*(column[:count] for column, _, _ in sized), strict=True)]
+        else:
+            self.rows += [()] * count
+
+    def _fitting(self, sized: Sequence[_Sized], count: int) -> tuple[int, int]:
+        """How many of these rows there is room for, and what they take."""
+        taken = 0
+        for place in range(count):
+            size = sum(_NUMBER if sizes is None else sizes[place] for _, sizes, _ in sized)
+            if taken + size > self._room:
+                return place, taken
+            taken += size
+        return count, taken
+
+    def _column(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _Sized:
+        kinds = {*map(type, column)}
+        kinds.discard(NoneType)
+        kind = next(iter(kinds)) if len(kinds) == 1 else None
+        if not kinds or (kind is not None and kind is not str and _is_plain(kind, column)):
+            return cast(Sequence[Json], column), None, _NUMBER * len(column)
+        if kind is str and (sizes := self._sizes(cast(Sequence[str | None], column))) is not None:
+            return cast(Sequence[Json], column), sizes, sum(sizes)
+        return self._written(number, column, cut)
+
+    def _sizes(self, column: Sequence[str | None]) -> Sequence[int] | None:
+        """Of a column of texts; nothing where one of them cannot stay as it is, or has to be looked at."""
+        try:
+            sizes = [
+                _NUMBER if text is None else (len(text) if text.isascii() else len(text.encode())) + _AROUND
+                for text in column
+            ]
+        except UnicodeEncodeError:
+            return None
+        return sizes if max(sizes) <= self.limits.cell + _AROUND else None
+
+    def _written(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _Sized:
+        most, first = self.limits.cell, len(self.rows)
+        told: list[Json] = []
+        sizes: list[int] = []
+
+        def note(mark: Mark) -> None:
+            self._marks.setdefault(number, {})[mark] = None
+
+        for place, value in enumerate(column):
+            whole = cell(value, note)
+            short, size = shortened(whole, most)
+            if short is not whole:
+                cut.append((first + place, number, size))
+                size = most + len(CUT.encode())
+            told.append(short)
+            sizes.append(size + _AROUND if isinstance(short, str | list | dict) else _NUMBER)
+        return told, sizes, sum(sizes)
+
+
+def _is_plain(kind: type, column: tuple[object, ...]) -> bool:
+    """Whether a column of one type is JSON as it is. What counts as nothing is passed over: it fits anyway."""
+    if kind is int:
+        some = cast(Iterable[int], filter(None, column))
+        again = cast(Iterable[int], filter(None, column))
+        return max(some, default=0) <= SAFE_INTEGER and min(again, default=0) >= -SAFE_INTEGER
+    if kind is float:
+        # Whatever is not finite makes the sum so too.
+        return isfinite(sum(cast(Iterable[float], filter(None, column))))
+    return kind is bool
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other
