@@ -1,0 +1,109 @@
+"""An answer as plain text for small models: a line a row, cells between bars.
+
+Every line of the table begins with a bar and every remark does not, and no value can hold a line break or a bare bar:
+so nothing that is in a database can make up a row, a heading or a remark.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pegboard.core.folded import Json
+
+from .catch import Cut, Row
+
+MOST_LETTERS: Final = 8_000
+MOST_OF_CELL: Final = 120
+_UNSAFE: Final = re.compile(
+    "[\\\\|\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+"""What ends a line or a cell for one reader or another, and what nobody sees."""
+_SHORT: Final = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def table_text(
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    cut: Cut | None = None,
+    *,
+    letters: int = MOST_LETTERS,
+    of_cell: int = MOST_OF_CELL,
+) -> str:
+    """At most about so many letters; what is left out is told in the last lines."""
+    wide = _fitting(columns, letters // 2, of_cell)
+    if not wide:
+        return "No columns."
+    lines = [_line(_cell(name, of_cell) for name in columns[:wide]), "|" + "---|" * wide]
+    room = letters - sum(map(len, lines))
+    shown = 0
+    for row in rows:
+        line = _line(_cell(value, of_cell) for value in row[:wide])
+        room -= len(line) + 1
+        if room < 0 and shown:
+            break
+        if room < 0:
+            # The beginning of one row is better than none. No value holds a bare bar, so it ends between two.
+            line = (line[: max(0, room + len(line))].rpartition(" | ")[0] or "|") + " | …"
+        lines.append(line)
+        shown += 1
+    return "\n".join([*lines, *_remarks(len(columns) - wide, len(rows), shown, cut)])
+
+
+def one_line(text: str) -> str:
+    """Without what ends a line, and without what nobody sees."""
+    return _UNSAFE.sub(lambda found: found.group() if found.group() in "\\|" else _written(found.group()), text)
+
+
+def _fitting(columns: Sequence[str], letters: int, of_cell: int) -> int:
+    """How many columns a heading of so many letters has; one at least."""
+    for number, name in enumerate(columns):
+        letters -= len(_cell(name, of_cell)) + 3
+        if letters < 0:
+            return max(1, number)
+    return len(columns)
+
+
+def _remarks(columns_left: int, count: int, shown: int, cut: Cut | None) -> Iterator[str]:
+    if not count:
+        yield "No rows."
+    if columns_left:
+        yield f"{columns_left} more columns are not shown here. Name those that you need."
+    if shown < count:
+        yield f"{count - shown} of {count} rows are not shown here."
+    if cut is not None and cut.rows:
+        yield f"There are more rows than these {count}: the limit of {cut.by} was met. Narrow the question."
+    if cut is not None and cut.cells:
+        longest = max(size for _, _, size in cut.cells)
+        values = "1 value was" if len(cut.cells) == 1 else f"{len(cut.cells)} values were"
+        yield f"{values} cut; the longest has {longest} bytes."
+
+
+def _line(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: Json, most: int) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case str():
+            # Text that reads as nothing is told from nothing.
+            return f"'{value}'" if value in ("", "NULL") else _safe(value, most)
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case _:
+            return _safe(json.dumps(value, ensure_ascii=False, separators=(",", ":")), most)
+
+
+def _safe(text: str, most: int) -> str:
+    kept = text if len(text) <= most else text[:most]
+    safe = _UNSAFE.sub(lambda found: _written(found.group()), kept)
+    return safe if kept is text else f"{safe}… (+{len(text) - most})"
+
+
+def _written(letter: str) -> str:
+    return _SHORT.get(letter) or f"\\u{{{ord(letter):x}}}"
