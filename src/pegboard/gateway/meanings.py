@@ -20,9 +20,8 @@ from .bell import Bell, Listener
 from .cancellation import contained
 
 if TYPE_CHECKING:
-    from pegboard.search.documents import Telling
     from pegboard.search.semantic import Meaning, Read, Shelf
-    from pegboard.search.upkeep import Listed
+    from pegboard.search.upkeep import Said, TakenApart
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ class State:
 class Readable:
     """The board as it is to be read: what each source lists, and which tools are open."""
 
-    listed: "Mapping[Source, Listed]"
+    listed: "Mapping[Source, TakenApart]"
     open: frozenset[ToolId]
     """Asked for only where texts leave this machine."""
 
@@ -90,9 +89,9 @@ class Meanings:
         self._tools = 0
         self._lacking = 0
         """Of these, how many have no vector yet."""
-        self._digests: dict[int, tuple[Listed, tuple[Digest, ...]]] = {}
+        self._digests: dict[int, tuple[TakenApart, tuple[Digest, ...]]] = {}
         self._looked_up: set[Digest] = set()
-        self._looked_through: tuple[Readable, Mapping[Digest, Telling]] | None = None
+        self._looked_through: tuple[Readable, Mapping[Digest, Said]] | None = None
         self._queries: OrderedDict[str, Vector] = OrderedDict()
         self._woken = Listener()
         self._loaded = anyio.Event()
@@ -104,6 +103,10 @@ class Meanings:
         """Why the last query was not."""
         self._resting = 0.0
         self._swept: datetime | None = None
+
+    def beside(self) -> "Meanings":
+        """For other texts, by the same encoder and into the same store."""
+        return Meanings(self.encoder, self.kept, self._clock, settling=self._settling)
 
     def wake(self) -> None:
         """Somebody searches: from now on the board is read. What did not go on is tried again."""
@@ -229,7 +232,7 @@ class Meanings:
             await self._make({digest: missing[digest] for digest in rest[start : start + _MADE]})
         return not missing
 
-    def _missing(self, board: Readable) -> "Mapping[Digest, Telling]":
+    def _missing(self, board: Readable) -> "Mapping[Digest, Said]":
         """What the board says that has no vector here. Digests are worked out once for each part."""
         from pegboard.search.semantic import Shelf
 
@@ -254,7 +257,7 @@ class Meanings:
         self._looked_through = board, missing
         return missing
 
-    def _digested(self, listed: "Listed") -> "tuple[Listed, tuple[Digest, ...]]":
+    def _digested(self, listed: "TakenApart") -> "tuple[TakenApart, tuple[Digest, ...]]":
         from pegboard.search.semantic import digest_of, text_of
 
         known = self._digests.get(id(listed.part))
@@ -263,7 +266,7 @@ class Meanings:
         model = self.encoder.traits.model
         return listed, tuple([digest_of(model, text_of(telling.document)) for telling in listed.tellings])
 
-    def _reading(self, listed: "Listed", board: Readable) -> "Read":
+    def _reading(self, listed: "TakenApart", board: Readable) -> "Read":
         from pegboard.search.semantic import Read
 
         digests = self._digests[id(listed.part)][1]
@@ -287,7 +290,7 @@ class Meanings:
                 lambda some: vectors.add({digest: unpacked(content) for digest, content in some.items()}), kept
             )
 
-    async def _make(self, wanted: "Mapping[Digest, Telling]") -> None:
+    async def _make(self, wanted: "Mapping[Digest, Said]") -> None:
         from pegboard.search.semantic import packed, text_of, unpacked
 
         assert self._shelf is not None

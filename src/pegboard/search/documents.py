@@ -28,6 +28,8 @@ class Document:
     values: tuple[str, ...] = ()
     """What is said of the parameters, and what they may be."""
     server: str = ""
+    spoken: str = ""
+    """What is read of it for its meaning, where that is not made of the rest."""
 
     @property
     def texts(self) -> tuple[str, ...]:

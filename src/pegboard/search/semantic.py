@@ -30,6 +30,8 @@ _JOINTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_
 
 def text_of(document: Document) -> str:
     """What is read of a tool: its server, its name, what it does, what it takes. Nothing that its document lacks."""
+    if document.spoken:
+        return document.spoken
     name = document.title or _spoken(document.name)
     said = f"{_spoken(document.server)} {name}: {document.description[:_MOST_LETTERS]}".rstrip()
     parameters = ", ".join(map(_spoken, document.parameters))

@@ -96,6 +96,12 @@ def words(text: str) -> list[str]:
     return [*dict.fromkeys(t for piece, own in pieces for t in (own[1:] if len(own) > 1 and piece.isascii() else own))]
 
 
+def pieces(name: str) -> Iterator[str]:
+    """The parts of a name as it is written: `createIssue` and `create_issue` both have two."""
+    for piece in _PIECES.findall(name):
+        yield from _PARTS.findall(piece) if piece.isascii() else [piece]
+
+
 def _counted(text: str) -> tuple[dict[str, tuple[str, int]], dict[str, None]]:
     """How often each term is said, with the word that says it first; and the words that are passed over."""
     said: dict[str, tuple[str, int]] = {}

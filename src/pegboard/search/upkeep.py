@@ -3,20 +3,47 @@
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import Source, ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.tool import Tool
 
-from .documents import Telling
+from .documents import Document, Telling
 from .index import Chosen, Index
 from .part import Part
 
 REMEMBERED: Final = 64
 REMEMBERED_TOOLS: Final = 300_000
 """Summed over all choices that are kept, because on a large board each of them weighs."""
+
+
+class Said(Protocol):
+    """All that a document is made of, cheap to compare."""
+
+    @property
+    def key(self) -> ToolId: ...
+
+    @property
+    def document(self) -> Document: ...
+
+
+class TakenApart(Protocol):
+    """Documents of one source in the index, and what they were made of."""
+
+    @property
+    def tellings(self) -> Sequence[Said]: ...
+
+    @property
+    def part(self) -> Part: ...
+
+
+class Comparable(Said, Protocol):
+    def is_same(self: "T", other: "T", /) -> bool: ...
+
+
+T = TypeVar("T", bound=Comparable)
 
 
 @dataclass(frozen=True)
@@ -82,7 +109,7 @@ class Upkeep:
         tellings = tuple([Telling.of(tool, policy) for tool in tools])
         if known is None:
             return Listed(tools, policy, tellings, Part.of(telling.document for telling in tellings))
-        return Listed(tools, policy, tellings, _part(known, tellings))
+        return Listed(tools, policy, tellings, part_anew(known.part, known.tellings, tellings))
 
     def _is_made_of(self, listed: Mapping[Source, Listed]) -> bool:
         parts = self._index.parts
@@ -90,18 +117,18 @@ class Upkeep:
         return len(parts) == len(filled) and all(map(_is, parts, filled))
 
 
-def _part(former: Listed, tellings: Sequence[Telling]) -> Part:
-    """Only the tools of which something else may be told are taken apart again."""
-    places = {telling.key: place for place, telling in enumerate(former.tellings)}
+def part_anew(former: Part, said: Sequence[T], tellings: Sequence[T]) -> Part:
+    """Only those of which something else may be told are taken apart again. `said` is what the former was made of."""
+    places = {telling.key: place for place, telling in enumerate(said)}
     kept = {
         place: at
         for place, telling in enumerate(tellings)
-        if (at := places.get(telling.key)) is not None and telling.is_same(former.tellings[at])
+        if (at := places.get(telling.key)) is not None and telling.is_same(said[at])
     }
-    if len(kept) == len(tellings) == len(former.tellings) and all(place == at for place, at in kept.items()):
-        return former.part
+    if len(kept) == len(tellings) == len(said) and all(place == at for place, at in kept.items()):
+        return former
     fresh = [telling.document for place, telling in enumerate(tellings) if place not in kept]
-    return former.part.changed(kept, Part.of(fresh), len(tellings)) if kept else Part.of(fresh)
+    return former.changed(kept, Part.of(fresh), len(tellings)) if kept else Part.of(fresh)
 
 
 def _is(one: Part, other: Part) -> bool:

@@ -1,0 +1,123 @@
+"""Search over databases: tables by what they mean, in one of them or in all, told so that statements can be written."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio import to_thread
+
+from pegboard.core.database import SourceId, TableName
+from pegboard.core.database.example import example
+from pegboard.core.database.joins import Plan
+from pegboard.core.database.outline import outline
+from pegboard.core.ids import ToolId
+from pegboard.core.tool import Json, JsonObject
+from pegboard.gateway.meanings import Meanings, Readable
+
+from .reading import USUAL as PACE
+from .reading import Opened, Pace, Reader, Reading
+
+if TYPE_CHECKING:
+    from pegboard.search.rank import Dense
+    from pegboard.search.schemas import Found, Held
+
+USUAL: Final = 5
+MOST: Final = 20
+_MOST_COLUMNS: Final = 40
+_FEWER_COLUMNS: Final = 15
+"""Of each table after the usual number of them."""
+
+
+class SchemaFinder:
+    def __init__(
+        self, sources: Callable[[], Mapping[SourceId, Opened]], meanings: Meanings | None = None, pace: Pace = PACE
+    ) -> None:
+        self._reader = Reader(sources, pace)
+        self._meanings = meanings
+
+    async def run(self) -> None:
+        """Until cancelled. Without it each search reads for itself."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._reader.run)
+            if self._meanings is not None:
+                tasks.start_soon(self._meanings.run, self._reader.changed, self.readable, name="meanings of tables")
+
+    async def search(self, query: str, source: SourceId | None = None, limit: int = USUAL) -> JsonObject:
+        """What there is for a question, best first. A source that cannot be read is named, with the reason."""
+        read = await self._reader.looked_at(None if source is None else (source,))
+        dense = await self._dense(query)
+        held = {id: each.held for id, each in read.items() if each.held is not None}
+        answer = await to_thread.run_sync(partial(self._found, query, held, limit, dense), abandon_on_cancel=True)
+        notices: list[Json] = [*filter(None, (_notice(id, each) for id, each in read.items()))]
+        if not answer["tables"] and held:
+            notices.append(_nothing(sum(len(each.tellings) for each in held.values())))
+        return {**answer, "notices": notices} if notices else answer
+
+    async def plan(self, source: SourceId) -> Plan | None:
+        """All that may be known of a source, as far as it could be read."""
+        read = await self._reader.looked_at((source,))
+        held = read[source].held if source in read else None
+        return None if held is None else held.plan
+
+    async def readable(self) -> Readable:
+        """The tables as they are now, for whoever reads them for their meaning."""
+        return await to_thread.run_sync(self._readable, abandon_on_cancel=True)
+
+    def _readable(self) -> Readable:
+        listed = self._reader.with_schemas(lambda schemas: schemas.listed)
+        if self._meanings is None or not self._meanings.encoder.traits.is_remote:
+            return Readable(listed, frozenset[ToolId]())
+        return Readable(listed, frozenset(telling.key for held in listed.values() for telling in held.tellings))
+
+    async def _dense(self, query: str) -> "Dense | None":
+        if self._meanings is None:
+            return None
+        self._meanings.wake()
+        return await self._meanings.asked(query)
+
+    def _found(self, query: str, held: "Mapping[SourceId, Held]", limit: int, dense: "Dense | None") -> JsonObject:
+        def best(found: "Found") -> list[tuple[SourceId, TableName]]:
+            return [*islice(found.tables, max(1, min(limit, MOST)))]
+
+        found, tables = self._reader.with_schemas(
+            lambda schemas: (found := schemas.found(query, held, dense), best(found))
+        )
+        known = [each for each in tables if each[0] in held and each[1] in held[each[0]].plan.tables]
+        entries: list[Json] = [
+            _entry(query, held[id], id, name, {other for where, other in known if where == id}, place)
+            for place, (id, name) in enumerate(known)
+        ]
+        return {"tables": entries, "ranker": found.ranker}
+
+
+def _entry(
+    query: str, held: "Held", source: SourceId, name: TableName, beside: set[TableName], place: int
+) -> JsonObject:
+    from pegboard.search.tables import columns_meant
+
+    plan = held.plan
+    wanted = columns_meant(query, plan.tables[name])
+    most = _MOST_COLUMNS if place < USUAL else _FEWER_COLUMNS
+    return {
+        "source": str(source),
+        "dialect": plan.schema.dialect.title,
+        **outline(plan, name, wanted, held.samples.get(name), most),
+        "example": example(plan, name, wanted, beside),
+    }
+
+
+def _notice(id: SourceId, reading: Reading) -> str | None:
+    if reading.trouble is not None:
+        known = " What is told of it is from before." if reading.held is not None else ""
+        return f"Database {str(id)!r} cannot be read: {reading.trouble}{known}"
+    if reading.held is None:
+        return f"Database {str(id)!r} is still being read. Search again in a moment."
+    return None
+
+
+def _nothing(searched: int) -> str:
+    if not searched:
+        return "There are no tables to search."
+    return f"None of {searched} tables fits these words. Search with other words, for example what its columns hold."

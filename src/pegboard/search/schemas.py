@@ -1,0 +1,150 @@
+"""The index of what databases hold, kept up to date: a table that changed is taken apart again, and no other."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Final
+
+from pegboard.core.database import Schema, SourceId, TableName
+from pegboard.core.database.joins import Plan
+from pegboard.core.ids import Source, ToolId
+
+from .abbreviations import is_bare, short_for
+from .index import Chosen, Index
+from .part import Part
+from .rank import Dense, Ranker, ranked
+from .tables import TableTelling, source_key, table_key
+from .text import pieces
+from .upkeep import part_anew
+
+_JOINED: Final = re.compile(r"\w[_.]\w|[a-z][A-Z]")
+"""What nobody writes within a word, unless it is the name of a thing."""
+_AROUND: Final = "\"'`.,;:!?()[]"
+_MOST_CHOICES: Final = 64
+
+Samples = Mapping[TableName, Mapping[str, tuple[str, ...]]]
+
+
+@dataclass(frozen=True)
+class Held:
+    """The part of one database, and what it was made of."""
+
+    plan: Plan
+    samples: Samples
+    tellings: tuple[TableTelling, ...]
+    part: Part
+    bare: frozenset[str]
+    """Parts of its names that are words without their vowels."""
+
+    @classmethod
+    def of(cls, source: SourceId, schema: Schema, samples: Samples, former: "Held | None" = None) -> "Held":
+        plan = Plan.of(schema)
+        tellings = tuple(
+            [
+                TableTelling(table_key(source, name), table, plan.of_table(name).out, samples.get(name))
+                for name, table in plan.tables.items()
+            ]
+        )
+        if former is None:
+            part = Part.of(telling.document for telling in tellings)
+        else:
+            part = part_anew(former.part, former.tellings, tellings)
+        bare = former.bare if former is not None and part is former.part else _bare(tellings)
+        return cls(plan, samples, tellings, part, bare)
+
+    def called_in(self, query: str) -> list[TableName]:
+        """The tables whose own name the query is, or has in it as only names are written."""
+        whole = query.strip().casefold()
+        written = (word.strip(_AROUND).casefold() for word in query.split() if _JOINED.search(word))
+        return [name for word in dict.fromkeys((whole, *written)) for name in self._called.get(word, ())]
+
+    @cached_property
+    def _called(self) -> Mapping[str, Sequence[TableName]]:
+        called: dict[str, list[TableName]] = {}
+        for name in self.plan.tables:
+            for each in {name.table.casefold(), str(name).casefold()}:
+                called.setdefault(each, []).append(name)
+        return called
+
+
+class Schemas:
+    """Not to be asked by two at once."""
+
+    def __init__(self) -> None:
+        self._held: Mapping[SourceId, Held] = {}
+        self._index = Index()
+        self._is_stale = False
+        self._names: Mapping[ToolId, tuple[SourceId, TableName]] = {}
+        self._chosen: dict[frozenset[SourceId], Chosen] = {}
+
+    @property
+    def held(self) -> Mapping[SourceId, Held]:
+        return self._held
+
+    @property
+    def listed(self) -> Mapping[Source, Held]:
+        """For whoever reads tables for their meaning."""
+        return {source_key(source): held for source, held in self._held.items()}
+
+    def take(self, source: SourceId, held: Held) -> None:
+        former = self._held.get(source)
+        self._held = {**self._held, source: held}
+        self._is_stale |= former is None or former.part is not held.part
+
+    def drop(self, source: SourceId) -> None:
+        self._is_stale |= source in self._held
+        self._held = {known: held for known, held in self._held.items() if known != source}
+
+    def found(self, query: str, sources: Iterable[SourceId], dense: Dense | None = None) -> "Found":
+        """Among these databases, as if there were no others."""
+        self._bring_up_to_date()
+        among = frozenset(source for source in sources if source in self._held)
+        hits = ranked(self._widened(query, among), self._among(among), dense)
+        names = self._names
+        called = [(source, name) for source in sorted(among) for name in self._held[source].called_in(query)]
+        rest = (found for key in hits if (found := names[key]) not in called)
+        return Found(hits.ranker, chain(called, rest), len(hits.matches.chosen))
+
+    def _bring_up_to_date(self) -> None:
+        if not self._is_stale:
+            return
+        self._index = Index.made_of([held.part for held in self._held.values()], self._index)
+        self._names = {
+            telling.key: (source, telling.table.name)
+            for source, held in self._held.items()
+            for telling in held.tellings
+        }
+        self._chosen.clear()
+        self._is_stale = False
+
+    def _among(self, sources: frozenset[SourceId]) -> Chosen:
+        known = self._chosen.get(sources)
+        if known is None:
+            held = (self._held[source] for source in sources)
+            known = self._index.chosen([telling.key for each in held for telling in each.tellings])
+            while len(self._chosen) >= _MOST_CHOICES:
+                del self._chosen[next(iter(self._chosen))]
+            self._chosen[sources] = known
+        return known
+
+    def _widened(self, query: str, sources: Collection[SourceId]) -> str:
+        """With the short forms of its words that names here have."""
+        bare = sorted({short for source in sources for short in self._held[source].bare})
+        more = dict.fromkeys(short for word in pieces(query) for short in short_for(word, bare))
+        return " ".join((query, *more)) if more else query
+
+
+@dataclass(frozen=True)
+class Found:
+    ranker: Ranker
+    tables: Iterator[tuple[SourceId, TableName]]
+    """The best first."""
+    searched: int
+    """How many tables there are."""
+
+
+def _bare(tellings: Iterable[TableTelling]) -> frozenset[str]:
+    names = (name for each in tellings for name in (each.table.name.table, *(c.name for c in each.table.columns)))
+    return frozenset(part.casefold() for name in dict.fromkeys(names) for part in pieces(name) if is_bare(part))
