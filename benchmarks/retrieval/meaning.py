@@ -26,7 +26,7 @@ _PART: Final = 500
 """Vectors after which it is told how far it is."""
 
 
-class _Kept:
+class Kept:
     """Vectors for this run alone."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ async def hybrid_answers(
     if isinstance(directory, Unavailable):
         return directory
     encoder = MiniLm(folder_of(directory))
-    meanings = Meanings(encoder, _Kept(), lambda: datetime.now(UTC), settling=0)
+    meanings = Meanings(encoder, Kept(), lambda: datetime.now(UTC), settling=0)
     finder = Finder(hung.board, meanings)
     try:
         async with anyio.create_task_group() as tasks:
