@@ -294,17 +294,20 @@ async def test_a_removed_toolset_leaves_nothing(tmp_path: Path) -> None:
     said = manifest(secrets=["API_KEY"], workspace=True, mcp_servers=[echo()], tool_overrides=[
         {"tool_id": "shout", "name_override": "Loud"}
     ])  # fmt: skip
+    # Servers that other tests of this process left running, such as a database, are none of the toolset's.
+    others = set(psutil.Process().children(recursive=True))
     async with housed(data) as house:
         await brought(house, laid_out(tmp_path / "mine", said))
         await house.installer.keep_secret(MINE, "API_KEY", "x", LOCAL)
         await until_open(house, "mine:shout", "mcp:mine~echo:echo")
         assert await called(house, "shout", text="a") == "A"
+        assert set(psutil.Process().children(recursive=True)) > others
         house.installer.files.workspace(MINE).mkdir(parents=True, exist_ok=True)
         await does(house, ThrowSwitch(SHOUT, False))
         assert await house.installer.remove(MINE, LOCAL, keep_workspace=False) == ()
         board = house.gateway.board
         with anyio.fail_after(60), board.changed.listen() as bell:
-            while psutil.Process().children(recursive=True) or board.catalogue.listings:
+            while set(psutil.Process().children(recursive=True)) - others or board.catalogue.listings:
                 with anyio.move_on_after(0.2):
                     await bell.wait()
         decided = policy(house).decided
