@@ -61,6 +61,8 @@ def test_a_stream_as_it_should_be_is_told_as_it_comes() -> None:
         ([[piece(0, "1", "look", {"at": "a"})]], [("look", {"at": "a"})]),
         ([[piece(0, "1", "look", '"{\\"at\\": \\"a\\"}"')]], [("look", {"at": "a"})]),
         ([[piece(0, "1", "look", "{'at': 'a',}")]], [("look", {"at": "a"})]),
+        ([[piece(0, "1", "look", '{"at": "a"}}')]], [("look", {"at": "a"})]),
+        ([[piece(0, "1", "look", '{"at": "a"}} {')]], []),
         ([[piece(0, "1", "functions.look", '{"deep": "3"}')]], [("look", {"deep": 3})]),
         (
             [[piece(0, "1", "look", '{"at": "a"}'), piece(1, "2", "wait", "{}")]],

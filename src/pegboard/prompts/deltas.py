@@ -13,8 +13,8 @@ from pegboard.core.folded import Json
 from .coercion import coerced
 from .events import Arguments, Broken, Called, Done, Event, Started
 from .matching import Matched, Names
-from .repair import Refused, read
-from .scanner import CUT
+from .repair import Read, Refused, read, read_at
+from .scanner import CUT, SPACE
 from .shapes import ToolShape
 
 
@@ -148,6 +148,8 @@ def as_arguments_text(written: str) -> tuple[Mapping[str, Json], tuple[str, ...]
         return {}, ()
     found = read(written)
     if isinstance(found, Refused):
+        found = _without_excess(written) or found
+    if isinstance(found, Refused):
         return CUT if _cut(written) else f"its arguments cannot be read: {found.why}. Write one JSON object."
     value, repairs = found.value, found.repairs
     if isinstance(value, str):
@@ -160,6 +162,15 @@ def as_arguments_text(written: str) -> tuple[Mapping[str, Json], tuple[str, ...]
     if value is None:
         return {}, repairs
     return (value, repairs) if isinstance(value, dict) else "its arguments are no object. Write one JSON object."
+
+
+def _without_excess(text: str) -> Read | None:
+    """What stands before one closing brace too many, which some servers let through."""
+    start = SPACE(text, 0).end()
+    found = read_at(text, start)
+    if found is None or text[found[1] :].strip() != "}":
+        return None
+    return Read(found[0], ("a } too many was left out",))
 
 
 def _cut(text: str) -> bool:

@@ -31,6 +31,11 @@ _number: Final = re.compile(
 ).match
 _integer: Final = re.compile(r"[-+]?[\d_]+\Z", re.ASCII).match
 _keyword: Final = re.compile(r"[^\W\d][\w\-]*").match
+_plain: Final = re.compile(
+    r"""\s*([^\W\d]\w*)\s*=\s*(?:'(?!'')((?:[^'\\]|\\.)*)'|"(?!"")((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(?:,|\Z)""",
+    re.DOTALL | re.ASCII,
+).match
+"""One keyword argument as nearly all are: a string that ends where a value may, or an integer."""
 _prefixed: Final = re.compile(r"[rRuUbBfF]{1,2}(?=['\"])").match
 _escape: Final = re.compile(
     r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]{1,80})\}|(\r\n|.))", re.DOTALL
@@ -81,6 +86,15 @@ def keywords(text: str) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
     reader = Reader(text)
     named: dict[str, Json] = {}
     positional: list[Json] = []
+    while plain := _plain(text, reader.at):
+        name, single, double, integer = plain.groups()
+        if name in named:
+            break
+        if integer:
+            named[name] = int(integer)
+        else:
+            named[name] = unescaped(double, '"') if single is None else unescaped(single, "'")
+        reader.at = plain.end()
     while reader.next():
         if text.startswith("**{", reader.at):
             reader.at += 2

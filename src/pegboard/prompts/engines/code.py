@@ -10,6 +10,7 @@ from functools import lru_cache
 from textwrap import dedent
 from typing import Final
 
+from pegboard.prompts.events import Arguments
 from pegboard.prompts.literal import odd_backslashes
 from pegboard.prompts.scanner import CUT, Scanner, Signs
 from pegboard.prompts.shapes import ToolShape
@@ -52,6 +53,7 @@ class CodeScanner(Scanner):
         self.fence = ""
         self.language = ""
         """Of the block that is open: "python", "" where none was named, or another."""
+        self.is_python = False
         self.parts: list[str] = []
         self._line = 0
         """Which of the parts began the line that is not yet whole."""
@@ -84,6 +86,7 @@ class CodeScanner(Scanner):
         self.language = "python" if said in LANGUAGES or self.fence == TAG else said
         self.source.append(text[place : at + 1])
         self.parts, self._quote = [], ""
+        self.is_python = self.language == "python"
         self._closing = _closing(self.fence)
         if self.language == "python":
             self.start(PYTHON)
@@ -123,6 +126,13 @@ class CodeScanner(Scanner):
     def in_line(self, text: str, place: int, end: int) -> int:
         """A line that closes nothing, of which more is to come."""
         at = text.find("\n", place)
+        if at < 0 and self.is_python:
+            # What `_take` does, without the way there: most chunks of a long program end here.
+            more = text[place:] if place else text
+            self.source.append(more)
+            self.parts.append(more)
+            self.events.append(Arguments(self.index, more))
+            return end
         more = text[place:] if at < 0 else text[place : at + 1]
         self._take(more)
         if at >= 0:
@@ -161,14 +171,14 @@ class CodeScanner(Scanner):
             return
         self.source.append(text)
         self.parts.append(text)
-        if self.language:
-            self.argue(text)
+        if self.is_python:
+            self.events.append(Arguments(self.index, text))
 
     def _read(self, line: str) -> None:
         """Whether a string goes on behind the line."""
         if self.language not in ("", "python"):
             return
-        if not self._quote and not any(quotes in line for quotes in _TRIPLE):
+        if not self._quote and '"""' not in line and "'''" not in line:
             return
         place = 0
         while True:

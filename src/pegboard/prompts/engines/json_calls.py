@@ -10,7 +10,7 @@ from pegboard.core.folded import Json
 from pegboard.prompts.literal import Reader, UnreadableError
 from pegboard.prompts.marks import matcher
 from pegboard.prompts.repair import LONGEST, Read, Refused
-from pegboard.prompts.scanner import SPACE
+from pegboard.prompts.scanner import HEADER_MOST, SPACE
 from pegboard.prompts.shapes import ToolShape
 
 from .envelope import ARGUMENTS, KNOWN, NAMES, Wanted, wanted
@@ -220,6 +220,8 @@ class JsonScanner(OpeningScanner):
     def after_value(self, text: str, place: int, end: int) -> int:
         """Behind one call of a list another may come, with or without the comma."""
         character = text[place]
+        if character == "," and not self.in_list:
+            return self._at_comma(text, place, end)
         if self.in_list and character == "]":
             self.in_list = False
         elif character == "{" and (self.in_list or self.is_bare):
@@ -233,6 +235,24 @@ class JsonScanner(OpeningScanner):
             return self.after(text, place, end)
         self.mark(character)
         return place + 1
+
+    def _at_comma(self, text: str, place: int, end: int) -> int:
+        """A comma without a list around is markup only if another call follows it at once."""
+        behind = SPACE(text, place + 1).end()
+        if behind - place > HEADER_MOST:
+            return self.after(text, place, end)
+        follows = self.call_follows(text, behind, end) if behind < end or self.final else None
+        if follows is None:
+            return ~place
+        if not follows:
+            return self.after(text, place, end)
+        self.mark(text[place:behind])
+        self.state = self.opened
+        return behind
+
+    def call_follows(self, text: str, place: int, end: int) -> bool | None:
+        """Whether another call stands behind a comma; None if more text must come to tell."""
+        return self.is_bare and text.startswith("{", place)
 
     # -- what is no JSON: up to the end marker, then one tolerant pass -------------------------------------------------
 

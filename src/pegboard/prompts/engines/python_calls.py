@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.prompts.events import Arguments
 from pegboard.prompts.marks import matcher
 from pegboard.prompts.python_literals import ENDS, LiteralError, keywords, odd_backslashes
 from pegboard.prompts.scanner import HEADER_MOST, SPACE
@@ -172,7 +173,8 @@ class PythonScanner(JsonInside):
     def write(self, said: str) -> None:
         self.source.append(said)
         self.written.append(said)
-        self.argue(said)
+        # What `argue` does, without the way there: this runs once for each chunk of an argument.
+        self.events.append(Arguments(self.index, said))
 
     def in_arguments(self, text: str, place: int, end: int) -> int:
         start, depth = place, self.open_brackets

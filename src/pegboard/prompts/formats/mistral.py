@@ -1,7 +1,7 @@
 """Mistral, all generations: `[TOOL_CALLS]` with a JSON array (before v11), or with a name, `[ARGS]` and the arguments.
 
-Seen in the wild as well: no `[ARGS]`, an id between, the name before the marker, and the array alone where a server
-swallowed the marker."""
+Seen in the wild as well: no `[ARGS]`, an id between, the name before the marker, a comma between two calls, and the
+array, or name and arguments, alone where a server swallowed the marker."""
 
 import re
 from bisect import bisect_left
@@ -11,7 +11,7 @@ from typing import Final
 from pegboard.prompts.engines.json_calls import JsonScanner
 from pegboard.prompts.engines.json_signs import JsonSigns
 from pegboard.prompts.events import Called
-from pegboard.prompts.scanner import SPACE
+from pegboard.prompts.scanner import HEADER_MOST, SPACE
 from pegboard.prompts.shapes import ToolShape
 
 from .marked import Marked, headed
@@ -19,6 +19,8 @@ from .marked import Marked, headed
 MARKER, ARGUMENTS = "[TOOL_CALLS]", "[ARGS]"
 _WORD: Final = re.compile(r"[\w.\-]+\Z")
 _WORD_MOST: Final = 128
+_NEXT: Final = re.compile(r"([\w.\-/]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\])?\s*\{").match
+_NEXT_BEGUN: Final = re.compile(r"[\w.\-/]*\s*(?:\[[A-Z_]*(?:\]\s*\w*\s*)?){0,2}\Z").match
 
 
 class MistralScanner(JsonScanner):
@@ -42,7 +44,7 @@ class MistralScanner(JsonScanner):
         return at - len(word) if word in self.names.tools else at
 
     def reach_back(self, text: str, place: int, at: int) -> int:
-        begins = self.before(text, place, at) if text.startswith(MARKER, at) else at
+        begins = self.before(text, place, at) if text.startswith((MARKER, ARGUMENTS), at) else at
         self._before = text[begins:at]
         return begins
 
@@ -60,6 +62,26 @@ class MistralScanner(JsonScanner):
         if self._before:
             before, self._before = self._before, ""
             self.say(before)
+
+    # -- the name and its arguments without the marker ----------------------------------------------------------------
+
+    def open(self, word: str) -> bool:
+        if word != ARGUMENTS:
+            return super().open(word)
+        self.in_list = self.is_bare = False
+        self.state = self.nameless
+        if not self._before:
+            self.not_a_call()
+        return False
+
+    def call_follows(self, text: str, place: int, end: int) -> bool | None:
+        if not self.headed:
+            return super().call_follows(text, place, end)
+        found = _NEXT(text, place)
+        if found is not None:
+            return self.known(found.group(1))
+        waits = not self.final and end - place < HEADER_MOST and _NEXT_BEGUN(text, place) is not None
+        return None if waits else False
 
     # -- behind the marker -------------------------------------------------------------------------------------------
 
@@ -116,7 +138,7 @@ class Mistral(Marked):
 FORMAT: Final = Mistral(
     name="mistral",
     signs=JsonSigns(
-        openers=(MARKER,),
+        openers=(MARKER, ARGUMENTS),
         closers=("</s>",),
         thinking=(("[THINK]", "[/THINK]"), ("<think>", "</think>")),
         bare="{[",
