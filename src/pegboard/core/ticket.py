@@ -251,8 +251,9 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
             return f"Ticket {ticket.id} is allowed. Repeat {what} exactly as it was until {_time(ticket.deadline)}."
         case State.DENIED:
             note = f" They say: {safe_text(ticket.note)!r}." if ticket.note else ""
+            stands = f" Until {_time(ticket.deadline)} nobody is asked again." if now <= ticket.deadline else ""
             return (
-                f"A person denied {what} (ticket {ticket.id}), so it did not run.{note} "
+                f"A person denied {what} (ticket {ticket.id}), so it did not run.{note}{stands} "
                 "Do not try it again or in another way, unless the user asks you to."
             )
         case State.LAPSED:

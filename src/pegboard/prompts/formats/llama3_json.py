@@ -11,7 +11,6 @@ from .format import Fed
 from .framing import NO_ORDER, as_json
 from .marked import Marked
 
-
 _PYTHON: Final = re.compile(r"([\w\-]+)(?:\.call)?\(").match
 _PYTHON_BEGUN: Final = re.compile(r"[\w.\-]+\Z").match
 
