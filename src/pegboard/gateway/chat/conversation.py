@@ -134,8 +134,7 @@ class Conversation:
                 message.calls = [self.calling.for_client(call, offering) for call in message.calls]
             mine, theirs = _sorted(message, offering)
             if not message.calls or reached is not None or message.is_cut:
-                if message.is_cut:
-                    self._leave(message.calls, offering)
+                self._leave(message.calls, offering)
                 self.answer.finish = self._finish(message)
                 return
             if theirs or (not self.asked.runs and any(isinstance(call, Call) for call in mine)):
