@@ -87,9 +87,8 @@ async def test_a_cancelled_run_ends_its_worker_and_its_calls(code: str) -> None:
         with anyio.move_on_after(0.5) as scope:
             await sandbox.run(program(code), host)
         assert scope.cancelled_caught
-        await until(lambda: not first.is_running() or first.status() == psutil.STATUS_ZOMBIE)
+        await until(lambda: first.pid not in [each.pid for each in workers()])
         assert await ended(sandbox, "2") == Ran(2)
-        assert first.pid not in [each.pid for each in workers()]
     assert host.cancelled == sum("hang" in code for _ in host.calls)
 
 
@@ -190,7 +189,7 @@ async def test_a_thousand_sessions_leave_nothing_behind() -> None:
         grown = psutil.Process().memory_info().rss - before
         assert grown < 8 << 20
         assert descriptors() <= open_before + 4
-        assert len(workers()) == 1
+        assert len(workers()) <= 1
         assert sum(each.memory_info().rss for each in workers()) < 80 << 20
 
 

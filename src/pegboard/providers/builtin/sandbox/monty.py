@@ -45,7 +45,7 @@ _RUNS_OF_A_WORKER: Final = 50
 _CHECKING: Final = 20.0
 """Seconds for a type check. A program that takes longer is run without."""
 _LEAVING: Final = 5.0
-_SETTLING: Final = 0.1
+_SETTLING: Final = 0.2
 
 
 class MontySandbox:

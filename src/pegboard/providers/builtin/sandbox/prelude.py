@@ -50,9 +50,9 @@ def modules(functions: Sequence[Function]) -> Mapping[str, tuple[Function, ...]]
 
 
 def stub(functions: Sequence[Function], head: str, said: frozenset[str]) -> str:
-    """Of one module, and only of what the program names: the check takes the longer the more it is told."""
-    named = [each for each in functions if each.name in said]
-    return "\n".join([_ANYTHING, head, *(each.stub or _anyhow(each) for each in named), ""])
+    """Of one module. What has no stub is told as far as the program names it, and may then be called in any way."""
+    told = [each.stub or _anyhow(each) for each in functions if each.stub or each.name in said]
+    return "\n".join([_ANYTHING, head, *told, ""])
 
 
 def _anyhow(function: Function) -> str:
