@@ -1,11 +1,9 @@
 """The DocSpace of the board: its settings tied to the provider of its tools, and a try of them for the command line."""
 
-import hmac
 import os
 import secrets
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pegboard.surfaces.cli.link import DocSpaceCheck, Options
 from pegboard.surfaces.cli.output import Exit, fail
@@ -14,7 +12,6 @@ from .surroundings import folder_of, now, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pegboard.config.settings import Settings
     from pegboard.core.docspace import DocSpace
@@ -24,9 +21,6 @@ if TYPE_CHECKING:
     from pegboard.providers.docspace import Hall
 
 
-_PURPOSE: Final = b"pegboard: whose credentials a DocSpace is asked with"
-
-
 @dataclass
 class Halls:
     """One for all toolsets that are reached the same way: they share connections, and nothing of any caller."""
@@ -34,8 +28,8 @@ class Halls:
     settings: "Settings | None"
     by_requests: bool
     """Whether calls come in requests, which could bring credentials of their own."""
-    directory: "Path"
-    """Where the gateway's key is."""
+    tag_key: "Callable[[], bytes]"
+    """By which a person's yes is bound to credentials."""
     _made: "dict[DocSpace, Hall]" = field(default_factory=dict)
 
     def provider(self, server: "Server", connection: "DocSpace") -> "Provider":
@@ -49,19 +43,7 @@ class Halls:
         return docspace_tools(server.key, str(server.key.toolset), self._made[connection], now)
 
     def _hall(self, connection: "DocSpace") -> "Hall":
-        return _hall(
-            connection, _expand(self.settings), by_requests=self.by_requests, key=partial(_tag_key, self.directory)
-        )
-
-
-def _tag_key(directory: "Path") -> bytes:
-    """Gateways with one PEGBOARD_SECRET_KEY have one. Without any, a yes to a call is good until this process ends."""
-    from pegboard.store import NoKeyError, key_of
-
-    try:
-        return hmac.digest(key_of(os.environ, directory)(True), _PURPOSE, "sha256")
-    except NoKeyError:
-        return secrets.token_bytes()
+        return _hall(connection, _expand(self.settings), by_requests=self.by_requests, key=self.tag_key)
 
 
 def _expand(settings: "Settings | None") -> "Expand":

@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
 
 from .docspace import Halls
+from .handles import tag_key
 from .searching import meanings_of
 from .sources import provider_for_each
 from .surroundings import data_dir_of, folder_of, now, store_url
@@ -121,12 +122,13 @@ async def open_house(
             toolsets = Toolsets(directory, settings, store.secrets)
             if follow:
                 await toolsets.sweep(store.policy)
+            halls = Halls(settings, by_requests, cache(partial(tag_key, os.environ, directory)))
             gateway = await stack.enter_async_context(
                 open_gateway(
                     declared,
                     store.policy,
                     store.audit,
-                    provider_for_each(settings, starts, desk, toolsets, Halls(settings, by_requests, directory)),
+                    provider_for_each(settings, starts, desk, toolsets, halls),
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,

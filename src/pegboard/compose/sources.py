@@ -40,7 +40,7 @@ def provider_for_each(
     def connected(server: "Server", expand: "ExpandFor") -> "Provider":
         from pegboard.providers.mcp import mcp_provider
 
-        return mcp_provider(server, expand, now, sign_ins.desk)
+        return mcp_provider(server, expand, now, sign_ins.desk, halls.tag_key)
 
     def asleep(server: "Server", own: "Own") -> "Health":
         """Whoever calls one of its tools wakes it, or is told what keeps it from waking."""

@@ -32,12 +32,15 @@ class Asked:
 
     def of(self, headers: Mapping[bytes, bytes], expand_for: ExpandFor) -> Lent | Unresolved:
         """A caller's credentials, or what it should send instead."""
-        own = {name: headers[name] for name in self.names if name in headers}
+        own = self.own(headers)
         expand = expand_for(own)
         for text in self.connection.headers.values():
             if asked_of_callers(text) and isinstance(missing := expand(text), Unresolved):
                 return missing
         return Lent(self._key(own), own)
+
+    def own(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+        return {name: headers[name] for name in self.names if name in headers}
 
     def without_caller(self) -> Http:
         """The connection as nobody in particular makes it: what only a caller can say is left out."""
@@ -49,12 +52,12 @@ class Asked:
         return replace(self.connection, headers=kept)
 
     def _key(self, own: Mapping[bytes, bytes]) -> bytes:
-        digest = hashlib.blake2b(key=_SALT, digest_size=32)
-        for name in self.names:
-            value = own.get(name)
-            # With its length before it, no value can be taken for parts of two.
-            digest.update(b"-" if value is None else b"%d:%b" % (len(value), value))
-        return digest.digest()
+        return hashlib.blake2b(self.told_apart(own), key=_SALT, digest_size=32).digest()
+
+    def told_apart(self, own: Mapping[bytes, bytes]) -> bytes:
+        """With its length before it, no value can be taken for parts of two."""
+        values = (own.get(name) for name in self.names)
+        return b"".join(b"-" if value is None else b"%d:%b" % (len(value), value) for value in values)
 
 
 def asked(connection: Connection) -> Asked | None:

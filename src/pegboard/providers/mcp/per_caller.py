@@ -1,10 +1,13 @@
 """A server that each caller reaches with credentials of its own: one connection for each of them, and none shared."""
 
+import hmac
 import logging
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Final
 
 import anyio
@@ -17,6 +20,7 @@ from pegboard.core.catalogue import Asleep, Down, Listing, Starting, Up
 from pegboard.core.ids import ProviderKey, ToolId
 from pegboard.core.server import Server
 from pegboard.core.tool import Tool
+from pegboard.core.whose import Whose
 from pegboard.ports import Clock, ExpandFor, Library, Peer, Progress, Ring, Unresolved
 
 from .callers import Asked, Lent
@@ -61,6 +65,7 @@ class PerCaller:
         expand_for: ExpandFor,
         clock: Clock,
         *,
+        tag_key: Callable[[], bytes] = secrets.token_bytes,
         make: Callable[..., McpServer] = McpServer,
         most: int = MOST,
         idle: float = IDLE,
@@ -69,6 +74,8 @@ class PerCaller:
         self._asked = asked
         self._expand_for = expand_for
         self._clock = clock
+        self._tag_key = cache(tag_key)
+        """By which a person's yes is bound to credentials, of which nothing can be read then."""
         self._make = make
         self._most = most
         self._idle = idle
@@ -138,6 +145,16 @@ class PerCaller:
         finally:
             self._tasks = None
             self._kept.clear()
+
+    def whose(self, headers: Mapping[bytes, bytes]) -> Whose | None:
+        """A yes to a call with one caller's credentials is none to the same call with another's."""
+        own = self._asked.own(headers)
+        if isinstance(self._asked.of(headers, self._expand_for), Unresolved):
+            return None
+        bound = b"%b\n%b" % (self._asked.connection.url.encode(), self._asked.told_apart(own))
+        names = " and ".join(name.decode().title() for name in own)
+        told = f"{self.source} with {f'the {names} of the caller' if names else 'nothing of the caller'}"
+        return Whose(hmac.digest(self._tag_key(), bound, "sha256").hex(), told)
 
     def meet(self, headers: Mapping[bytes, bytes]) -> bool:
         """The first caller who can lets us know what the server has."""
