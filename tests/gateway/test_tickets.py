@@ -130,14 +130,12 @@ async def test_nobody_else_learns_of_a_ticket(tmp_path: Path) -> None:
 async def test_a_denial_is_told_and_stands_for_a_while(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
         ticket = ticket_of(await deletes(house))
-        until = house.clock() + timedelta(seconds=300)
-        await house.gateway.tickets.deny(ticket, ME, "not on a Friday")
+        await house.gateway.tickets.deny(ticket, ME, "not today")
         ended = await deletes(house)
-        text = (
-            f"A person denied this call of 'delete' (ticket {ticket}), so it did not run. They say: 'not on a Friday'. "
-            f"Until {until:%H:%M:%S} UTC nobody is asked again. "
-            "Do not try it again or in another way, unless the user asks you to."
-        )
+        until = house.clock() + timedelta(seconds=300)
+        said = f"A person denied this call of 'delete' (ticket {ticket}), so it did not run. They say: 'not today'."
+        more = "Do not try it again or in another way, unless the user asks you to."
+        text = f"{said} Until {until:%H:%M:%S} UTC nobody is asked again. {more}"
         assert ended == NotConfirmed(DELETE, Unconfirmed.DENIED, text, ticket)
         assert text_of(await waits(house, ticket)) == f"confirmation_denied: {text}"
         house.clock.passes(301)
