@@ -123,8 +123,11 @@ async def test_arguments_of_calls_that_are_not_answered_are_bounded_together() -
         ran = await ended(sandbox, code, host, Limits(arguments=1_000_000))
         one_by_one = "big = 'x' * 400_000\nfor i in range(5):\n    await srv.echo(x=big)\n'fine'"
         assert await ended(sandbox, one_by_one, host, Limits(arguments=1_000_000)) == Ran("fine")
+        named = await ended(sandbox, "await srv.echo(**{'y' * 2_000_000: 1})", host, Limits(arguments=1_000_000))
     assert ran.error is not None
     assert ran.error.message == "echo(): the argument x is too large: 1,000,000 bytes of JSON may leave the sandbox"
+    assert named.error is not None
+    assert named.error.message == ran.error.message.replace(" x ", f" {'y' * 80} ")
 
 
 @pytest.mark.behaviour("code.limits")

@@ -1,11 +1,14 @@
 """What a program gave to a function, by name and as plain JSON."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Function
 
 from .plain import NotPlain, Room, plain
+
+_SHOWN: Final = 80
 
 
 class Unfit(Exception):  # noqa: N818 - it is raised in the program as a TypeError
@@ -26,7 +29,9 @@ def given(function: Function, positional: Sequence[object], named: Mapping[str, 
     arguments: dict[str, Json] = {}
     for name, value in values.items():
         try:
+            # The name too: a program can give any text as one.
+            plain(name, room)
             arguments[name] = plain(value, room)
         except NotPlain as unfit:
-            raise Unfit(f"{said}: the argument {name}{unfit.path} {unfit.why}") from None
+            raise Unfit(f"{said}: the argument {name[:_SHOWN]}{unfit.path} {unfit.why}") from None
     return arguments

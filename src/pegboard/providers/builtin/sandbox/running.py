@@ -1,6 +1,7 @@
 """One run in a worker: it stops at each call, each sleep and each name it does not know, and is told how to go on."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Mapping
 from functools import partial
 from typing import Final, get_args
@@ -19,6 +20,7 @@ from pydantic_monty import (
     MontyError,
 )
 
+from pegboard.core.tool import Json
 from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended
 
 from .arguments import Unfit
@@ -221,10 +223,25 @@ def _spoken(function: Function) -> str:
     return f"{function.module}.{function.name}" if function.module else function.name
 
 
+def _whole(answer: Json) -> Json:
+    """JSON can hold half of a character, and no worker can: it is told as what cannot be shown."""
+    try:
+        msgspec.json.encode(answer)
+    except UnicodeEncodeError:
+        mended: Json = json.loads(json.dumps(answer, ensure_ascii=False).encode(errors="replace"))
+        return mended
+    except (OverflowError, RecursionError):
+        # Integers of any size and lists of any depth are no trouble.
+        pass
+    return answer
+
+
 def _told(answer: Settled) -> ExternalSettledResult:
-    return _raised(answer.type, answer.message) if isinstance(answer, Raised) else {"return_value": answer}
+    if isinstance(answer, Raised):
+        return _raised(answer.type, answer.message)
+    return {"return_value": _whole(answer)}
 
 
 def _raised(type_: str, message: str) -> ExternalSettledResult:
     known = "RuntimeError" if type_ in _NOT_RAISED else type_
-    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": message}
+    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": message.encode(errors="replace").decode()}
