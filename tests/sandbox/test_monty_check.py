@@ -87,6 +87,13 @@ async def checked(code: str) -> tuple[Complaint, ...]:
             [Complaint(3, 'There is no key "titel" in `CreateIssueResult`. Did you mean "title"?')],
         ),
         (
+            "x = await gh.create_issue(title='a')\nx['mine'] == 1\nx['mine'] += 1",
+            [
+                Complaint(2, 'There is no key "mine" in `CreateIssueResult`.'),
+                Complaint(3, 'There is no key "mine" in `CreateIssueResult`.'),
+            ],
+        ),
+        (
             "await gh.creat_issue(title='a')",
             [Complaint(1, "`gh` has no function `creat_issue`. Did you mean `create_issue` or `list_issues`?")],
         ),
@@ -142,6 +149,8 @@ stats""",
         "import json\njson.dumps(await gh.list_issues())",
         "import gh\nfrom gh import create_issue as make\nawait make(title='a')",
         "# type: ignore\nx: int = 'a'",
+        "given = {'title': 'a'}\nawait gh.create_issue(**given)",
+        "x = await gh.create_issue(title='a')\nx['mine'] = 1\nfor each in [x]:\n    each['é'] =  2\nx['mine'] + x['é']",
     ],
 )
 async def test_a_program_that_works_is_not_complained_about(code: str) -> None:

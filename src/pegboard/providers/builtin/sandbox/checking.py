@@ -34,6 +34,7 @@ _COROUTINE: Final = re.compile(r"CoroutineType\[Any, Any, (.+)\]")
 _QUOTED: Final = re.compile(r"`([^`]*)`")
 _KEY: Final = re.compile(r'Unknown key "(.*?)" for TypedDict `(\w+)`(?: - did you mean "(.*)"\?)?')
 _EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
+_PUT: Final = re.compile(r"""(?:\[|\.setdefault\()\s*(['"])([^'"\n]+)\1\s*(?:,|\]\s*=(?!=))""")
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
 
@@ -89,6 +90,8 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
 class _Words:
     def __init__(self, program: Framed) -> None:
         self._lines = program.text.split("\n")
+        # Keys that the program puts into answers itself: every dictionary takes them.
+        self._put = {key for _, key in _PUT.findall(program.text)}
         self._functions: dict[str, Function] = {each.name: each for each in program.functions}
         self._members: dict[str, list[str]] = {}
         for each in program.functions:
@@ -113,10 +116,11 @@ class _Words:
                 example = f"{function}({takes[0]}=…)" if takes else f"{function}(name=…)"
                 yield f"`{function}` takes named arguments: write `{example}`.", False
             case "invalid-argument-type", [function, *_] if function in self._functions:
-                if expected := _EXPECTED.search(message):
-                    said = self._segment(diagnostic)
+                said = self._segment(diagnostic)
+                # What stands in a dictionary that is unpacked is guessed from all its values together.
+                if (expected := _EXPECTED.search(message)) and not said.startswith("*"):
                     yield f"`{function}({said})`: expected `{expected[1]}`, found `{expected[2]}`.", False
-            case "invalid-key", _ if found := _KEY.search(message):
+            case "invalid-key", _ if (found := _KEY.search(message)) and found[1] not in self._put:
                 hint = f' Did you mean "{found[3]}"?' if found[3] else ""
                 yield f'There is no key "{found[1]}" in `{found[2]}`.{hint}', False
             case "unresolved-attribute", [module, member] if message.startswith("Module"):
