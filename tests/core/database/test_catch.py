@@ -176,6 +176,7 @@ def test_as_many_rows_are_asked_for_as_there_is_room_for_and_one_more(count: int
         if not catch.take(some) or len(some) < wanted:
             break
     assert fetched <= most + 1
+    assert rest == [] or fetched <= len(catch.rows) + 1_000
     assert len(catch.rows) == min(count, most, room // 31)
     assert (catch.cut is None) is (len(catch.rows) == count)
 
@@ -203,3 +204,16 @@ def test_however_columns_are_called_each_is_told_by_a_name_of_its_own(given: lis
     assert len({*told}) == len(given)
     assert all(name.encode() for name in told)
     assert [name for name in told if name in given] == [*dict.fromkeys(name for name in told if name in given)]
+
+
+def test_few_rows_are_asked_for_while_their_values_are_large_though_these_are_cut() -> None:
+    catch, asked = Catch(Limits(rows=1000)), []
+    for _ in range(4):
+        asked.append(catch.wanted)
+        catch.take([("x" * 3_000_000,)] * catch.wanted)
+    assert asked == [1, 1, 1, 1]
+    small, grown = Catch(Limits(rows=5000)), []
+    while wanted := small.wanted:
+        grown.append(wanted)
+        small.take([(1,)] * wanted)
+    assert grown == [1, 8, 64, 512, 1000, 1000, 1000, 1000, 416]

@@ -20,9 +20,10 @@ Row: TypeAlias = tuple[Json, ...]
 _Sized: TypeAlias = tuple[Sequence[Json], Sequence[int] | None, int]
 """A column as JSON, the bytes of each value or that none is a text, and the bytes of all."""
 
-_FIRST: Final = 16
-"""Rows that are fetched before it is known how large they are."""
 _MOST: Final = 1_000
+_GROWTH: Final = 8
+_AT_ONCE: Final = 4_000_000
+"""Bytes that are fetched at once, as far as the rows before tell."""
 _NUMBER: Final = 8
 """Bytes that are counted for what is no text."""
 _AROUND: Final = 3
@@ -49,6 +50,10 @@ class Catch:
     rows: list[Row] = field(default_factory=list[Row])
     _room: int = field(init=False)
     _by: str = ""
+    _last: int = 0
+    """How many rows were given last."""
+    _size: int = 0
+    """Their bytes, before anything was cut."""
     _cells: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     _marks: dict[int, dict[Mark, None]] = field(default_factory=dict[int, dict[Mark, None]])
 
@@ -57,15 +62,12 @@ class Catch:
 
     @property
     def wanted(self) -> int:
-        """How many rows to fetch now: one more than is kept, to know whether there are more; and few while they are
-        large, because what was fetched lies in memory."""
+        """How many rows to fetch now, if any: one more than is kept tells whether there are more. One at first, and
+        few while they are large, because what was fetched lies in memory before any of it is cut."""
         if self._by:
             return 0
         left = self.limits.rows - len(self.rows) + 1
-        if not self.rows:
-            return max(1, min(left, _FIRST))
-        spent = max(1, self.limits.bytes - self._room)
-        return max(1, min(left, _MOST, self._room * len(self.rows) // spent + 1))
+        return max(1, min(left, _MOST, self._last * _GROWTH, _AT_ONCE * self._last // max(1, self._size)))
 
     def add(self, row: Sequence[object]) -> bool:
         """Whether it was taken. After the first that was not, all that is left out is behind it."""
@@ -76,6 +78,7 @@ class Catch:
         if self._by:
             return False
         kept = fetched[: self.limits.rows - len(self.rows)]
+        self._last, self._size = len(kept), 0
         if kept:
             self._keep(kept)
         if not self._by and len(kept) < len(fetched):
@@ -96,6 +99,7 @@ class Catch:
         cut: list[tuple[int, int, int]] = []
         sized = [self._column(number, column, cut) for number, column in enumerate(given)]
         size = sum(total for _, _, total in sized)
+        self._size += size
         if size > self._room:
             count, size = self._fitting(sized, len(fetched))
             self._by = "bytes"
@@ -155,6 +159,7 @@ class Catch:
             short, size = shortened(whole, most)
             if short is not whole:
                 cut.append((first + place, number, size))
+                self._size += size
                 size = most + len(CUT.encode())
             told.append(short)
             sizes.append(size + _AROUND if isinstance(short, str | list | dict) else _NUMBER)
