@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.database.shop import CUSTOMERS, LINES, ORDERS, SECRETS, SHOP, refers, table
 from tests.core.database.test_telling import denied
@@ -101,6 +101,7 @@ def databases(draw: st.DrawFn) -> Schema:
 
 
 @pytest.mark.behaviour("databases.withheld_in_search")
+@settings(max_examples=40)
 @given(databases(), databases(), st.data())
 def test_with_denied_tables_the_answer_is_that_of_a_database_without_them(
     open_one: Schema, closed: Schema, data: st.DataObject
@@ -146,7 +147,8 @@ def test_a_table_that_changed_is_taken_apart_again_and_no_other(monkeypatch: pyt
     assert found(schemas, "Stück") == []
 
 
-@given(st.lists(databases(), min_size=1, max_size=4), names)
+@settings(max_examples=25)
+@given(st.lists(databases(), min_size=1, max_size=3), names)
 def test_an_index_that_followed_changes_answers_as_one_that_was_made_at_once(steps: list[Schema], query: str) -> None:
     schemas, held = Schemas(), None
     for schema in steps:

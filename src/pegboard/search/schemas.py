@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Final
+
+import numpy as np
 
 from pegboard.core.database import Schema, SourceId, TableName
 from pegboard.core.database.joins import Plan
@@ -13,8 +15,8 @@ from pegboard.core.ids import Source, ToolId
 
 from .abbreviations import is_bare, short_for
 from .index import Chosen, Index
-from .part import Part
-from .rank import Dense, Ranker, ranked
+from .part import Part, Whole
+from .rank import EXACT, Dense, Ranked, Ranker, ranked
 from .tables import TableTelling, source_key, table_key
 from .text import pieces
 from .upkeep import part_anew
@@ -23,6 +25,8 @@ _JOINED: Final = re.compile(r"\w[_.]\w|[a-z][A-Z]")
 """What nobody writes within a word, unless it is the name of a thing."""
 _AROUND: Final = "\"'`.,;:!?()[]"
 _MOST_CHOICES: Final = 64
+REFERRED: Final = 0.25
+"""How much of the score of what it refers to a table has too."""
 
 Samples = Mapping[TableName, Mapping[str, tuple[str, ...]]]
 
@@ -77,7 +81,7 @@ class Schemas:
         self._index = Index()
         self._is_stale = False
         self._names: Mapping[ToolId, tuple[SourceId, TableName]] = {}
-        self._chosen: dict[frozenset[SourceId], Chosen] = {}
+        self._choices: dict[frozenset[SourceId], Choice] = {}
 
     @property
     def held(self) -> Mapping[SourceId, Held]:
@@ -101,7 +105,8 @@ class Schemas:
         """Among these databases, as if there were no others."""
         self._bring_up_to_date()
         among = frozenset(source for source in sources if source in self._held)
-        hits = ranked(self._widened(query, among), self._among(among), dense)
+        choice = self._among(among)
+        hits = choice.lifted(ranked(self._widened(query, among), choice.chosen, dense))
         names = self._names
         called = [(source, name) for source in sorted(among) for name in self._held[source].called_in(query)]
         rest = (found for key in hits if (found := names[key]) not in called)
@@ -116,17 +121,16 @@ class Schemas:
             for source, held in self._held.items()
             for telling in held.tellings
         }
-        self._chosen.clear()
+        self._choices.clear()
         self._is_stale = False
 
-    def _among(self, sources: frozenset[SourceId]) -> Chosen:
-        known = self._chosen.get(sources)
+    def _among(self, sources: frozenset[SourceId]) -> "Choice":
+        known = self._choices.get(sources)
         if known is None:
-            held = (self._held[source] for source in sources)
-            known = self._index.chosen([telling.key for each in held for telling in each.tellings])
-            while len(self._chosen) >= _MOST_CHOICES:
-                del self._chosen[next(iter(self._chosen))]
-            self._chosen[sources] = known
+            known = Choice.of(self._index, {source: self._held[source] for source in sorted(sources)})
+            while len(self._choices) >= _MOST_CHOICES:
+                del self._choices[next(iter(self._choices))]
+            self._choices[sources] = known
         return known
 
     def _widened(self, query: str, sources: Collection[SourceId]) -> str:
@@ -134,6 +138,39 @@ class Schemas:
         bare = sorted({short for source in sources for short in self._held[source].bare})
         more = dict.fromkeys(short for word in pieces(query) for short in short_for(word, bare))
         return " ".join((query, *more)) if more else query
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tables of some databases, and which of them refer to which."""
+
+    chosen: Chosen
+    referring: Whole
+    """Positions."""
+    to: Whole
+
+    @classmethod
+    def of(cls, index: Index, held: Mapping[SourceId, Held]) -> "Choice":
+        tellings = [telling for each in held.values() for telling in each.tellings]
+        chosen = index.chosen([telling.key for telling in tellings])
+        place = {key: int(chosen.positions[index.places[key]]) for key in (telling.key for telling in tellings)}
+        pairs = [
+            (place[telling.key], place[table_key(source, relation.to)])
+            for source, each in held.items()
+            for telling in each.tellings
+            for relation in telling.refers_to
+            if relation.to != telling.table.name
+        ]
+        both = np.array(pairs, np.int32).reshape(-1, 2)
+        return cls(chosen, both[:, 0], both[:, 1])
+
+    def lifted(self, hits: Ranked) -> Ranked:
+        """A table is about what it refers to: orders of customers are in neither name."""
+        own = hits.scores.copy()
+        own[[*hits.exact]] -= EXACT
+        best = np.zeros(len(own))
+        np.maximum.at(best, self.referring, own[self.to])
+        return replace(hits, scores=hits.scores + REFERRED * best)
 
 
 @dataclass(frozen=True)
