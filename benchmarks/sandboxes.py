@@ -6,8 +6,9 @@ from typing import Final
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Function, Host, Raised, Reply, Sandbox
 from pegboard.providers.builtin.sandbox import MontySandbox
+from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
-MODES: Final[Mapping[str, Callable[[], Sandbox]]] = {"monty": MontySandbox}
+MODES: Final[Mapping[str, Callable[[], Sandbox]]] = {"monty": MontySandbox, "full": FullSandbox}
 
 _USERS: Final[tuple[tuple[int, str, int, str], ...]] = (
     (1, "Ada", 36, "R&D"),

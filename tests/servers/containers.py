@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers import docker_daemon
+from tests.servers import bubblewrap, docker_daemon
 
 from pegboard.config.container_keys import ContainerSettings
 
@@ -155,6 +155,10 @@ def install() -> int:
             docker_daemon.unpack()
         except docker_daemon.NoDocker as why:
             print(f"Tests of containers with docker are skipped: {why}", file=sys.stderr)
+    try:
+        bubblewrap.unpack()
+    except bubblewrap.NoBubblewrap as why:
+        print(f"The test of programs behind bubblewrap is skipped: {why}", file=sys.stderr)
     return code
 
 

@@ -37,14 +37,17 @@ class Child(Protocol):
     def terminate(self) -> None: ...
 
 
-async def born(words: Sequence[str], environment: Mapping[str, str], folder: str | None) -> Child:
-    """In a session of its own; `groups.stop` ends it. Raises `OSError` and `ValueError` as `subprocess` does."""
+async def born(
+    words: Sequence[str], environment: Mapping[str, str], folder: str | None, lent: Sequence[int] = ()
+) -> Child:
+    """In a session of its own; `groups.stop` ends it. `lent` are descriptors of ours that it gets, under their numbers;
+    not on Windows. Raises `OSError` and `ValueError` as `subprocess` does."""
     if sys.platform == "win32":
         pipe = subprocess.PIPE
         return await asyncio.create_subprocess_exec(
             *words, env=environment, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe
         )
-    process = _spawn(words, environment, folder)
+    process = _spawn(words, environment, folder, lent)
     orphans.watch(process.pid)
     child = _Started(process)
     try:
@@ -68,7 +71,9 @@ async def piece(stream: asyncio.StreamReader) -> bytes:
     return await stream.read(_PIECE)
 
 
-def _spawn(words: Sequence[str], environment: Mapping[str, str], folder: str | None) -> subprocess.Popen[bytes]:
+def _spawn(
+    words: Sequence[str], environment: Mapping[str, str], folder: str | None, lent: Sequence[int]
+) -> subprocess.Popen[bytes]:
     """Within a millisecond or two: nothing of this process is copied for it."""
     return subprocess.Popen(  # noqa: S603 - to run what the settings name is what a server's declaration is for
         words,
@@ -76,6 +81,7 @@ def _spawn(words: Sequence[str], environment: Mapping[str, str], folder: str | N
         env=environment,
         cwd=folder,
         start_new_session=True,
+        pass_fds=lent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

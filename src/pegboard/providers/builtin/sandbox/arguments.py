@@ -1,21 +1,31 @@
 """What a program gave to a function, by name and as plain JSON."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
-
-from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function
+from typing import TYPE_CHECKING, Final, Protocol
 
 from .plain import NotPlain, Room, plain
 
+if TYPE_CHECKING:
+    # A jailed process has this module, and nothing else of ours.
+    from pegboard.core.tool import Json
+
 _SHOWN: Final = 80
+
+
+class Signed(Protocol):
+    """What is asked of a function here."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parameters(self) -> tuple[str, ...]: ...
 
 
 class Unfit(Exception):  # noqa: N818 - it is raised in the program as a TypeError
     """The function cannot be called so."""
 
 
-def given(function: Function, positional: Sequence[object], named: Mapping[str, object], room: Room) -> dict[str, Json]:
+def given(function: Signed, positional: Sequence[object], named: Mapping[str, object], room: Room) -> "dict[str, Json]":
     """Raises `Unfit`, in words for whoever wrote the call."""
     said = function.name + "()"
     if len(positional) > len(function.parameters):

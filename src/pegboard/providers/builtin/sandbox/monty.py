@@ -3,6 +3,7 @@
 Nothing of it is loaded or started before the first run.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
     # Ten megabytes that only whoever runs a program needs.
     from pydantic_monty import AsyncMonty, AsyncMontySession
 
+    from .full.around import Around
     from .running import Run
+
+log: Final = logging.getLogger(__name__)
 
 INSTALL: Final = "pip install 'pegboard[code]'"
 _RUNS_OF_A_WORKER: Final = 50
@@ -58,6 +62,12 @@ class MontySandbox:
         self._workers: Final = workers
         self._starting: Final = anyio.Lock()
         self._pool: AsyncMonty | None = None
+        self._around: Around | None = None
+
+    @property
+    def is_walled(self) -> bool:
+        """Whether its workers have walls around them besides their own: on Linux, once they were started."""
+        return self._around is not None
 
     async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
         if (unfit := _unfit(program, limits)) is not None:
@@ -107,6 +117,9 @@ class MontySandbox:
                 await pool.__aexit__(None, None, None)
                 # Its threads have nothing left to do, and a moment to see that: Python aborts when it ends under one.
                 await anyio.sleep(_SETTLING)
+            if self._around is not None:
+                self._around.remove()
+                self._around = None
 
     async def _within(
         self, pool: "AsyncMonty", run: "Run", limits: Limits, answers: Mapping[int, Settled]
@@ -144,7 +157,7 @@ class MontySandbox:
                     ) from None
                 try:
                     pool = AsyncMonty(
-                        binary_path=self._binary,
+                        binary_path=self._binary or await self._walled(),
                         min_processes=1,
                         max_processes=self._workers,
                         max_checkouts_per_worker=_RUNS_OF_A_WORKER,
@@ -154,6 +167,21 @@ class MontySandbox:
                     raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
                 self._pool = pool
             return self._pool
+
+    async def _walled(self) -> Path | None:
+        """What starts a worker behind walls; `None` where there are none, and it is started as it is."""
+        from pydantic_monty._binary import find_monty_binary
+
+        from .full.around import Around, NotAround
+
+        if self._around is not None:
+            return self._around.program
+        try:
+            self._around = await anyio.to_thread.run_sync(lambda: Around(find_monty_binary()))
+        except (NotAround, FileNotFoundError) as why:
+            log.info("The workers that run programs have no walls but their own here: %s", why)
+            return None
+        return self._around.program
 
 
 class _Worker:

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pegboard.core.tool import Json
+if TYPE_CHECKING:
+    # A jailed process has this module, and nothing else of ours.
+    from pegboard.core.tool import Json
 
 DEEPEST: Final = 64
 """Levels of lists and objects. Deeper ones are a trap for whoever walks through them, and no tool's arguments."""
@@ -53,7 +55,7 @@ class Room:
             raise NotPlain(f"is too large: {self.most:,} bytes of JSON may leave the sandbox")
 
 
-def plain(value: object, room: Room, depth: int = 0) -> Json:
+def plain(value: object, room: Room, depth: int = 0) -> "Json":
     """The value as JSON has it: tuples as lists, keys as text. Raises `NotPlain`."""
     match value:
         case None | bool():
@@ -88,7 +90,7 @@ def _text(value: str, room: Room) -> str:
     return str(value)
 
 
-def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) -> Json:
+def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) -> "Json":
     _deeper(depth)
     room.take(2 + len(value))
     items: list[Json] = []
@@ -100,7 +102,7 @@ def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) ->
     return items
 
 
-def _object(value: "dict[object, object]", room: Room, depth: int) -> Json:
+def _object(value: "dict[object, object]", room: Room, depth: int) -> "Json":
     _deeper(depth)
     room.take(2 + 2 * len(value))
     members: dict[str, Json] = {}

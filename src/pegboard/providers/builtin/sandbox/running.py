@@ -133,7 +133,7 @@ class Run:
         if function is None:
             return await step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
         try:
-            calls.say(step.call_id, function, step.args, step.kwargs, step.position.start)
+            calls.say(step.call_id, function, *_given(step), step.position.start)
         except Unfit as unfit:
             return await step.resume(_raised("TypeError", str(unfit)))
         except OverflowError as error:
@@ -170,7 +170,7 @@ class Run:
         self.is_over = True
         said = self._printing.text, self._printing.truncated
         try:
-            result = plain(step.output, Room(self._limits.result))
+            result = plain(_output(step), Room(self._limits.result))
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
@@ -217,6 +217,22 @@ class _Ended(Exception):  # noqa: N818 - not an error of ours
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
+
+
+def _given(step: AsyncFunctionSnapshot) -> tuple[tuple[object, ...], Mapping[str, object]]:
+    """Raises `Unfit`: a key that is an object of the program's own has no form outside of it."""
+    try:
+        return step.args, step.kwargs
+    except TypeError as error:
+        raise Unfit(f"{step.function_name}(): an argument has a key that is no text ({error})") from None
+
+
+def _output(step: MontyComplete) -> object:
+    """Raises `NotPlain`, as of arguments."""
+    try:
+        return step.output
+    except TypeError as error:
+        raise NotPlain(f"has a key that is no text ({error})") from None
 
 
 def _spoken(function: Function) -> str:

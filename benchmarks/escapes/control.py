@@ -1,0 +1,102 @@
+"""An attack without any sandbox, in a process that may be lost: whether it does what it is meant to do.
+
+`python -m benchmarks.escapes.control`; one JSON line in, what the attack prints out, and a last line about its end. The
+attack runs in a child of this process, with few rights and few processes, so that this machine survives it.
+"""
+
+import ast
+import asyncio
+import ctypes
+import inspect
+import json
+import os
+import resource
+import struct
+import sys
+from contextlib import suppress
+
+HOST_SECRET = ""
+MARK = "\0end "
+COUNT = "\0calls "
+NOBODY = 64_999
+MOST_PROCESSES = 400
+MOST_MEMORY = 4 << 30
+_DUMPS, _LEN = json.dumps, len
+_KEEP_CAPABILITIES, _CAPSET, _VERSION = 8, {"x86_64": 126, "aarch64": 91}, 0x2008_0522
+_READ_ANYTHING = 0b110
+_PASS_ON = (47, 2)
+calls = 0
+
+
+async def echo(x: object) -> object:
+    global calls
+    calls += 1
+    if calls % 1_000 == 0:
+        # Whoever calls without end is killed, and cannot tell it at its own.
+        os.write(1, f"\n{COUNT}{calls}\n".encode())
+    return x
+
+
+def few_rights() -> None:
+    """A fork bomb may do what it likes with its own few processes. Root knows no such limit, so it is given up."""
+    if os.getuid() == 0 and (number := _CAPSET.get(os.uname().machine)) is not None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(_KEEP_CAPABILITIES, 1, 0, 0, 0)
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        # What lies where only root may look can still be read and written: this very Python may.
+        head = ctypes.create_string_buffer(struct.pack("=Ii", _VERSION, 0))
+        sets = ctypes.create_string_buffer(struct.pack("=6I", *[_READ_ANYTHING] * 3, 0, 0, 0))
+        libc.syscall(number, head, sets)
+        for capability in (1, 2):
+            libc.prctl(*_PASS_ON, capability, 0, 0)
+    resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Readable for its children, as any process is that gave up nothing.
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+
+
+def attack(code: str) -> None:
+    names = {"__name__": "__main__", "echo": echo}
+    compiled = compile(code, "<attack>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    if compiled.co_flags & inspect.CO_COROUTINE:
+
+        async def run() -> None:
+            await eval(compiled, names)
+
+        asyncio.run(run())
+    else:
+        exec(compiled, names)
+
+
+def main() -> None:
+    global HOST_SECRET
+    first = json.loads(sys.stdin.readline())
+    HOST_SECRET = first["value"]
+    sys.stdout.flush()
+    few_rights()
+    reads, writes = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reads)
+        error = None
+        try:
+            attack(first["code"])
+        except BaseException as raised:  # noqa: BLE001 - an attack may raise anything
+            error = f"{type(raised).__name__}: {raised}"[:500]
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        is_changed = json.dumps is not _DUMPS or len is not _LEN
+        os.write(writes, _DUMPS({"calls": calls, "is_changed": is_changed, "error": error}).encode())
+        os._exit(0)
+    os.close(writes)
+    with suppress(InterruptedError):
+        told = os.read(reads, 65_536)
+    _, status = os.waitpid(child, 0)
+    end = json.loads(told) if told else {"calls": 0, "is_changed": False, "error": None}
+    end["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    os.write(1, f"\n{MARK}{_DUMPS(end)}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

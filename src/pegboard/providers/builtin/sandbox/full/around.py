@@ -1,0 +1,67 @@
+"""The same walls around the workers of Monty: a program that puts them up and then becomes a worker.
+
+They hold what the interpreter itself should hold already: whoever breaks out of it stands in a process without files,
+network, other processes or rights. Linux only, and only where they can be put up.
+"""
+
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from .inside.calls import MACHINES
+from .inside.worker import FORBIDDEN, HELD
+from .launch import SOURCE, boot
+
+_WITHIN: Final = 30.0
+_NAME: Final = "monty"
+
+
+class NotAround(Exception):  # noqa: N818 - it is told to an operator as a sentence
+    """Why there are no walls here."""
+
+
+class Around:
+    """A program to start in place of `binary`; its folder goes with `remove`."""
+
+    def __init__(self, binary: str) -> None:
+        """Raises `NotAround`. Takes a tenth of a second."""
+        machine = platform.machine()
+        if sys.platform != "linux" or machine not in MACHINES:
+            raise NotAround(f"its walls are those of Linux on {' or '.join(MACHINES)}, and this is {machine}")
+        self._folder = Path(tempfile.mkdtemp(prefix="pegboard-"))
+        try:
+            self.program = self._folder / _NAME
+            self.program.write_text(_script([machine, str(Path(binary).resolve())]))
+            self.program.chmod(0o700)
+            _try(self.program)
+        except (OSError, subprocess.SubprocessError) as error:
+            self.remove()
+            raise NotAround(str(error)) from error
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _script(arguments: Sequence[str]) -> str:
+    python = str(getattr(sys, "_base_executable", None) or sys.executable)
+    words = [python, "-I", "-S", "-X", "utf8", "-c", boot("worker"), str(SOURCE), *arguments]
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
+
+def _try(program: Path) -> None:
+    """Raises `NotAround` when a wall does not stand, or when what it forbids can be done."""
+    done = subprocess.run(  # noqa: S603 - the program that was written above
+        [str(program), FORBIDDEN], stdin=subprocess.DEVNULL, capture_output=True, timeout=_WITHIN, env={}, check=False
+    )
+    if done.returncode != HELD:
+        words = done.stdout.decode(errors="replace").strip()[:500]
+        raise NotAround(words or f"a process with these walls ended with {done.returncode}")

@@ -1,0 +1,90 @@
+"""The jailed process from its start to its end."""
+
+import os
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from . import library
+
+
+def main() -> None:
+    image, machine, parent = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    only = library.borrow(image)
+    from .channel import Channel
+
+    channel = Channel(0, 1)
+    try:
+        taken = _walled(machine, parent, only)
+    except BaseException as error:  # noqa: BLE001 - whatever keeps a wall from standing is the reason to refuse
+        channel.say(t="broken", why=f"{type(error).__name__}: {error}"[:2_000])
+        os._exit(1)
+    channel.say(t="ready")
+    try:
+        given = channel.first()
+    except EOFError:
+        os._exit(0)
+    from . import walls
+    from .calls import PYTHON
+    from .program import Run
+
+    run = Run(channel, given)
+    walls.stay_within(taken + given["memory"], 3)
+    walls.stay_alone(given["cpu"])
+    walls.ask_for_nothing_else(machine, PYTHON)
+    try:
+        run()
+    finally:
+        os._exit(0)
+
+
+def _walled(machine: str, parent: int, only: Callable[[], None]) -> int:
+    """The address space that is taken before a program comes."""
+    library.load_compiled()
+    import hashlib
+    import platform
+
+    from . import program, walls
+
+    del program  # only to be there
+    hashlib.sha256(b"").hexdigest()  # OpenSSL reads files before its first digest
+    # Modules ask what system this is as they are imported, and the kernel will not say.
+    platform._uname_cache = platform.uname_result("Linux", "sandbox", "", "", machine)  # type: ignore[attr-defined]
+    null = os.open("/dev/null", os.O_RDWR)
+    os.dup2(null, 2)
+    walls.keep_three()
+    os.environ.clear()
+    only()
+    _forget_places()
+    walls.give_up_rights(machine)
+    walls.die_with_parent(parent)
+    taken = walls.mapped()
+    walls.forget_files()
+    return taken
+
+
+def _forget_places() -> None:
+    """Where things lie on this machine is nothing for a program."""
+    sys.argv[:] = [""]
+    sys.orig_argv[:] = [""]
+    for name in (
+        "executable",
+        "_base_executable",
+        "prefix",
+        "exec_prefix",
+        "base_prefix",
+        "base_exec_prefix",
+        "_stdlib_dir",
+    ):
+        setattr(sys, name, "")
+    for module in [module for module in sys.modules.values() if isinstance(module, ModuleType)]:
+        for name in ("__file__", "__cached__"):
+            module.__dict__.pop(name, None)
+        if getattr(module, "__path__", None):
+            module.__path__ = []
+        if (spec := getattr(module, "__spec__", None)) is not None:
+            spec.origin = spec.cached = None
+            if spec.submodule_search_locations:
+                spec.submodule_search_locations = []
+        if getattr(module, "__loader__", None) is not None and hasattr(module.__loader__, "path"):
+            module.__loader__ = None

@@ -1,0 +1,49 @@
+"""The event loop of a program: asyncio's own, turning on frames of the gateway instead of sockets, which there are none
+of."""
+
+import asyncio
+from asyncio import events
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Frame = dict[str, Any]
+
+
+class Listener:
+    """What the loop takes for a selector: it waits for frames, and for nothing else."""
+
+    def __init__(self, hear: Callable[[float | None], list[Frame]]) -> None:
+        self._hear = hear
+
+    def select(self, timeout: float | None = None) -> list[Frame]:
+        return self._hear(timeout)
+
+    def close(self) -> None:
+        pass
+
+
+class Loop(asyncio.BaseEventLoop):
+    _selector: Listener
+
+    def __init__(self, hear: Callable[[float | None], list[Frame]], heard: Callable[[Frame], None]) -> None:
+        super().__init__()
+        self._selector = Listener(hear)
+        self._heard = heard
+
+    def _process_events(self, event_list: Sequence[Frame]) -> None:
+        for frame in event_list:
+            self._heard(frame)
+
+    def _write_to_self(self) -> None:
+        """Nobody else could wake it: there are no threads, and signals interrupt the wait."""
+
+    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: object) -> None:
+        raise NotImplementedError("there are no signals in this sandbox")
+
+
+def turn_on(make: Callable[[], Loop]) -> Loop:
+    """Whoever asks asyncio for a loop from now on, as `asyncio.run` does, gets one that `make` makes."""
+    asyncio.new_event_loop = events.new_event_loop = make
+    loop = make()
+    asyncio.set_event_loop(loop)
+    return loop

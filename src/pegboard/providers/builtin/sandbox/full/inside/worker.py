@@ -1,0 +1,59 @@
+"""Walls around a worker of Monty: put up by this process, which then becomes the worker."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from . import walls
+from .calls import MONTY
+
+FORBIDDEN: Final = "--try-what-is-forbidden"
+HELD: Final = 120
+_NOT_STARTED: Final = 121
+_MEMORY: Final = 2 << 30
+"""Bytes of address space. The interpreter keeps each program to far less; this holds when that does not."""
+_DESCRIPTORS: Final = 16
+_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+
+
+def main() -> None:
+    machine, program, *arguments = sys.argv[1:]
+    try:
+        # What a worker says when it breaks is of no use to anybody, and a program could fill a disk with it.
+        os.dup2(os.open("/dev/null", os.O_RDWR), 2)
+        walls.keep_three()
+        walls.give_up_rights(machine, to_be_nobody=False)
+        walls.stay_within(_MEMORY, _DESCRIPTORS)
+        walls.forget_files((program, *_LIBRARIES))
+        walls.ask_for_nothing_else(machine, MONTY)
+        if arguments == [FORBIDDEN]:
+            _try()
+            os._exit(HELD)
+        os.execve(program, [program, *arguments], {})  # noqa: S606 - the interpreter that these walls are for
+    except BaseException as error:  # noqa: BLE001 - whatever keeps it from starting is told
+        with suppress(OSError):
+            os.write(1, f"{type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(_NOT_STARTED)
+
+
+def _try() -> None:
+    """Raises `NoWallError` when anything of it can be done."""
+    tries: dict[str, Callable[[], object]] = {
+        "a file can be read": lambda: os.open("/etc/passwd", os.O_RDONLY),
+        "a file can be made": lambda: os.open("/tmp/pegboard-escaped", os.O_WRONLY | os.O_CREAT),  # noqa: S108 - it cannot
+        "a folder can be listed": lambda: os.listdir("/"),
+        "a program can be run": lambda: os.execv("/bin/true", ["true"]),  # noqa: S606 - it cannot
+        "a process can be made": os.fork,
+        "a socket can be made": socket.socket,
+        "a signal can be sent": lambda: os.kill(os.getppid(), 0),
+    }
+    for what, attempt in tries.items():
+        try:
+            attempt()
+        except PermissionError:
+            continue
+        raise walls.NoWallError(what)

@@ -1,0 +1,102 @@
+"""Whether the walls hold on this machine: forbidden things are tried in a jailed process, and it is looked at from
+outside."""
+
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import Function, Host, Limits, Program, Ran, Reply, SandboxAway
+
+from . import trying
+from .launch import Jailed, Launcher
+from .run import Run
+
+_LIMITS: Final = Limits(cpu=20, wall=60, memory=64 << 20, calls=1)
+_EXPECTED: Final = {
+    "Seccomp": "2",
+    "NoNewPrivs": "1",
+    "CapInh": "0",
+    "CapPrm": "0",
+    "CapEff": "0",
+    "CapBnd": "0",
+    "CapAmb": "0",
+}
+"""What `/proc` says of a process that is walled in, without leading zeros."""
+_LOOKED: Final = Function("", "looked")
+
+
+async def probe(launcher: Launcher) -> None:
+    """Raises `SandboxAway` with the reason when anything does not hold."""
+    jailed = await launcher.start()
+    try:
+        seen = _Seen(jailed)
+        text = trying.program(platform.machine(), _LIMITS.memory * 2)
+        ran = await Run(jailed, Program(text, (_LOOKED,)), seen, _LIMITS)()
+    finally:
+        await jailed.end()
+    if reasons := [*_came_through(ran), *seen.reasons]:
+        raise SandboxAway("full: the walls do not hold on this machine: " + "; ".join(reasons))
+
+
+def _came_through(ran: Ran) -> Iterator[str]:
+    if ran.error is not None or not isinstance(ran.result, Mapping) or not ran.result:
+        yield f"the program that tries them did not end ({ran.error})"
+        return
+    for name, outcome in ran.result.items():
+        if outcome != "held":
+            yield f"a program can {name} ({outcome})"
+
+
+class _Seen(Host):
+    """Looks at the process while it waits."""
+
+    def __init__(self, jailed: Jailed) -> None:
+        self._jailed = jailed
+        self.reasons = ["the process was not seen from outside"]
+
+    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+        innermost = _innermost(self._jailed.child.pid)
+        try:
+            told = _status(innermost)
+        except OSError as error:
+            self.reasons = [f"the process cannot be seen from outside: {error}"]
+            return None
+        self.reasons = [
+            f"{name} of the process is {told.get(name)}, and should be {value}"
+            for name, value in _EXPECTED.items()
+            if (told.get(name, "none").lstrip("0") or "0") != value
+        ]
+        return None
+
+    def printed(self, text: str) -> None:
+        pass
+
+
+def _status(process: int) -> dict[str, str]:
+    """Raises `OSError`."""
+    with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as status:
+        return dict(re.findall(r"^(\w+):\s*(\S+)", status.read(), re.MULTILINE))
+
+
+def _innermost(process: int) -> int:
+    """The last of a line of processes: bubblewrap stands before ours where it is used."""
+    while True:
+        try:
+            with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as children:
+                first = children.read().split()
+        except OSError:
+            return process
+        if not first:
+            return process
+        process = int(first[0])
+
+
+def bubblewrap() -> str | None:
+    """Where it is installed: in a folder that only the system's own people can change."""
+    for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
+        if os.access(path := f"{folder}/bwrap", os.X_OK):
+            return path
+    return None

@@ -1,0 +1,222 @@
+"""One program in one jailed process: its calls are answered, its limits kept, and its end told."""
+
+import math
+import signal
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from pegboard.children.child import piece
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits
+from pegboard.providers.builtin.sandbox.plain import NotPlain, Room, plain
+
+from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed
+from .launch import Jailed
+
+_FRAMING: Final = 4_096
+_ESCAPED: Final = 6
+"""A character takes at most so many times its bytes in JSON."""
+_PRINT_FRAME: Final = 32
+_MOST_WORDS: Final = 2_000
+_MOST_NAME: Final = 200
+_LAST: Final = 1.0
+"""Seconds for a process that has closed its connection to end as well."""
+_SHELL: Final = 128
+"""What is added to a signal's number by whoever passes on that a program died of it."""
+_CRASHES: Final = frozenset(
+    {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP}
+)
+
+
+@dataclass(eq=False)
+class Run:
+    jailed: Jailed
+    program: Program
+    host: Host
+    limits: Limits
+    _stdout: list[str] = field(default_factory=list[str])
+    _is_cut: bool = False
+    _shown: int = 0
+    _said: int = 0
+    _asked: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        limits = self.limits
+        self._turns = anyio.CapacityLimiter(max(1, limits.concurrency))
+        self._writing = anyio.Lock()
+        self._room = Room(limits.arguments)
+        self.jailed.frames.most = _ESCAPED * max(limits.arguments, limits.result, limits.stdout) + _FRAMING
+
+    async def __call__(self) -> Ran:
+        """Raises what the host raised. The process is the caller's to end, and of no further use."""
+        began = anyio.current_time()
+        done: Done | None = None
+        astray: str | None = None
+        with anyio.move_on_after(self.limits.wall) as wall:
+            try:
+                async with anyio.create_task_group() as calls:
+                    try:
+                        await self._begin()
+                        done = await self._last_word(calls)
+                    except AstrayError as error:
+                        astray = str(error)
+                    calls.cancel_scope.cancel()
+            except BaseExceptionGroup as failed:
+                raise failed.exceptions[0] from None
+        text = "".join(self._stdout)
+        if done is None:
+            seconds = anyio.current_time() - began
+            fault = _overdue(self.limits) if wall.cancelled_caught else await self._why(astray, seconds)
+            return Ran(None, text, self._is_cut, fault)
+        return self._told(done, text)
+
+    def _told(self, done: Done, text: str) -> Ran:
+        is_cut = self._is_cut or done.x
+        try:
+            result = plain(done.r, Room(self.limits.result))
+            Room(self.limits.result).take(len(msgspec.json.encode(result)))
+        except NotPlain as unfit:
+            return Ran(None, text, is_cut, Fault("RuntimeError", f"The program was ended: its result {unfit.why}."))
+        return Ran(result, text, is_cut, None if done.e is None else self._fault(done.e))
+
+    def _fault(self, fell: Fell) -> Fault:
+        """As the process tells it: of a length and with a line that there can be."""
+        message = fell.message[:_MOST_WORDS]
+        if fell.type == "MemoryError" and not message:
+            message = f"The program needs more than {self.limits.memory >> 20:,} MB of memory. Keep less at a time."
+        lines = self.program.code.count("\n") + 1
+        line = fell.line if fell.line is not None and 1 <= fell.line <= lines else None
+        return Fault(fell.type[:_MOST_NAME], message, line)
+
+    async def _begin(self) -> None:
+        limits = self.limits
+        functions: list[Json] = [[one.module, one.name, list(one.parameters)] for one in self.program.functions]
+        await self._write(
+            framed(
+                {
+                    "code": self.program.code,
+                    "functions": functions,
+                    "memory": limits.memory,
+                    "cpu": max(1, math.ceil(limits.cpu)),
+                    "calls": limits.calls,
+                    "arguments": limits.arguments,
+                    "result": limits.result,
+                    "stdout": limits.stdout,
+                    "sleep": limits.sleep,
+                }
+            )
+        )
+
+    async def _last_word(self, calls: TaskGroup) -> Done | None:
+        """None when it ended without one. Raises `AstrayError`."""
+        assert self.jailed.child.stdout is not None
+        while said := await piece(self.jailed.child.stdout):
+            for frame, length in self.jailed.frames.feed(said):
+                if isinstance(frame, Done):
+                    return frame
+                self._hear(frame, length, calls)
+        return None
+
+    def _hear(self, frame: Frame, length: int, calls: TaskGroup) -> None:
+        match frame:
+            case Printed():
+                self._print(frame.s, length)
+            case Called():
+                function, arguments, size = self._checked(frame)
+                self._asked.add(frame.n)
+                calls.start_soon(self._answer, frame.n, function, arguments, size)
+            case _:
+                raise AstrayError("what only a start says")
+
+    def _print(self, text: str, length: int) -> None:
+        self._said += length
+        if self._said > (_ESCAPED + _PRINT_FRAME) * self.limits.stdout + _FRAMING:
+            raise AstrayError("more than it may print")
+        room = self.limits.stdout - self._shown
+        encoded = text.encode()
+        self._is_cut = self._is_cut or len(encoded) > room
+        if shown := encoded[: max(0, room)].decode("utf-8", "ignore"):
+            self._shown += len(shown.encode())
+            self._stdout.append(shown)
+            self.host.printed(shown)
+
+    def _checked(self, frame: Called) -> tuple[Function, dict[str, Json], int]:
+        """What it really calls, and with what: nothing that the process says of a call is believed."""
+        if not 1 <= frame.n <= self.limits.calls:
+            raise AstrayError("more calls than it may make")
+        if frame.n in self._asked:
+            raise AstrayError("one call twice")
+        if not 0 <= frame.f < len(self.program.functions):
+            raise AstrayError("a call of a function that it was not given")
+        before = self._room.left
+        try:
+            arguments = {str(plain(name, self._room)): plain(value, self._room) for name, value in frame.a.items()}
+        except NotPlain as unfit:
+            raise AstrayError(f"an argument that {unfit.why}") from unfit
+        return self.program.functions[frame.f], arguments, before - self._room.left
+
+    async def _answer(self, ordinal: int, function: Function, arguments: dict[str, Json], size: int) -> None:
+        async with self._turns:
+            reply = await self.host.call(ordinal, function, arguments)
+            # Before the program can know that there is room again.
+            self._room.left += size
+            await self._write(_reply(ordinal, reply))
+
+    async def _write(self, text: bytes) -> None:
+        writer = self.jailed.child.stdin
+        assert writer is not None
+        async with self._writing:
+            try:
+                writer.write(text)
+                await writer.drain()
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it has ended, and whoever listens to it hears so
+
+    async def _why(self, astray: str | None, seconds: float) -> Fault:
+        """There was no last word: what it died of."""
+        if astray is not None:
+            return Fault("RuntimeError", f"The program was ended: its process said {astray}.")
+        with anyio.move_on_after(_LAST):
+            await self.jailed.child.wait()
+        code = self.jailed.child.returncode
+        if code is None:
+            return Fault("RuntimeError", "The program closed its connection, and was ended.")
+        number = -code if code < 0 else code - _SHELL
+        # Only the limit of processor time and the kernel, out of memory, kill by force; the first takes its time.
+        if number == signal.SIGXCPU or (number == signal.SIGKILL and seconds >= self.limits.cpu):
+            why = f"The program computed for more than {self.limits.cpu:g} seconds. Do less, or in several runs."
+            return Fault("TimeoutError", why)
+        if number == signal.SIGKILL:
+            return Fault("MemoryError", "The program was killed by the system, which ran out of memory.")
+        if number == signal.SIGSYS:
+            return Fault("RuntimeError", "The program was ended: it asked the kernel for what no program here may do.")
+        if number in _CRASHES:
+            name = signal.Signals(number).name
+            return Fault(
+                "RuntimeError", f"The Python of this program crashed ({name}), as too deep a recursion makes it."
+            )
+        return Fault("RuntimeError", "The program ended its process without an answer.")
+
+
+def _overdue(limits: Limits) -> Fault:
+    why = f"The program took longer than {limits.wall:g} seconds, waiting for its calls included."
+    return Fault("TimeoutError", why)
+
+
+def _reply(number: int, reply: Reply) -> bytes:
+    if isinstance(reply, Waits):
+        reply = Raised(
+            "PermissionError",
+            f"A person must allow this call first (ticket {reply.ticket}). This sandbox cannot wait for them: "
+            "run the program again when it is decided.",
+        )
+    if isinstance(reply, Raised):
+        return framed({"n": number, "type": reply.type, "message": reply.message})
+    try:
+        return framed({"n": number, "ok": reply})
+    except (TypeError, ValueError, RecursionError) as error:
+        return framed({"n": number, "type": "ValueError", "message": f"The answer is not plain JSON: {error}"})

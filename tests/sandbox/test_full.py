@@ -1,0 +1,300 @@
+"""The sandbox `full`: a whole Python, the contract of sandboxes, and every way in which a run can end."""
+
+import asyncio
+import os
+from dataclasses import replace
+
+import anyio
+import psutil
+import pytest
+from tests.sandbox.answering import ECHO, Answering, Gathering
+
+from pegboard.core.tool import Json
+from pegboard.ports.sandbox import BadState, Fault, Function, Limits, Program, Raised, Ran, Waits
+from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = Limits(cpu=20, wall=30)
+TOOLS = (ECHO, Function("files", "read"), Function("files", "write"))
+
+
+async def ran(sandbox: FullSandbox, code: str, host: Answering | None = None, limits: Limits = LIMITS) -> Ran:
+    with anyio.fail_after(60):
+        return await sandbox.run(Program(code, TOOLS), host or Answering(), limits)
+
+
+@pytest.mark.behaviour("code.full")
+async def test_a_program_has_the_language_and_the_library_of_python(full: FullSandbox) -> None:
+    code = """
+import abc, csv, dataclasses, datetime, decimal, enum, fractions, hashlib, heapq, io, re, statistics, string
+import textwrap, uuid, zoneinfo, zlib, xml.etree.ElementTree, html, urllib.parse, typing, contextlib, pprint
+import operator, unicodedata
+
+class Colour(enum.Enum):
+    RED = 'red'
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 2
+
+def count():
+    yield from range(3)
+
+[
+    Colour('red').name,
+    dataclasses.asdict(Point(1)),
+    list(count()),
+    re.sub('[0-9]+', lambda found: str(int(found[0]) * 2), 'a1 b22'),
+    str(decimal.Decimal('0.1') * 3),
+    datetime.datetime(2026, 7, 1, tzinfo=zoneinfo.ZoneInfo('Europe/Berlin')).isoformat(),
+    hashlib.sha256(b'abc').hexdigest()[:8],
+    'é'.encode('cp1252').hex(),
+    statistics.median([1, 5, 3]),
+]
+"""
+    berlin = "2026-07-01T00:00:00+02:00"
+    expected: list[Json] = ["RED", {"x": 1, "y": 2}, [0, 1, 2], "a2 b44", "0.3", berlin, "ba7816bf", "e9", 3]
+    assert await ran(full, code) == Ran(expected)
+
+
+@pytest.mark.behaviour("code.full")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "await files.read(path='a')",
+        "import files\nawait files.read(path='a')",
+        "from files import read\nawait read(path='a')",
+        "import asyncio\nasync def main():\n    return await files.read(path='a')\nasyncio.run(main())",
+        "import asyncio\nasyncio.get_event_loop().run_until_complete(files.read(path='a'))",
+        "import asyncio\n(await asyncio.gather(asyncio.create_task(files.read(path='a'))))[0]",
+        "import asyncio\nawait asyncio.wait_for(files.read(path='a'), 20)",
+    ],
+)
+async def test_functions_are_called_in_every_way_that_python_has(full: FullSandbox, code: str) -> None:
+    host = Answering(lambda _, arguments: {"text": arguments["path"]})
+    assert await ran(full, code, host) == Ran({"text": "a"})
+    assert host.calls == [(1, "read", {"path": "a"})]
+
+
+@pytest.mark.behaviour("code.gather")
+async def test_gathered_calls_are_all_under_way_at_once_up_to_the_limit(full: FullSandbox) -> None:
+    host = Gathering(wanted=4)
+    code = "import asyncio\nawait asyncio.gather(*[echo(x) for x in range(12)])"
+    with anyio.fail_after(60):
+        done = await full.run(Program(code, TOOLS), host, replace(LIMITS, concurrency=4))
+    assert (done, host.most) == (Ran(list(range(1, 13))), 4)
+
+
+@pytest.mark.behaviour("code.program")
+async def test_what_is_printed_is_told_as_it_comes_and_kept(full: FullSandbox) -> None:
+    host = Answering()
+    done = await ran(full, "import sys\nprint('a', end='')\nprint('é')\nprint('b', file=sys.stderr)\n'end'", host)
+    assert (done, host.text) == (Ran("end", "aé\nb\n"), "aé\nb\n")
+
+
+async def test_output_beyond_the_limit_is_dropped_between_characters_and_told(full: FullSandbox) -> None:
+    host = Answering()
+    done = await ran(full, "print('é' * 10)\nprint('more')\n1", host, replace(LIMITS, stdout=9))
+    assert (done, host.text) == (Ran(1, "éééé", truncated=True), "éééé")
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("x = 1\nraise KeyError('a')", Fault("KeyError", "'a'", 2)),
+        ("def f(:\n  pass", Fault("SyntaxError", "invalid syntax", 1)),
+        ("def f():\n    return 1 / 0\n\nf()", Fault("ZeroDivisionError", "division by zero", 2)),
+        ("class Odd(Exception):\n    pass\nraise Odd('é')", Fault("Odd", "é", 3)),
+        (
+            "import json\njson.loads('{')",
+            Fault("JSONDecodeError", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", 2),
+        ),
+        ("exit(3)", Fault("SystemExit", "3", 1)),
+        ("import sys\nsys.exit()", None),
+        ("input()", Fault("EOFError", "EOF when reading a line", 1)),
+        (
+            "echo(x=1)\n2",
+            Fault(
+                "RuntimeError", "echo() was called without `await`, so nothing was done. Write `await` before it.", 1
+            ),
+        ),
+        ("import os\nos._exit(0)", Fault("RuntimeError", "The program ended its process without an answer.")),
+        (
+            "import os\nos.closerange(0, 9)\nwhile True: pass",
+            Fault("RuntimeError", "The program closed its connection, and was ended."),
+        ),
+        (
+            "x = bytearray(10**10)",
+            Fault("MemoryError", "The program needs more than 128 MB of memory. Keep less at a time.", 1),
+        ),
+        ("open('/etc/passwd')", Fault("PermissionError", "[Errno 1] Operation not permitted: '/etc/passwd'", 1)),
+        (
+            "await echo({1, 2})",
+            Fault("TypeError", "echo(): the argument x is of type set, which is not JSON; use sorted() or list()", 1),
+        ),
+        (
+            "await echo(1, 2)",
+            Fault("TypeError", "echo() takes 1 positional arguments only: write echo(name=value, …)", 1),
+        ),
+        ("import time\ntime.sleep(11)", Fault("TimeoutError", "A program may sleep 10 seconds in all.", 2)),
+    ],
+)
+async def test_how_a_program_failed_is_told_with_type_words_and_line(
+    full: FullSandbox, code: str, fault: Fault | None
+) -> None:
+    done = await ran(full, code)
+    assert isinstance(done, Ran)
+    assert done.error == fault
+
+
+@pytest.mark.behaviour("code.errors")
+async def test_what_the_host_raises_in_a_call_is_raised_in_the_program(full: FullSandbox) -> None:
+    raised = iter(
+        [
+            Raised("ValueError", "no such file: 'é'\n  File \"x\", line 1"),
+            Raised("SystemExit", "not an error that a program catches"),
+            Raised("UnicodeDecodeError", "made of more than words"),
+            Raised("os.system", "no exception at all"),
+            Raised("print", "a built-in that is none"),
+        ]
+    )
+    code = """
+told = []
+for _ in range(5):
+    try:
+        await echo(1)
+    except Exception as error:
+        told.append([type(error).__name__, str(error)])
+told
+"""
+    assert await ran(full, code, Answering(lambda *_: next(raised))) == Ran(
+        [
+            ["ValueError", "no such file: 'é'\n  File \"x\", line 1"],
+            ["RuntimeError", "not an error that a program catches"],
+            ["RuntimeError", "made of more than words"],
+            ["RuntimeError", "no exception at all"],
+            ["RuntimeError", "a built-in that is none"],
+        ]
+    )
+
+
+@pytest.mark.behaviour("code.full_waits")
+async def test_a_call_that_waits_for_a_person_is_refused_with_its_ticket(full: FullSandbox) -> None:
+    code = "try:\n    await echo(1)\nexcept PermissionError as error:\n    told = str(error)\ntold"
+    done = await ran(full, code, Answering(lambda *_: Waits("t-17")))
+    assert done == Ran(
+        "A person must allow this call first (ticket t-17). This sandbox cannot wait for them: "
+        "run the program again when it is decided."
+    )
+    with pytest.raises(BadState, match="No run was ever suspended by the sandbox 'full'"):
+        await full.resume(b"", {}, Answering())
+
+
+@pytest.mark.behaviour("code.limits")
+async def test_more_calls_than_allowed_raise_in_the_program_and_never_reach_the_host(full: FullSandbox) -> None:
+    host = Answering()
+    code = """
+made = 0
+for _ in range(10):
+    try:
+        await echo(_)
+        made += 1
+    except RuntimeError as error:
+        told = str(error)
+[made, told]
+"""
+    done = await ran(full, code, host, replace(LIMITS, calls=3))
+    words = "A program may make 3 calls, and this one has made them. Do less in one run, or go on in another."
+    assert (done, len(host.calls)) == (Ran([3, words]), 3)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("code.limits")
+async def test_the_processor_time_that_a_program_may_use_is_kept(full: FullSandbox) -> None:
+    done = await ran(full, "print('on')\nwhile True: pass", limits=replace(LIMITS, cpu=1))
+    words = "The program computed for more than 1 seconds. Do less, or in several runs."
+    assert done == Ran(None, "on\n", error=Fault("TimeoutError", words))
+
+
+@pytest.mark.behaviour("code.limits")
+async def test_the_wall_clock_is_kept_while_a_program_waits_for_its_host(full: FullSandbox) -> None:
+    host = Gathering(wanted=2)
+    with anyio.fail_after(60):
+        done = await full.run(Program("print(1)\nawait echo(1)", TOOLS), host, replace(LIMITS, wall=2))
+    words = "The program took longer than 2 seconds, waiting for its calls included."
+    assert done == Ran(None, "1\n", error=Fault("TimeoutError", words))
+    assert host.was_cancelled
+
+
+@pytest.mark.behaviour("code.cancelled")
+async def test_a_cancelled_run_leaves_no_process_and_no_call() -> None:
+    sandbox = FullSandbox()
+    before = _children()
+    host = Gathering(wanted=2)
+    run = asyncio.create_task(sandbox.run(Program("await echo(1)", TOOLS), host, LIMITS))
+    with anyio.fail_after(60):
+        await host.came.wait()
+        run.cancel()
+        await asyncio.wait([run])
+        assert (run.cancelled(), host.was_cancelled) == (True, True)
+        await sandbox.aclose()
+    assert _children() - before == set()
+
+
+async def test_what_the_host_breaks_with_is_raised_and_the_program_is_over(full: FullSandbox) -> None:
+    def broken(*_: object) -> Json:
+        raise LookupError("the host is broken")
+
+    with pytest.raises(LookupError, match="the host is broken"):
+        await ran(full, "await echo(1)", Answering(broken))
+    assert await ran(full, "2") == Ran(2)
+
+
+async def test_programs_do_not_see_each_other(full: FullSandbox) -> None:
+    await ran(full, "import json, builtins\njson.left = builtins.left = 1\nopen = None")
+    assert await ran(
+        full, "import json, builtins\n[hasattr(json, 'left'), hasattr(builtins, 'left'), open is None]"
+    ) == Ran([False, False, False])
+
+
+async def test_many_programs_run_at_the_same_time(full: FullSandbox) -> None:
+    results: dict[int, Ran] = {}
+
+    async def one(number: int) -> None:
+        results[number] = await ran(full, f"await echo({number})")
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(one, number)
+    assert results == {number: Ran(number) for number in range(6)}
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "fault"),
+    [
+        (
+            "#" * 100,
+            replace(LIMITS, code=99),
+            Fault("ValueError", "The program has 100 bytes and may have 99. Send less code."),
+        ),
+        ("'\ud800'", LIMITS, Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")),
+    ],
+)
+async def test_a_program_that_is_no_program_is_refused_before_anything_starts(
+    code: str, limits: Limits, fault: Fault
+) -> None:
+    sandbox = FullSandbox()
+    assert await ran(sandbox, code, limits=limits) == Ran(error=fault)
+    assert sandbox.walls == ()
+
+
+async def test_nothing_is_checked_before_a_run(full: FullSandbox) -> None:
+    assert await full.check(Program("await nothing()")) == ()
+    assert full.name == "full"
+    assert "no files" in full.dialect
+
+
+def _children() -> set[int]:
+    return {child.pid for child in psutil.Process(os.getpid()).children(recursive=True)}
