@@ -23,6 +23,7 @@ meaning: $(VENV)/.semantic
 # Every test: core, search, store on both engines, providers, surfaces.
 test: $(VENV)/.dev
 	@$(BIN)/python -m tests.servers.containers
+	@$(BIN)/python -m tests.servers.mariadb
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(ARGS) || { [ $$? -eq 1 ] && $(BIN)/python -m tests.again $(ARGS); }
 
 # The tests that need no database server, no container and no patience.

@@ -1,1 +1,1 @@
-"""What the gateway itself brings: programs in a sandbox."""
+"""What the gateway itself brings: programs in a sandbox, and databases."""

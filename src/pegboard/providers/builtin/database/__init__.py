@@ -1,0 +1,1 @@
+"""Engines for databases: one package an engine, each behind the same port."""

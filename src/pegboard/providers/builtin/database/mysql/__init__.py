@@ -1,0 +1,15 @@
+"""MySQL and MariaDB: words taken apart as the server does, read by a parser, run in a read-only transaction.
+
+Imported only where such a source is opened.
+"""
+
+from pegboard.core.database import Access
+
+from .engine import MysqlEngine
+
+__all__ = ["MysqlEngine", "mysql_engine"]
+
+
+def mysql_engine(url: str, access: Access, *, writes: bool = False, forced: bool = False) -> MysqlEngine:
+    """`writes`: rows may be changed through it. `forced`: its operator insists on a user that may do too much."""
+    return MysqlEngine(url, access, writes=writes, forced=forced)

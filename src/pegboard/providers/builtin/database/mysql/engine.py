@@ -1,0 +1,279 @@
+"""MySQL and MariaDB as a source: one statement in a read-only transaction on a connection of its own, which is then
+closed. A statement that nobody waits for any more is ended on the server.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import pymysql
+
+from pegboard.core.database import (
+    Access,
+    Answer,
+    Catch,
+    Checked,
+    Dialect,
+    Failed,
+    Fault,
+    Field,
+    Finding,
+    Limits,
+    Refused,
+    Rows,
+    Schema,
+)
+from pegboard.ports.databases import Parameters, SourceAway
+
+from .arguments import bound
+from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
+from .reading import Broken, Listed, Reading, read
+from .saying import failed, type_name
+from .schema import read_schema, stamp
+from .tables import Known, Tables
+from .words import Unreadable
+
+_CONNECTIONS: Final = 8
+_GRACE: Final = 5.0
+_LONG: Final = 60.0
+"""Seconds for questions of our own."""
+_DRIVER: Final = (pymysql.MySQLError, OSError)
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class _Job:
+    """A connection that a thread works on, so that another can end what it does."""
+
+    where: Place
+    connection: Metered | None = None
+    unwanted: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """Returns when the thread has, or when it was cut off."""
+        self.unwanted = True
+        connection = self.connection
+        if connection is not None and not self.ended.is_set():
+            try:
+                killer = connect(self.where, _GRACE)
+                try:
+                    killer.query(f"KILL QUERY {int(connection.thread_id())}")
+                finally:
+                    killer.close()
+            except (*_DRIVER, SourceAway) as error:
+                log.warning("%s: a statement could not be stopped: %s", self.where.told, error)
+        if not self.ended.wait(_GRACE) and connection is not None:
+            connection._force_close()
+            self.ended.wait(_GRACE)
+
+
+class MysqlEngine:
+    """`forced`: its operator insists on a user that may do too much."""
+
+    dialect: Final = Dialect.MYSQL
+
+    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+        self._place = place(url)
+        self._access = access
+        self._writes = writes
+        self._forced = forced
+        self._threads = anyio.CapacityLimiter(_CONNECTIONS)
+        self._powers: tuple[str, ...] | None = None
+
+    async def check(self) -> Checked:
+        def look(connection: Metered) -> Checked:
+            return role(connection).checked
+
+        try:
+            return await self._worked(look, _LONG)
+        except SourceAway as away:
+            return Checked("", None, (Finding(str(away), is_grave=True),))
+
+    async def schema(self) -> Schema:
+        return await self._worked(self._schema, _LONG)
+
+    async def stamp(self) -> str:
+        def look(connection: Metered) -> str:
+            self._safe(connection)
+            set_up(connection, _LONG, write=False)
+            return stamp(lambda question: asked(connection, question), self._place.database)
+
+        return await self._worked(look, _LONG)
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        begun = time.monotonic()
+        reading = await anyio.to_thread.run_sync(partial(read, statement, write=write and self._writes))
+        match reading:
+            case Unreadable(why, mend, is_write):
+                return Refused(why, mend, is_write)
+            case Broken(words, position):
+                return Failed(words, position, Fault.SYNTAX)
+
+        def work(connection: Metered) -> Answer:
+            if self._over(connection):
+                return Refused((self._powers or ("",))[0], MEND)
+            return self._answer(connection, reading, parameters, limits, begun)
+
+        with anyio.move_on_after(limits.seconds) as waiting:
+            try:
+                return await self._worked(work, limits.seconds)
+            except SourceAway as away:
+                return Failed(str(away), None, Fault.AWAY)
+        assert waiting.cancelled_caught
+        return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
+
+    async def aclose(self) -> None:
+        """Nothing is kept open."""
+
+    async def _worked(self, work: Callable[[Metered], T], seconds: float) -> T:
+        """What a thread makes of a connection of its own. Raises `SourceAway`."""
+        job = _Job(self._place)
+
+        def whole() -> T:
+            try:
+                job.connection = connect(self._place, seconds)
+                try:
+                    if job.unwanted:
+                        raise SourceAway("Nobody waits for it any more.")
+                    return work(job.connection)
+                finally:
+                    _close(job.connection)
+            except _DRIVER as error:
+                raise SourceAway(f"{self._place.told}: {error.args[-1] if error.args else error}") from error
+            finally:
+                job.ended.set()
+
+        try:
+            return await anyio.to_thread.run_sync(whole, abandon_on_cancel=True, limiter=self._threads)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(job.stop)
+            raise
+
+    def _over(self, connection: Metered) -> bool:
+        if self._forced:
+            return False
+        if self._powers is None:
+            self._powers = role(connection).powers
+        return bool(self._powers)
+
+    def _safe(self, connection: Metered) -> None:
+        if self._over(connection):
+            raise SourceAway(f"{self._place.told}: {(self._powers or ('',))[0]} {MEND}")
+
+    def _schema(self, connection: Metered) -> Schema:
+        self._safe(connection)
+        set_up(connection, _LONG, write=False)
+        return self._whole(connection)
+
+    def _whole(self, connection: Metered) -> Schema:
+        tables = self._tables(connection)
+
+        def is_open(schema: str, name: str) -> bool:
+            return self._access.is_whole or tables.through(Known(schema, name, True, ())) is None
+
+        return read_schema(lambda question: asked(connection, question), self._access, self._place.database, is_open)
+
+    def _tables(self, connection: Metered) -> Tables:
+        def ask(question: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
+            return asked(connection, question, given)
+
+        lower = asked(connection, "SELECT @@lower_case_table_names")[0][0] != 0
+        return Tables(
+            ask,
+            self._access,
+            self._place.database,
+            lower,
+            lambda: [
+                (*table.name, tuple(one.name for one in table.columns)) for table in self._whole(connection).tables
+            ],
+        )
+
+    def _answer(
+        self, connection: Metered, reading: Reading, parameters: Parameters, limits: Limits, begun: float
+    ) -> Answer:
+        try:
+            set_up(connection, limits.seconds, write=reading.writes)
+            tables = self._tables(connection)
+            text = tables.judged(reading)
+            match text:
+                case Unreadable(why, mend):
+                    return Refused(why, mend)
+                case Failed():
+                    return text
+            text = bound(text, parameters)
+            if isinstance(text, Failed):
+                return text
+            keep = self._kept(reading, tables)
+            rows = _fetched(connection, text, limits, begun, keep)
+            if reading.writes:
+                connection.commit()
+            return rows
+        except TooMuch:
+            return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
+        except _DRIVER as error:
+            return failed(error, self._access)
+
+    def _kept(self, reading: Reading, tables: Tables) -> Callable[[Sequence[object]], bool]:
+        """Which rows of a list of names are told."""
+        listed = reading.listed
+        if listed is None or self._access.is_whole:
+            return lambda _: True
+        open_ones = list(tables.visible())
+        match listed:
+            case Listed("tables", schema=schema):
+                names = {name for owner, name, _ in open_ones if owner == (schema or self._place.database)}
+            case Listed("schemas"):
+                names = {owner for owner, _, _ in open_ones}
+            case Listed("columns"):
+                table = reading.named[0]
+                owner = table.schema or self._place.database
+                names = {
+                    column
+                    for schema, name, columns in open_ones
+                    if (schema, name) == (owner, table.name)
+                    for column in columns
+                }
+            case _:
+                return lambda _: False
+        return lambda row: row[0] in names
+
+
+def _fetched(
+    connection: Metered, text: str, limits: Limits, begun: float, keep: Callable[[Sequence[object]], bool]
+) -> Rows:
+    catch = Catch(limits)
+    connection.allow(ROW)
+    cursor = connection.cursor()
+    cursor.execute(text)
+    described = cursor.description or ()
+    if not described:
+        return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
+    while (row := cursor.fetchone()) is not None:
+        connection.allow(ROW)
+        if keep(row) and not catch.add(row):
+            break
+    fields = tuple(Field(one[0], type_name(one[1])) for one in described)
+    return Rows(fields, tuple(catch.rows), catch.cut, time.monotonic() - begun)
+
+
+def _close(connection: Metered) -> None:
+    """Without reading what is left of an answer, which the driver would do first."""
+    result = connection._result
+    if result is not None:
+        result.unbuffered_active = False
+        result.has_next = False
+        result.connection = None
+    with suppress(pymysql.MySQLError):  # it was cut off
+        connection.close()

@@ -1,0 +1,76 @@
+"""What a MySQL or MariaDB server says of a failure, and what it calls its types."""
+
+import re
+from typing import Final
+
+from pymysql.constants import FIELD_TYPE
+
+from pegboard.core.database import Access, Failed, Fault
+
+_FAULTS: Final = {
+    1064: Fault.SYNTAX,
+    1146: Fault.NO_TABLE,
+    1049: Fault.NO_TABLE,
+    1054: Fault.NO_COLUMN,
+    1305: Fault.NO_FUNCTION,
+    1317: Fault.TIME,
+    1969: Fault.TIME,
+    3024: Fault.TIME,
+    1205: Fault.BUSY,
+    1213: Fault.BUSY,
+    1037: Fault.MEMORY,
+    1038: Fault.MEMORY,
+    1041: Fault.MEMORY,
+    2006: Fault.AWAY,
+    2013: Fault.AWAY,
+}
+_NAME: Final = re.compile(r"(?:Unknown column|Table|FUNCTION|Unknown database) '?(?P<name>[^'\s]+)'?")
+
+_TYPES: Final = {
+    getattr(FIELD_TYPE, name): told
+    for name, told in {
+        "BIT": "bit",
+        "BLOB": "text",
+        "DATE": "date",
+        "DATETIME": "datetime",
+        "DECIMAL": "decimal",
+        "DOUBLE": "double",
+        "ENUM": "enum",
+        "FLOAT": "float",
+        "GEOMETRY": "geometry",
+        "INT24": "mediumint",
+        "JSON": "json",
+        "LONG": "int",
+        "LONGLONG": "bigint",
+        "LONG_BLOB": "longtext",
+        "MEDIUM_BLOB": "mediumtext",
+        "NEWDATE": "date",
+        "NEWDECIMAL": "decimal",
+        "NULL": "null",
+        "SET": "set",
+        "SHORT": "smallint",
+        "STRING": "char",
+        "TIME": "time",
+        "TIMESTAMP": "timestamp",
+        "TINY": "tinyint",
+        "TINY_BLOB": "tinytext",
+        "VARCHAR": "varchar",
+        "VAR_STRING": "varchar",
+        "YEAR": "year",
+    }.items()
+}
+
+
+def type_name(code: int) -> str:
+    return _TYPES.get(code, "")
+
+
+def failed(error: BaseException, access: Access) -> Failed:
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else None
+    words = str(error.args[1] if len(error.args) > 1 else error)
+    fault = _FAULTS.get(number, Fault.OTHER) if number is not None else Fault.AWAY
+    if not access.is_whole and number in {1062, 1216, 1217, 1451, 1452, 1142, 1143, 1356}:
+        # They name keys, constraints and tables that the statement did not.
+        return Failed("The server refused the statement.", None, fault)
+    named = _NAME.search(words) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION} else None
+    return Failed(words, None, fault, named["name"].split(".")[-1] if named else None)

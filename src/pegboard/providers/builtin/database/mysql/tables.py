@@ -1,0 +1,210 @@
+"""Which tables a statement may read, and in what shape, by what the server's information_schema tells of them.
+
+A closed table is answered like one that is not there; one with closed columns is read through a subquery of the open
+ones; a
+view is what lies under it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import sqlglot
+from sqlglot import exp
+
+from pegboard.core.database import Access, Failed, Fault
+from pegboard.providers.builtin.database.names import names
+
+from .reading import Broken, Named, Reading, is_defined, read
+from .words import Unreadable
+
+Ask: TypeAlias = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+
+_SYSTEM: Final = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
+_SCHEMA: Final = names(
+    """
+    CHARACTER_SETS CHECK_CONSTRAINTS COLLATIONS COLUMNS KEY_COLUMN_USAGE REFERENTIAL_CONSTRAINTS SCHEMATA STATISTICS
+    TABLES TABLE_CONSTRAINTS VIEWS
+    """
+)
+"""Of information_schema, what tells of tables. With something withheld, only the two lists that can be narrowed."""
+_DEEPEST: Final = 16
+_LISTED: Final = {"TABLES": ("TABLE_SCHEMA", "TABLE_NAME"), "COLUMNS": ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")}
+
+
+@dataclass(frozen=True)
+class Known:
+    """A table as the server has it."""
+
+    schema: str
+    name: str
+    is_view: bool
+    columns: tuple[str, ...]
+
+
+@dataclass
+class Tables:
+    """Judges one statement. `lower`: the server does not count capitals in names of tables."""
+
+    ask: Ask
+    access: Access
+    default: str
+    lower: bool
+    visible: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
+
+    def judged(self, reading: Reading) -> Failed | Unreadable | str:
+        """The text to run."""
+        known = self._known(reading.named)
+        narrow: dict[tuple[str, str], tuple[str, ...]] = {}
+        catalogued = False
+        for named in reading.named:
+            schema = self._schema(named)
+            if schema.lower() in _SYSTEM:
+                if told := self._system(schema, named):
+                    return told
+                catalogued = catalogued or not self.access.is_whole
+                continue
+            table = known.get((schema, self._cased(named.name)))
+            if table is None or not self.access.opens(table.schema, table.name):
+                return missing(schema, named.name)
+            if table.is_view and (fault := self.through(table)):
+                return missing(schema, named.name) if isinstance(fault, Failed) else fault
+            open_ones = self._open(table)
+            if table.columns and not open_ones:
+                return missing(schema, named.name)
+            if open_ones != table.columns:
+                narrow[schema, self._cased(named.name)] = open_ones
+                if named.target or reading.kind == "explain" or (reading.listed and reading.listed.what == "table"):
+                    return Unreadable(f"That is not answered for {named.name!r}.", "Query its columns by name.")
+        if reading.tree is None or not (narrow or catalogued):
+            return reading.text
+        if reading.kind == "explain":
+            return Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
+        return self._rewritten(reading.tree, narrow)
+
+    def _schema(self, named: Named) -> str:
+        return self._cased(named.schema if named.schema is not None else self.default)
+
+    def _cased(self, name: str) -> str:
+        return name.lower() if self.lower else name
+
+    def _known(self, named: Iterable[Named]) -> dict[tuple[str, str], Known]:
+        pairs = sorted({(self._schema(one), self._cased(one.name)) for one in named})
+        pairs = [pair for pair in pairs if pair[0].lower() not in _SYSTEM]
+        if not pairs:
+            return {}
+        where = " OR ".join(["(t.TABLE_SCHEMA = %s AND t.TABLE_NAME = %s)"] * len(pairs))
+        given = [part for pair in pairs for part in pair]
+        kinds = self.ask(
+            f"SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE FROM information_schema.TABLES t WHERE {where}",  # noqa: S608 - places for values alone
+            given,
+        )
+        columns: dict[tuple[str, str], list[str]] = {}
+        if not self.access.is_whole:
+            for schema, name, column in self.ask(
+                "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME FROM information_schema.COLUMNS t "  # noqa: S608 - as above
+                f"WHERE {where} ORDER BY t.ORDINAL_POSITION",
+                given,
+            ):
+                columns.setdefault((schema, name), []).append(column)
+        told: dict[tuple[str, str], Known] = {}
+        for schema, name, kind in kinds:
+            key = (self._cased(schema), self._cased(name))
+            # A comparison on the server may not count capitals where names do.
+            if key in pairs and kind in {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}:
+                told[key] = Known(schema, name, kind == "VIEW", tuple(columns.get((schema, name), ())))
+        return told
+
+    def _open(self, table: Known) -> tuple[str, ...]:
+        if self.access.is_whole:
+            return table.columns
+        return tuple(one for one in table.columns if self.access.opens_column(table.schema, table.name, one))
+
+    def _system(self, schema: str, named: Named) -> Unreadable | None:
+        name = named.name.upper()
+        if schema.lower() == "information_schema" and not named.target:
+            if self.access.is_whole and name in _SCHEMA:
+                return None
+            if name in _LISTED:
+                return None
+        return Unreadable(
+            f"{schema}.{named.name} tells of the server.",
+            "Use search_schemas, or information_schema.TABLES and COLUMNS.",
+        )
+
+    def through(self, view: Known, depth: int = 0) -> Failed | Unreadable | None:
+        """What is wrong with what lies under a view: closed, or out of sight."""
+        cannot = Unreadable(
+            f"The view {view.name!r} cannot be looked through.",
+            "Query the tables themselves, or have the user granted SHOW VIEW on it.",
+        )
+        rows = self.ask(
+            "SELECT VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s",
+            (view.schema, view.name),
+        )
+        if not rows or not rows[0][0] or depth > _DEEPEST:
+            return cannot
+        reading = read(str(rows[0][0]), write=False)
+        if isinstance(reading, Unreadable | Broken) or reading.tree is None:
+            return cannot
+        known = self._known(reading.named)
+        used = {column.name.casefold() for column in reading.tree.find_all(exp.Column)}
+        for named in reading.named:
+            table = known.get((self._schema(named), self._cased(named.name)))
+            if table is None:
+                return cannot
+            if not self.access.opens(table.schema, table.name):
+                return missing(table.schema, table.name)
+            closed = {one.casefold() for one in table.columns} - {one.casefold() for one in self._open(table)}
+            if not self.access.is_whole and (closed & used or (closed and reading.tree.find(exp.Star))):
+                return missing(table.schema, table.name)
+            if table.is_view and (fault := self.through(table, depth + 1)):
+                return fault
+        return None
+
+    def _rewritten(self, tree: exp.Expression, narrow: dict[tuple[str, str], tuple[str, ...]]) -> str:
+        """The text of the tree that was judged, with what is narrowed in place of what was named."""
+        tree = tree.copy()
+        for table in list(tree.find_all(exp.Table)):
+            if isinstance(table.this, exp.Func) or is_defined(table):
+                continue
+            schema = self._cased(table.args["db"].name if table.args.get("db") is not None else self.default)
+            if schema.lower() == "information_schema":
+                inner = self._listed(table.name.upper())
+            elif columns := narrow.get((schema, self._cased(table.name))):
+                listed = ", ".join(map(quoted, columns))
+                inner = f"SELECT {listed} FROM {quoted(schema)}.{quoted(table.name)}"  # noqa: S608 - names, quoted
+            else:
+                continue
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
+            joins = table.args.get("joins")
+            subquery = exp.Subquery(this=sqlglot.parse_one(inner, read="mysql"), alias=alias)
+            if joins:
+                subquery.set("joins", joins)
+            table.replace(subquery)
+        return tree.sql(dialect="mysql", comments=False)
+
+    def _listed(self, name: str) -> str:
+        keys = _LISTED[name]
+        rows: list[tuple[str, ...]] = []
+        for schema, table, columns in self.visible():
+            rows += [(schema, table, column) for column in columns] if name == "COLUMNS" else [(schema, table)]
+        # A backslash is read in more than one way; such a name is not listed.
+        rows = [row for row in rows if not any("\\" in part for part in row)]
+        # What is open is listed, not what is closed: who forgets something forgets to show it.
+        listed = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        where = f"({', '.join(keys)}) IN ({listed})" if rows else "FALSE"
+        return f"SELECT * FROM information_schema.{name} WHERE {where}"  # noqa: S608 - names that the server itself told, as literals
+
+
+def missing(schema: str, name: str) -> Failed:
+    """As the server says it of a table that is not there."""
+    return Failed(f"Table '{schema}.{name}' doesn't exist", None, Fault.NO_TABLE, name)
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,119 @@
+"""The words of a statement as MySQL and MariaDB take them apart: where strings end, what is a comment, what is not.
+
+A parser for many dialects and a server may differ on these, and a difference is a way in. So comments are blanked
+out before
+either sees them, and what is read differently from one server to the next is refused.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+LONGEST: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Why a statement is not run, and how to write it instead."""
+
+    why: str
+    mend: str
+    is_write: bool = False
+
+
+@dataclass(frozen=True)
+class Word:
+    kind: str
+    """name, quoted, string, number, place (`?`) or mark."""
+    text: str
+    start: int
+    end: int
+
+    @property
+    def upper(self) -> str:
+        """As a keyword; empty where it cannot be one."""
+        return self.text.upper() if self.kind == "name" else ""
+
+    @property
+    def name(self) -> str:
+        return self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
+
+
+@dataclass(frozen=True)
+class Words:
+    text: str
+    """The statement with blanks in place of comments and of the last semicolon."""
+    words: tuple[Word, ...]
+
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<blank>[\x00-\x20]+)
+  | (?P<comment>\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*|/\*(?!!|M!)(?:[^*]|\*(?!/))*\*/)
+  | (?P<string>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
+  | (?P<quoted>`(?:[^`]|``)+`)
+  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![0-9A-Za-z_$\x80-\U0010ffff]))
+  | (?P<name>[0-9A-Za-z_$\x80-\U0010ffff]+)
+  | (?P<place>\?)
+  | (?P<mark><=>|->>|->|<<|>>|<>|!=|<=|>=|\|\||&&|:=|.)
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_PLAIN: Final = "Write the statement without it."
+
+
+def words(statement: str) -> Words | Unreadable:
+    if len(statement) > LONGEST:
+        return Unreadable(
+            f"The statement has {len(statement):,} characters; {LONGEST:,} are taken.",
+            "Bind long values as parameters, and ask in several statements.",
+        )
+    if "\0" in statement or any("\ud800" <= character <= "\udfff" for character in statement):
+        return Unreadable(
+            "The statement holds a character that no database takes (NUL or half a surrogate).", "Leave it out."
+        )
+    found: list[Word] = []
+    clean: list[str] = []
+    for token in _TOKEN.finditer(statement):
+        kind, text = str(token.lastgroup), token.group()
+        if kind == "blank":
+            clean.append(text)
+        elif kind == "comment":
+            clean.append(re.sub(r"[^\n]", " ", text))
+        else:
+            clean.append(text)
+            found.append(Word(kind, text, token.start(), token.end()))
+    if found and found[-1].text == ";":
+        last = found.pop()
+        clean = ["".join(clean)[: last.start], " "]
+    if fault := _strange(found):
+        return fault
+    return Words("".join(clean), tuple(found))
+
+
+def _strange(found: Sequence[Word]) -> Unreadable | None:
+    for word, following in zip(found, (*found[1:], None), strict=True):
+        if word.kind != "mark":
+            continue
+        next_to = following is not None and following.start == word.end
+        match word.text:
+            case ";":
+                return Unreadable("The text holds more than one statement.", "Send one statement at a time.")
+            case "@":
+                return Unreadable(
+                    "Variables (@name, @@name) keep and tell the state of a session.", "Bind parameters with ?."
+                )
+            case ":=":
+                return Unreadable("The statement holds an assignment (:=).", _PLAIN)
+            case "'" | '"' | "`":
+                return Unreadable(f"A quotation that begins with {word.text} has no end.", "Close it.")
+            case "/" if next_to and following is not None and following.text == "*":
+                return Unreadable("A comment that the server would run (/*! … */), or that has no end.", _PLAIN)
+            case "-" if next_to and following is not None and following.text == "-":
+                return Unreadable(
+                    "Two minus signs without a blank behind them.", "Write a blank between or behind them."
+                )
+            case "\\":
+                return Unreadable("A backslash outside of quotation marks.", _PLAIN)
+    return None

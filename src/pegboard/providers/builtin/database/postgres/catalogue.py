@@ -1,0 +1,248 @@
+"""What the server's catalogue says of the names in a statement: one question, put in the transaction that runs it.
+
+Names are resolved by the search path of the session, which is pinned. Nothing is kept between statements, because a
+view or a function may be replaced at any time.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .reading import Reading
+
+SYSTEM: Final = frozenset({"pg_catalog", "information_schema", "pg_toast"})
+
+
+@dataclass(frozen=True)
+class Beneath:
+    """What is read along with a table: the tables under a view, the parents and parts of a partitioned one."""
+
+    schema: str
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    """Those that a view over it uses."""
+    definition: str | None
+
+
+@dataclass(frozen=True)
+class Relation:
+    oid: int
+    schema: str
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    definition: str | None
+    beneath: tuple[Beneath, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    schema: str
+    name: str
+    volatility: str
+    least: int
+    most: int | None
+    extension: str | None
+    definer: bool
+    catalogued: bool
+    """Takes or gives the name of something in the catalogue (regclass and its like)."""
+
+    def takes(self, count: int | None) -> bool:
+        return count is None or (self.least <= count and (self.most is None or count <= self.most))
+
+
+@dataclass(frozen=True)
+class Operator:
+    schema: str
+    name: str
+    function: Function
+
+
+@dataclass(frozen=True)
+class Type:
+    schema: str
+    name: str
+    kind: str
+    extension: str | None
+    row_of: tuple[str, str] | None
+    """The table whose rows are of this type, or of an array of it."""
+    checked_by: tuple[str, ...]
+    """Functions that a domain calls for each value."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is of what was named. A name that nothing has is not in it."""
+
+    path: tuple[str, ...]
+    database: str
+    relations: dict[tuple[str | None, str], Relation]
+    functions: tuple[Function, ...]
+    fields: tuple[Function, ...]
+    operators: tuple[Operator, ...]
+    types: tuple[Type, ...]
+
+    def functions_named(self, schema: str | None, name: str) -> tuple[Function, ...]:
+        return tuple(one for one in self.functions if one.name == name and self.reached(one.schema, schema))
+
+    def types_named(self, schema: str | None, name: str) -> tuple[Type, ...]:
+        return tuple(one for one in self.types if one.name == name and self.reached(one.schema, schema))
+
+    def reached(self, schema: str, written: str | None) -> bool:
+        return schema in self.path if written is None else schema == written
+
+
+_FACTS: Final = """
+    p.proname, n.nspname, p.provolatile, p.pronargs - p.pronargdefaults AS least,
+    CASE WHEN p.provariadic <> 0 THEN NULL ELSE p.pronargs END AS most, p.prosecdef,
+    (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+      WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e') AS extname,
+    EXISTS (SELECT FROM pg_catalog.unnest(p.proargtypes || p.prorettype) a(t)
+      WHERE a.t IN (24, 2202, 2203, 2204, 2205, 4089, 4096)
+         OR (a.t = 2206 AND a.t <> p.prorettype)) AS catalogued
+"""
+# The numbers are regproc, regprocedure, regoper, regoperator, regclass, regnamespace, regrole and (as an argument)
+# regtype: as all of pg_type's built-in rows, they are the same on every server.
+
+QUESTION: Final = f"""
+WITH RECURSIVE asked AS (
+    SELECT * FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) WITH ORDINALITY AS
+    a(schema, name, at)
+), path AS (
+    SELECT s, at FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY AS p(s, at)
+), found AS (
+    SELECT DISTINCT ON (a.at) a.at, a.schema, a.name, c.oid, n.nspname, c.relname, c.relkind
+    FROM asked a JOIN pg_catalog.pg_class c ON c.relname = a.name
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN path ON path.s = n.nspname
+    WHERE c.relkind NOT IN ('i', 'I', 'c') AND (a.schema = n.nspname OR (a.schema IS NULL AND path.s IS NOT NULL))
+    ORDER BY a.at, path.at
+), under(at, oid, way) AS (
+    SELECT at, oid, 'self' FROM found WHERE oid >= 16384
+    UNION
+    SELECT u.at, e.oid, e.way FROM under u CROSS JOIN LATERAL (
+        SELECT d.refobjid, 'self' FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
+        WHERE r.ev_class = u.oid AND r.ev_type = '1' AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+          AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> u.oid
+        UNION ALL SELECT i.inhparent, 'up' FROM pg_catalog.pg_inherits i WHERE i.inhrelid = u.oid AND u.way <> 'down'
+        UNION ALL SELECT i.inhrelid, 'down' FROM pg_catalog.pg_inherits i WHERE i.inhparent = u.oid AND u.way <> 'up'
+    ) e(oid, way)
+), beneath AS (
+    SELECT DISTINCT u.at, u.oid, n.nspname, c.relname, c.relkind,
+        CASE WHEN c.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(c.oid) END AS definition,
+        ARRAY(SELECT DISTINCT a.attname::text FROM under v
+              JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.ev_type = '1'
+              JOIN pg_catalog.pg_depend d ON d.objid = r.oid AND d.classid =
+              'pg_catalog.pg_rewrite'::pg_catalog.regclass
+               AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = u.oid
+              JOIN pg_catalog.pg_attribute a ON a.attrelid = u.oid AND a.attnum = d.refobjsubid
+              WHERE v.at = u.at AND v.oid <> u.oid AND d.refobjsubid > 0) AS columns
+    FROM under u JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+)
+SELECT pg_catalog.json_build_object(
+    'path', (SELECT pg_catalog.json_agg(s ORDER BY at) FROM path),
+    'database', pg_catalog.current_database(),
+    'relations', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
+        'schema', f.schema, 'name', f.name, 'oid', f.oid::bigint, 'nspname', f.nspname, 'relname', f.relname,
+        'relkind', f.relkind,
+        'definition', CASE WHEN f.oid >= 16384 AND f.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(f.oid) END,
+        'columns', ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a
+                         WHERE a.attrelid = f.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum),
+        'beneath', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(b)) FROM beneath b
+                    WHERE b.at = f.at AND b.oid <> f.oid)
+    )) FROM found f),
+    'functions', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
+        SELECT {_FACTS} FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE p.proname = ANY($3::text[])) f),
+    'fields', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
+        SELECT {_FACTS} FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        JOIN pg_catalog.pg_type t ON t.oid = p.proargtypes[0]
+        WHERE p.proname = ANY($4::text[]) AND n.nspname <> 'pg_catalog' AND t.typtype IN ('c', 'p', 'd')
+          AND p.pronargs - p.pronargdefaults <= 1) f),
+    'operators', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
+        SELECT o.oprname, s.nspname AS oprschema, {_FACTS}
+        FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace s ON s.oid = o.oprnamespace
+        JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE o.oprname = ANY($5::text[]) AND s.nspname <> 'pg_catalog') f),
+    'types', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
+        SELECT t.typname, n.nspname, t.typtype,
+            (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
+              WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.objid = t.oid AND d.deptype = 'e') AS
+              extname,
+            (SELECT ARRAY[m.nspname, c.relname] FROM pg_catalog.pg_type b
+              JOIN pg_catalog.pg_class c ON c.oid = b.typrelid AND c.relkind <> 'c'
+              JOIN pg_catalog.pg_namespace m ON m.oid = c.relnamespace
+              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0), NULLIF(t.typbasetype, 0)) LIMIT 1) AS row_of,
+            ARRAY(SELECT q.proname FROM pg_catalog.pg_constraint k
+              JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid
+              = k.oid
+               AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
+              JOIN pg_catalog.pg_proc q ON q.oid = d.refobjid
+              WHERE k.contypid = t.oid) AS checked_by
+        FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+        WHERE t.typname = ANY($6::text[])) f)
+)
+"""  # noqa: S608 - put together from constants
+
+
+async def ask(connection: Any, readings: Iterable[Reading]) -> Found:
+    """What the catalogue knows of everything that these statements name."""
+    readings = tuple(readings)
+    named = sorted({(one.schema, one.name) for reading in readings for one in reading.named}, key=str)
+    called = sorted({one.name for reading in readings for one in reading.called})
+    types = sorted({one.name for reading in readings for one in reading.types} | set(called))
+    fields = sorted({name for reading in readings for name in reading.fields})
+    operators = sorted({name for reading in readings for _, name in reading.operators})
+    schemas, names = [schema for schema, _ in named], [name for _, name in named]
+    return found(json.loads(await connection.fetchval(QUESTION, schemas, names, called, fields, operators, types)))
+
+
+def found(told: dict[str, Any]) -> Found:
+    """The answer to `QUESTION` as values."""
+    return Found(
+        tuple(told["path"] or ()),
+        told["database"],
+        {(one["schema"], one["name"]): _relation(one) for one in told["relations"] or ()},
+        tuple(map(_function, told["functions"] or ())),
+        tuple(map(_function, told["fields"] or ())),
+        tuple(Operator(one["oprschema"], one["oprname"], _function(one)) for one in told["operators"] or ()),
+        tuple(map(_type, told["types"] or ())),
+    )
+
+
+def _relation(told: dict[str, Any]) -> Relation:
+    beneath = tuple(
+        Beneath(one["nspname"], one["relname"], one["relkind"], tuple(one["columns"]), one["definition"])
+        for one in told["beneath"] or ()
+    )
+    columns = tuple(told["columns"])
+    return Relation(
+        told["oid"], told["nspname"], told["relname"], told["relkind"], columns, told["definition"], beneath
+    )
+
+
+def _function(told: dict[str, Any]) -> Function:
+    return Function(
+        told["nspname"],
+        told["proname"],
+        told["provolatile"],
+        told["least"],
+        told["most"],
+        told["extname"],
+        told["prosecdef"],
+        told["catalogued"],
+    )
+
+
+def _type(told: dict[str, Any]) -> Type:
+    row = told["row_of"]
+    return Type(
+        told["nspname"],
+        told["typname"],
+        told["typtype"],
+        told["extname"],
+        (row[0], row[1]) if row else None,
+        tuple(told["checked_by"]),
+    )

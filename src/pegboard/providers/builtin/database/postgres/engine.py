@@ -1,0 +1,283 @@
+"""PostgreSQL as a source: one statement in a read-only transaction of its own, judged by the grammar, the catalogue
+and the plan before it is run, and stopped on the server when nobody waits for it any more.
+"""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import anyio
+import anyio.to_thread
+import asyncpg
+
+from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Finding, Limits, Refused, Schema
+from pegboard.ports.databases import Parameters, SourceAway
+
+from .arguments import bound
+from .catalogue import Found, ask
+from .connecting import MEND, ROW, Metered, TooMuch, connect, place
+from .fetching import changed, fetched
+from .functions import Missing, faulty, views_of
+from .plan import beyond
+from .reading import Broken, Reading, Unreadable, read
+from .relations import Reach, Visible, reach
+from .rewriting import Rewritten, rewritten
+from .saying import discreet, failed
+from .schema import STAMP, read_schema
+
+_CONNECTIONS: Final = 8
+_IDLE: Final = 4
+_GRACE: Final = 5.0
+"""Seconds for a server to take a cancel and a rollback; after them the connection is cut."""
+_SHORT: Final = 4000
+"""Characters that are read in less than it takes to hand them to a thread, or not much more."""
+_DRIVER: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    text: Rewritten
+    reading: Reading
+    reach: Reach
+
+
+class PostgresEngine:
+    """`forced`: its operator insists on a role that may do too much, or on foreign tables."""
+
+    dialect: Final = Dialect.POSTGRESQL
+
+    def __init__(self, url: str, access: Access, *, writes: bool = False, forced: bool = False) -> None:
+        self._url = url
+        self._access = access
+        self._writes = writes
+        self._forced = forced
+        self._places = anyio.Semaphore(_CONNECTIONS)
+        self._idle: list[Metered] = []
+        self._known: tuple[str, Schema] | None = None
+        self._closed = False
+
+    async def check(self) -> Checked:
+        try:
+            async with self._connection() as connection:
+                checked: Checked = connection.role.checked
+                return checked
+        except SourceAway as away:
+            return Checked("", None, (Finding(str(away), is_grave=True),))
+
+    async def schema(self) -> Schema:
+        async with self._reading() as connection:
+            return await self._schema(connection)
+
+    async def stamp(self) -> str:
+        async with self._reading() as connection:
+            return str(await connection.fetchval(STAMP))
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        begun = time.monotonic()
+        reading = await self._read(statement, write=write and self._writes)
+        match reading:
+            case Unreadable(why, mend, is_write):
+                return Refused(why, mend, is_write)
+            case Broken(words, position):
+                return Failed(words, position, Fault.SYNTAX)
+        answer: Answer = Failed(_late(limits), None, Fault.TIME)
+        try:
+            with anyio.move_on_after(limits.seconds):
+                async with self._connection() as connection:
+                    if connection.role.powers and not self._forced:
+                        return Refused(connection.role.powers[0], MEND)
+                    answer = await self._answer(connection, statement, reading, parameters, limits, begun)
+        except SourceAway as away:
+            return Failed(str(away), None, Fault.AWAY)
+        return answer
+
+    async def _read(self, statement: str, *, write: bool) -> Reading | Unreadable | Broken:
+        if len(statement) < _SHORT:
+            return read(statement, write=write)
+        return await anyio.to_thread.run_sync(partial(read, statement, write=write))
+
+    async def aclose(self) -> None:
+        self._closed = True
+        while self._idle:
+            await _shut(self._idle.pop())
+
+    async def _answer(
+        self,
+        connection: Metered,
+        statement: str,
+        reading: Reading,
+        parameters: Parameters,
+        limits: Limits,
+        begun: float,
+    ) -> Answer:
+        text = Rewritten(statement)
+        try:
+            await connection.execute(_begin(connection, reading, limits))
+            judged = await self._judge(connection, statement, reading)
+            if not isinstance(judged, _Judged):
+                return judged
+            text = judged.text
+            if parameters:
+                await connection.execute("SET LOCAL plan_cache_mode = auto")
+            prepared = await connection.prepare(text.text)
+            arguments = bound(parameters, prepared.get_parameters())
+            if isinstance(arguments, Failed):
+                return arguments
+            guarded = not self._access.is_whole and reading.kind == "select"
+            if guarded and await beyond(connection, text.text, arguments, judged.reach):
+                return Refused("The statement reads more than it names.", "Name the tables that you need.")
+            if not reading.writes:
+                return await fetched(connection, prepared, arguments, limits, begun)
+            rows = await changed(connection, prepared, arguments, limits, begun)
+            # Once the server was told to commit, to stop waiting would leave the caller without an answer to what
+            # happened.
+            with anyio.CancelScope(shield=True):
+                await connection.execute("COMMIT")
+            return rows
+        except TooMuch:
+            return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
+        except asyncpg.DataError as error:
+            return self._told(
+                Failed(str(error).split(" (")[0], None, Fault.PARAMETERS)
+                if error.sqlstate is None
+                else failed(error, text),
+                statement,
+            )
+        except _DRIVER as error:
+            return self._told(failed(error, text), statement)
+
+    async def _judge(self, connection: Metered, statement: str, reading: Reading) -> _Judged | Refused | Failed:
+        found = await ask(connection, (reading,))
+        visible: Visible = ()
+        if not self._access.is_whole and any(one.schema == "information_schema" for one in found.relations.values()):
+            schema = await self._schema(connection)
+            visible = tuple((*table.name, tuple(column.name for column in table.columns)) for table in schema.tables)
+        verdict = reach(reading, found, self._access, visible, forced=self._forced)
+        fault = verdict if not isinstance(verdict, Reach) else faulty(reading, found, self._access)
+        if fault is None:
+            fault = await self._looked_through(connection, found)
+        if fault is None:
+            assert isinstance(verdict, Reach)
+            if reading.verbose and not self._access.is_whole:
+                return Refused("EXPLAIN VERBOSE tells of more than is asked.", "Leave VERBOSE out.")
+            text = rewritten(statement, verdict.replacements)
+            if isinstance(text, Rewritten):
+                return _Judged(text, reading, verdict)
+            fault = text
+        match fault:
+            case Missing(words, kind, name, position):
+                return Failed(words, position, kind, name)
+            case Unreadable(why, mend):
+                return Refused(why, mend)
+
+    async def _looked_through(self, connection: Metered, found: Found) -> Unreadable | Missing | None:
+        """What the views do that the statement itself could not."""
+        views = views_of(found)
+        if not views:
+            return None
+        readings: dict[str, Reading] = {}
+        for name, definition in views.items():
+            reading = read(definition, write=False)
+            if not isinstance(reading, Reading):
+                return Unreadable(f"The view {name!r} cannot be looked through.", "Query the tables themselves.")
+            readings[name] = reading
+        inner = await ask(connection, readings.values())
+        for name, reading in readings.items():
+            if fault := faulty(reading, inner, self._access, within=name):
+                return fault
+            for one in reading.named:
+                relation = inner.relations.get((one.schema, one.name))
+                if relation is not None and relation.schema in {"pg_catalog", "information_schema"}:
+                    return Unreadable(
+                        f"The view {name!r} reads the server's catalogue.", "Query the tables themselves."
+                    )
+        return None
+
+    def _told(self, answer: Failed, statement: str) -> Failed:
+        if self._access.is_whole:
+            return answer
+        closed = {
+            part.casefold() for each in self._access.deny for part in (each.table, each.column) if part and part != "*"
+        }
+        return discreet(answer, statement, frozenset(closed))
+
+    async def _schema(self, connection: Metered) -> Schema:
+        stamp = str(await connection.fetchval(STAMP))
+        if self._known is None or self._known[0] != stamp:
+            connection.allow(1 << 40)
+            self._known = (stamp, await read_schema(connection, self._access))
+        return self._known[1]
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[Metered]:
+        """A read-only transaction for questions of our own. Raises `SourceAway`."""
+        async with self._connection() as connection:
+            if connection.role.powers and not self._forced:
+                raise SourceAway(f"{place(self._url)}: {connection.role.powers[0]} {MEND}")
+            try:
+                await connection.execute("BEGIN TRANSACTION READ ONLY")
+                yield connection
+            except _DRIVER as error:
+                raise SourceAway(f"{place(self._url)}: {error}") from error
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Metered]:
+        """One that nobody else uses, rolled back and reset afterwards, or closed where that does not work."""
+        async with self._places:
+            connection = await self._ready()
+            whole = False
+            try:
+                yield connection
+                whole = True
+            finally:
+                # Also when cancelled: the server is to have stopped before anyone goes on.
+                with anyio.CancelScope(shield=True):
+                    await self._put_back(connection, whole)
+
+    async def _ready(self) -> Metered:
+        while self._idle:
+            connection = self._idle.pop()
+            try:
+                await connection.execute("SELECT 1")
+            except _DRIVER:
+                connection.terminate()
+                continue
+            return connection
+        return await connect(self._url)
+
+    async def _put_back(self, connection: Metered, whole: bool) -> None:
+        if whole and not connection.is_closed() and not connection.meter.overrun and not self._closed:
+            try:
+                with anyio.fail_after(_GRACE):
+                    if connection.is_in_transaction():
+                        await connection.execute("ROLLBACK")
+                    await connection.reset()
+                if len(self._idle) < _IDLE:
+                    self._idle.append(connection)
+                    return
+            except (*_DRIVER, TimeoutError):
+                connection.terminate()
+        await _shut(connection)
+
+
+async def _shut(connection: Metered) -> None:
+    try:
+        await connection.close(timeout=_GRACE)
+    except (*_DRIVER, TimeoutError):
+        connection.terminate()
+
+
+def _begin(connection: Metered, reading: Reading, limits: Limits) -> str:
+    """A first query pins the snapshot, after which no command can make the transaction write."""
+    way = "READ WRITE" if reading.writes else "READ ONLY"
+    # A server that is busy for somebody who is gone looks up only if it is told to; since PostgreSQL 14 it can be.
+    looks = "SET LOCAL client_connection_check_interval = '1s'; " if connection.get_server_version().major >= 14 else ""
+    late = max(1, int(limits.seconds * 1000))
+    return f"BEGIN TRANSACTION {way}; SET LOCAL statement_timeout = {late}; {looks}SELECT 1"
+
+
+def _late(limits: Limits) -> str:
+    return f"The statement was stopped after {limits.seconds:g} s."

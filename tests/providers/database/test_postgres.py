@@ -1,0 +1,280 @@
+"""PostgreSQL as a source: what comes back, in what shape, and what is left on the server when nobody waits any more."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.providers.database.postgres_shop import Shop
+
+from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits, Refused, Rows
+from pegboard.ports.databases import SourceAway
+from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres.reading import LONGEST, read
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+LIMITS = Limits(seconds=20)
+ENDLESS = "SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000) b"
+
+
+@pytest.mark.behaviour("databases.values")
+async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    told = await engine.run("SELECT * FROM kinds", (), LIMITS)
+    await engine.aclose()
+    assert isinstance(told, Rows)
+    assert told.columns == (
+        Field("id", "integer"),
+        Field("m", "mood"),
+        Field("c", "integer"),
+        Field("tags", "text[]"),
+        Field("doc", "jsonb"),
+        Field("seen", "timestamp with time zone"),
+        Field("span", "int4range"),
+        Field("raw", "bytea"),
+        Field("key", "uuid"),
+        Field("addr", "inet"),
+        Field("big", "bigint"),
+        Field("f", "double precision"),
+    )
+    assert told.rows == (
+        (
+            *(1, "good", 5, ["a", "b"], '{"a": [1, null]}', "2026-03-04 05:06:07+00", "[1,5)", "0xdeadbeef"),
+            *("00000000-0000-0000-0000-000000000001", "10.0.0.1", "9223372036854775807", "NaN"),
+        ),
+    )
+
+
+@pytest.mark.behaviour("databases.parameters_are_bound")
+async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    answers = [
+        await engine.run("SELECT count(*) FROM orders WHERE made_on < $1", ["2026-01-05"], LIMITS),
+        await engine.run(
+            "SELECT $1::text, $2::int, $3::jsonb, $4::int[], $5::numeric", ["'; --", "7", {"a": 1}, [1, 2], 1.5], LIMITS
+        ),
+        await engine.run("SELECT $1::int", ["seven"], LIMITS),
+        await engine.run("SELECT $1::int", [], LIMITS),
+        await engine.run("SELECT 1", {"a": 1}, LIMITS),
+    ]
+    await engine.aclose()
+    rows = [told.rows if isinstance(told, Rows) else told for told in answers]
+    assert rows == [
+        ((7,),),
+        (("'; --", 7, '{"a": 1}', [1, 2], "1.5"),),
+        Failed('Parameter $1 is "seven", and the statement wants int4.', None, Fault.PARAMETERS),
+        Failed("The statement has 1 parameters ($1, $2, …), and 0 were given.", None, Fault.PARAMETERS),
+        Failed(
+            "Parameters have no names here. Give them as a list, and write $1, $2, … in the statement.",
+            None,
+            Fault.PARAMETERS,
+        ),
+    ]
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_a_failure_keeps_the_engines_words_and_the_place_as_it_was_written(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    column, table, syntax = [
+        await engine.run(text, (), LIMITS)
+        for text in ("SELECT 'é', nme FROM customers", "SELECT 1 FROM custmers", "SELECT é FROM FROM customers")
+    ]
+    await engine.aclose()
+    hint = 'Perhaps you meant to reference the column "customers.name".'
+    assert column == Failed(f'column "nme" does not exist. {hint}', 12, Fault.NO_COLUMN, "nme")
+    assert table == Failed('relation "custmers" does not exist', 14, Fault.NO_TABLE, "custmers")
+    assert syntax == Failed('syntax error at or near "FROM"', 14, Fault.SYNTAX)
+
+
+@pytest.mark.behaviour("databases.capped")
+async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    statement = "SELECT id, repeat('x', id % 40) FROM orders ORDER BY id"
+    whole = await engine.run(statement, (), Limits(rows=1000))
+    assert isinstance(whole, Rows)
+    for rows, size in ((1, 10**6), (7, 10**6), (399, 10**6), (400, 10**6), (401, 10**6), (1000, 500), (1000, 1)):
+        told = await engine.run(statement, (), Limits(rows=rows, bytes=size))
+        assert isinstance(told, Rows)
+        assert told.rows == whole.rows[: len(told.rows)]
+        assert (told.cut is None) == (len(told.rows) == 400)
+        assert len(told.rows) == rows or size < 10**6 or rows > 400
+    await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.floods_are_not_kept")
+async def test_a_value_larger_than_anyone_can_want_is_not_taken_in(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    huge = await engine.run("SELECT repeat('x', 200000000)", (), LIMITS)
+    some = await engine.run(
+        "SELECT CASE WHEN i < 3 THEN 'a' ELSE repeat('x', 200000000) END FROM generate_series(1, 9) i", (), LIMITS
+    )
+    after = await engine.run("SELECT 1", (), LIMITS)
+    await engine.aclose()
+    assert huge == Failed("A row of the answer is larger than 32 MB.", None, Fault.MEMORY)
+    assert isinstance(some, Rows)
+    assert some.rows in ((("a",),), (("a",), ("a",)))
+    assert some.cut == Cut(rows=True, by="bytes")
+    assert isinstance(after, Rows)
+
+
+async def _nothing_runs(shop: Shop) -> None:
+    name = shop.reader.split("//")[1].split(":")[0]
+    question = (
+        f"SELECT pid FROM pg_stat_activity WHERE usename = '{name}' AND (state = 'active' OR xact_start IS NOT NULL)"
+    )
+    with anyio.fail_after(30):
+        while await shop.outside(question):  # noqa: ASYNC110 - the server tells nobody
+            await anyio.sleep(0.05)
+
+
+async def _until_it_runs(shop: Shop) -> None:
+    name = shop.reader.split("//")[1].split(":")[0]
+    question = (
+        f"SELECT 1 FROM pg_stat_activity WHERE usename = '{name}' AND query LIKE 'SELECT count(*) FROM generate%'"
+    )
+    with anyio.fail_after(30):
+        while not await shop.outside(question):  # noqa: ASYNC110 - the server tells nobody
+            await anyio.sleep(0.05)
+
+
+@pytest.mark.behaviour("databases.cancel_reaches_the_server")
+async def test_to_stop_waiting_stops_the_statement_on_the_server(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.run, ENDLESS, (), Limits(seconds=100))
+        await _until_it_runs(shop)
+        tasks.cancel_scope.cancel()
+    # The task has ended, and with it what it had begun: there is nothing to wait for.
+    name = shop.reader.split("//")[1].split(":")[0]
+    left = await shop.outside(f"SELECT query FROM pg_stat_activity WHERE usename = '{name}' AND state = 'active'")
+    assert left == []
+    assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
+    late = await engine.run(ENDLESS, (), Limits(seconds=0.5))
+    assert late == Failed("The statement was stopped after 0.5 s.", None, Fault.TIME)
+    await _nothing_runs(shop)
+    await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.killed_gateway")
+async def test_a_process_that_is_killed_leaves_no_transaction_open(shop: Shop, tmp_path: Path) -> None:
+    program = tmp_path / "asking.py"
+    program.write_text(
+        "import anyio\n"
+        "from pegboard.core.database import EVERYTHING, Limits\n"
+        "from pegboard.providers.builtin.database.postgres import postgresql_engine\n"
+        f"anyio.run(postgresql_engine({shop.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=60))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = await anyio.open_process([sys.executable, str(program)], env=environment)
+    await _until_it_runs(shop)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    await process.aclose()
+    await _nothing_runs(shop)
+
+
+@pytest.mark.behaviour("databases.writes_are_opted_in")
+async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop: Shop) -> None:
+    name = shop.reader.split("//")[1].split(":")[0]
+    await shop.outside("CREATE TABLE basket (id int PRIMARY KEY, note text)")
+    await shop.outside(f"GRANT SELECT, INSERT, UPDATE, DELETE ON basket TO {name}")
+    insert = "INSERT INTO basket VALUES (1, $1), (2, 'b') RETURNING id, note"
+    reading, writing = (
+        postgresql_engine(shop.reader, EVERYTHING),
+        postgresql_engine(shop.reader, EVERYTHING, writes=True),
+    )
+    refused = [
+        await reading.run(insert, ["a"], LIMITS),
+        await reading.run(insert, ["a"], LIMITS, write=True),
+        await writing.run(insert, ["a"], LIMITS),
+    ]
+    assert [told.is_write for told in refused if isinstance(told, Refused)] == [True, True, True]
+    told = await writing.run(insert, ["a"], LIMITS, write=True)
+    changed = await writing.run("UPDATE basket SET note = 'z' WHERE id < 9", (), LIMITS, write=True)
+    clash = await writing.run("INSERT INTO basket VALUES (3, 'c'), (1, 'again')", (), LIMITS, write=True)
+    others = [
+        await writing.run(text, (), LIMITS, write=True)
+        for text in (
+            "TRUNCATE basket",
+            "DROP TABLE basket",
+            "INSERT INTO basket SELECT wipe(), 'x'",
+            "DELETE FROM order_totals",
+            "WITH d AS (DELETE FROM basket RETURNING *) SELECT * FROM d",
+            "DELETE FROM orders; DELETE FROM basket",
+        )
+    ]
+    left = await shop.outside("SELECT id, note FROM basket ORDER BY id")
+    await shop.outside("DROP TABLE basket")
+    await reading.aclose()
+    await writing.aclose()
+    assert isinstance(told, Rows)
+    assert (told.rows, told.affected) == (((1, "a"), (2, "b")), 2)
+    assert isinstance(changed, Rows)
+    assert changed.affected == 2
+    assert isinstance(clash, Failed)
+    assert "duplicate key" in clash.words
+    assert [told for told in others if isinstance(told, Rows)] == []
+    assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
+
+
+@pytest.mark.behaviour("databases.schema_is_read_whole")
+async def test_thousands_of_tables_are_read_with_their_comments_and_keys(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    before = await engine.stamp()
+    schema = await engine.schema()
+    customers = next(table for table in schema.tables if table.name == ("public", "customers"))
+    assert (customers.comment, customers.key, customers.rows) == ("Who buys", ("id",), 50)
+    assert [(column.name, column.type, column.is_nullable, column.comment) for column in customers.columns] == [
+        ("id", "integer", False, ""),
+        ("name", "text", False, ""),
+        ("city", "text", True, "Where they live"),
+    ]
+    (link,) = [one for one in schema.relations if one.table == ("public", "orders")]
+    assert (link.columns, link.to, link.to_columns) == (("customer_id",), ("public", "customers"), ("id",))
+    assert schema.default == "public"
+    assert await engine.stamp() == before
+    await shop.outside("COMMENT ON COLUMN orders.note IS 'What was said'")
+    after = await engine.stamp()
+    await shop.outside("COMMENT ON COLUMN orders.note IS NULL")
+    await engine.aclose()
+    assert after != before
+
+
+async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the_password() -> None:
+    engine = postgresql_engine("postgresql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    told = await engine.run("SELECT 1", (), LIMITS)
+    assert isinstance(told, Failed)
+    assert told.fault is Fault.AWAY
+    assert told.words.startswith("PostgreSQL at 127.0.0.1:1/shop cannot be reached: ")
+    assert "hidden" not in told.words
+    checked = await engine.check()
+    assert [finding.is_grave for finding in checked.findings] == [True]
+    with pytest.raises(SourceAway):
+        await engine.schema()
+
+
+@pytest.mark.behaviour("databases.hostile_texts")
+@given(st.text(max_size=60), st.sampled_from(["SELECT ", "SELECT 1 FROM ", "WITH x AS (", "(((", "'", '"', "/*", "$$"]))
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: str) -> None:
+    read(start + text, write=False)
+
+
+@pytest.mark.behaviour("databases.hostile_texts")
+async def test_a_tree_too_deep_for_a_stack_is_refused_before_it_is_built() -> None:
+    chains = (
+        "SELECT " + "1+" * 40_000 + "1",
+        "SELECT 1" + "::int" * 18_000,
+        "SELECT 1 " + "union all select 1 " * 5000,
+    )
+    assert {type(read(text, write=False)).__name__ for text in chains} == {"Unreadable"}
+    long = "SELECT 1 IN (" + ",".join(map(str, range(15_000))) + ")"
+    assert type(read(long, write=False)).__name__ == "Reading"
+    assert type(read("SELECT 1" + " " * LONGEST, write=False)).__name__ == "Unreadable"
+    assert type(read("SELECT '\0'", write=False)).__name__ == "Unreadable"
+    assert type(read("SELECT '\ud800'", write=False)).__name__ == "Unreadable"
