@@ -17,6 +17,7 @@ from pegboard.core.resolve import Absent, Locked, Verdict
 from pegboard.core.server import Server, Trust
 from pegboard.core.view import View
 from pegboard.gateway.board import Board
+from pegboard.gateway.code.code import Means
 from pegboard.gateway.filling import as_written
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.gateway.meanings import Meanings
@@ -101,12 +102,17 @@ async def opened(
     tickets: TicketStore | None = None,
     expand: Expand = as_written,
     meanings: Meanings | None = None,
+    programs: Means | None = None,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
     audit, clock = MemoryAudit(), Ticking()
     async with open_gateway(
-        declared, store, audit, providers, clock, tickets=tickets, expand=expand, meanings=meanings
+        *(declared, store, audit, providers, clock),
+        tickets=tickets,
+        expand=expand,
+        meanings=meanings,
+        programs=programs,
     ) as gateway:
         if settle:
             assert await gateway.settled(PATIENCE)

@@ -16,6 +16,7 @@ from pegboard.surfaces.cli.output import Exit, fail
 
 from .docspace import Halls
 from .handles import tag_key
+from .programs import Programs
 from .searching import meanings_of
 from .sources import provider_for_each
 from .surroundings import data_dir_of, folder_of, now, store_url
@@ -120,6 +121,8 @@ async def open_house(
             stack.callback(signing.cancel_scope.cancel)
             desk = LateDesk(store.secrets, signing)
             toolsets = Toolsets(directory, settings, store.secrets)
+            programs = Programs(declared.code, directory)
+            stack.push_async_callback(programs.aclose)
             if follow:
                 await toolsets.sweep(store.policy)
             halls = Halls(settings, by_requests, cache(partial(tag_key, os.environ, directory)))
@@ -134,6 +137,7 @@ async def open_house(
                     tickets=store.tickets,
                     prepare=toolsets.prepare,
                     meanings=meanings_of(settings, directory, store.vectors, stack),
+                    programs=programs.means(store.runs),
                 )
             )
         except StoreError as error:

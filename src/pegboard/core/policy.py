@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
+from .code import CodeSettings
 from .consent import Consent
 from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
@@ -76,6 +77,7 @@ class Declared:
     redaction: Redaction = field(default_factory=Redaction)
     presenting: Presenting = field(default_factory=Presenting)
     prompting: Prompting = field(default_factory=Prompting)
+    code: CodeSettings = field(default_factory=CodeSettings)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
 

@@ -58,6 +58,8 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
         yield "materialised_tools changed"
     if [one.text for one in showing.always_visible] != [one.text for one in showed.always_visible]:
         yield "always_visible changed"
+    if after.code != before.code:
+        yield "code changed"
     yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
     yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
 

@@ -7,20 +7,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, assert_never
 
-from .call import (
-    Call,
-    Cancelled,
-    Confirmed,
-    Demanded,
-    NeedsInput,
-    NotConfirmed,
-    Outcome,
-    ProviderFailed,
-    Refusal,
-    Returned,
-    ToolFailed,
-    Unconfirmed,
-)
+from .call import Call, Confirmed, NotConfirmed, Unconfirmed
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from .redact import Bounds, Redaction, is_cut, safe_text
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
@@ -235,15 +222,14 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
     """To whoever made the call: what became of it, what to tell the user, and how to go on. `presentation` is how they
     are shown tools, where those are not listed themselves."""
     what = f"this call of {_short(ticket.name)}"
-    state = ticket.at(now)
-    match state:
+    match state := ticket.at(now):
         case State.WAITING:
             return (
                 f"A person must confirm {what} first, so it has not run. It waits as ticket {ticket.id} "
                 f"until {_time(ticket.deadline)}.\n"
                 f"Ask the user to look at it and decide: pegboard tickets show {ticket.id}, then "
                 f"pegboard tickets allow {ticket.id} or pegboard tickets deny {ticket.id}\n"
-                f"Then repeat the call exactly as it was; or {_waiting_call(ticket.id, presentation)}, "
+                f"Then repeat the call exactly as it was; or {waiting_call(ticket.id, presentation)}, "
                 "which waits for the decision and answers with the result. "
                 "Do not look for another way to do the same."
             )
@@ -277,7 +263,7 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
             assert_never(state)
 
 
-def _waiting_call(id: str, presentation: str) -> str:
+def waiting_call(id: str, presentation: str) -> str:
     if presentation in ("", CHAT):
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
     name, arguments = _PASSED_ON.get(presentation, ("name", "arguments"))
@@ -329,24 +315,6 @@ def question(tool: Tool, call: Call, redaction: Redaction, whose: Whose | None =
         f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}{runs}\n\n"
         f"Its arguments, without secrets: {redaction.text(call.arguments, _ASKED)}"
     )
-
-
-def how_it_ended(ended: Outcome | Refusal) -> str:
-    match ended:
-        case Returned():
-            return "it returned"
-        case ToolFailed():
-            return "its tool failed"
-        case NeedsInput():
-            return "its tool asked back"
-        case ProviderFailed(_, may_have_run):
-            return "it broke off and may have run" if may_have_run else "it broke off and did not run"
-        case Cancelled():
-            return "its caller gave it up, and it may have run"
-        case Demanded():
-            return "its server asked something of the client first"
-        case _:
-            return "it was refused and did not run"
 
 
 ANSWER: Final = "answer"

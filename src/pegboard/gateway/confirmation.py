@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.consent import covering
+from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, Source, ToolId
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.ticket import (
@@ -25,7 +26,6 @@ from pegboard.core.ticket import (
     TooMany,
     answered_no,
     digest,
-    how_it_ended,
     is_yes,
     question,
     refused,

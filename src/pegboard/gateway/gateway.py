@@ -17,6 +17,7 @@ from .board import Board
 from .builtins import Builtins
 from .caller import Caller
 from .changes import Changes
+from .code.code import Code, Means
 from .confirmation import Confirmation
 from .filling import Filling, as_written
 from .finder import Finder
@@ -50,6 +51,7 @@ class Gateway:
     filling: Filling
     fitting: Fitting
     builtins: Builtins
+    code: Code
     meanings: Meanings | None = None
 
     async def settled(self, within: float) -> bool:
@@ -78,10 +80,11 @@ async def open_gateway(
     expand: Expand = as_written,
     prepare: Callable[[Policy], Awaitable[None]] | None = None,
     meanings: Meanings | None = None,
+    programs: Means | None = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
-    `prepare` is told the policy before anything starts by it.
+    `prepare` is told the policy before anything starts by it; `programs` is what it takes to run those of models.
     """
     policy = Policy(declared, await store.load())
     if prepare is not None:
@@ -103,12 +106,15 @@ async def open_gateway(
         check = Serial(Validators()).problems
         builtins = Builtins(board, clock)
         caller = Caller(board, roster, Validators(), check, audit, confirmation, ticket_tool, builtins, filling)
+        code = Code(board, caller.call, confirmation, builtins, audit, clock, programs)
+        ticket_tool.go_on = code.resumed
+        code.follow(policy)
         reading = Reading(board, roster, fits)
         following = Following(board, reading)
         roster.follow(policy)
         tasks.start_soon(_show_words, heard, unseen, board, roster, name="words")
         tasks.start_soon(_record_first_sights, unseen, roster, operator, name="first sights")
-        tasks.start_soon(_follow_policy, policy, board, roster, heard, name="policy")
+        tasks.start_soon(_follow_policy, policy, board, roster, heard, code, name="policy")
         tasks.start_soon(keep_small, board, name="memory")
         tasks.start_soon(Changes(board, operator).run, name="changes")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
@@ -121,6 +127,7 @@ async def open_gateway(
                 *(board, roster, operator, caller, reading, following, finder),
                 *(audit, clock, desk, provider_for, filling, fitting),
                 builtins=builtins,
+                code=code,
                 meanings=meanings,
             )
             raised = None
@@ -154,12 +161,13 @@ async def _record_first_sights(unseen: Listener, roster: Roster, operator: Opera
             await operator.see(partial(roster.word, source))
 
 
-async def _follow_policy(followed: Policy, board: Board, roster: Roster, heard: Listener) -> None:
+async def _follow_policy(followed: Policy, board: Board, roster: Roster, heard: Listener, code: Code) -> None:
     with board.changed.listen() as bell:
         while True:
             if board.policy is not followed:
                 followed = board.policy
                 roster.follow(followed)
+                code.follow(followed)
                 # Another trust, or a server removed and added again, may be a first sight of what runs already.
                 heard.ring()
             await bell.wait()

@@ -47,6 +47,8 @@ LONGEST_ID: Final = 64
 
 Ended: TypeAlias = Outcome | Refusal
 Carry: TypeAlias = Callable[[Call, View, Progress | None, Peer | None, Confirmed | None], Awaitable[Ended]]
+GoOn: TypeAlias = Callable[[Ticket, Call, View, Progress | None, Peer | None], Awaitable[Ended | None]]
+"""What comes of the program that waits for a ticket; `None` where none does."""
 
 
 @dataclass
@@ -55,6 +57,7 @@ class TicketTool:
     confirmation: Confirmation
     audit: Audit
     clock: Clock
+    go_on: GoOn | None = None
     waiting: int = 0
     _continuing: OrderedDict[str, Begun] = field(default_factory=OrderedDict[str, Begun])
 
@@ -84,6 +87,8 @@ class TicketTool:
             return _failed(unknown_text(asked.ticket))
         if ticket.whose != self.confirmation.whose(ticket.tool, call):
             return _failed(f"{Unconfirmed.WAITING.value}: {anothers_text(ticket.id)}")
+        if self.go_on is not None and (ended := await self.go_on(ticket, call, view, progress, peer)) is not None:
+            return ended
         now = self.clock()
         if any(name in call.beside for name in CONTINUING) and (begun := self._continuing.get(ticket.id)) is not None:
             # Its tool asked back, and this brings the answers: the same call goes on.

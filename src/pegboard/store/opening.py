@@ -16,6 +16,7 @@ from .errors import StoreError, masked
 from .migrate import migrate
 from .policy import StoredPolicy
 from .postgres import PostgresDatabase
+from .runs import StoredRuns
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
@@ -31,6 +32,7 @@ class Store:
     secrets: StoredSecrets
     tickets: StoredTickets
     vectors: StoredVectors
+    runs: StoredRuns
     where: str
     """The URL as it may be shown: without a password."""
 
@@ -69,6 +71,7 @@ async def open_store(
                 StoredSecrets(database, key),
                 StoredTickets(database, key),
                 StoredVectors(database),
+                StoredRuns(database, key),
                 database.where,
             )
     finally:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0012"
+REVISION: Final = "0013"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -251,6 +251,30 @@ tickets: Final = Table(
     Index("ix_tickets_asked_at", "asked_at"),
 )
 """Microseconds since 1970 in the times. The arguments are in `sealed`, encrypted, for as long as they may be used."""
+
+runs: Final = Table(
+    "runs",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("mark", Text, nullable=False),
+    Column("kept_at", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("claimed_at", BigInteger),
+    Column("sealed", Text),
+    PrimaryKeyConstraint("id"),
+    Index("ix_runs_until", "until"),
+)
+"""Programs that wait for a person. Their state is in `sealed`, encrypted, until somebody goes on with it."""
+
+run_tickets: Final = Table(
+    "run_tickets",
+    metadata,
+    Column("ticket", Text, nullable=False),
+    Column("run_id", Text, nullable=False),
+    PrimaryKeyConstraint("ticket"),
+    Index("ix_run_tickets_run_id", "run_id"),
+)
+"""The calls of those programs that wait. Of two programs that make the same call the later one has its ticket."""
 
 secrets: Final = Table(
     "secrets",

@@ -1,9 +1,9 @@
 """A gateway in front of a server that asks, and clients with a person behind them who answers."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,7 +124,10 @@ async def inquiry(
     *,
     call: float = 30.0,
     protocol: Protocol = Protocol.LATEST,
+    changes: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[Inquiry]:
+    """`changes` are made to what is declared; whatever else is given goes to the gateway."""
     flags = () if era == MODERN else ("--handshake-only",)
     audit = MemoryAudit()
     with anyio.fail_after(DEADLINE):
@@ -134,8 +137,9 @@ async def inquiry(
                 CURIOUS, reached, HERE, trust=Trust.OPEN, timeouts=Timeouts(30.0, call, 5.0), protocol=protocol
             )
             declared = Declared(servers={CURIOUS: server}, toolsets={CURIOUS.toolset: Toolset(CURIOUS.toolset, HERE)})
+            board = replace(declared, **(changes or {}))
             gateway = await stack.enter_async_context(
-                open_gateway(declared, MemoryStore(), audit, _provider, lambda: datetime.now(UTC))
+                open_gateway(board, MemoryStore(), audit, _provider, lambda: datetime.now(UTC), **options)
             )
             assert await gateway.settled(30)
             assert isinstance(gateway.board.catalogue.listings[CURIOUS].health, Up)

@@ -10,12 +10,13 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 from pydantic_monty import (
     AsyncFunctionSnapshot,
     AsyncMontySession,
+    ExcType,
     MontyCrashedError,
     MontyRuntimeError,
     MontySyntaxError,
@@ -37,6 +38,8 @@ _EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
 _PUT: Final = re.compile(r"""(?:\[|\.setdefault\()\s*(['"])([^'"\n]+)\1\s*(?:,|\]\s*=(?!=))""")
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
+_RAISED: Final = frozenset(get_args(ExcType))
+"""The exceptions of a worker, of which the checker knows fewer: `PermissionError` is none to it."""
 
 
 class _Location(msgspec.Struct):
@@ -127,7 +130,7 @@ class _Words:
                 yield from self._member(module, member)
             case "unresolved-import", [what, *rest]:
                 yield from self._imported(what, rest)
-            case "unresolved-reference", [what, *_]:
+            case "unresolved-reference", [what, *_] if what not in _RAISED:
                 known = [*filter(None, self._members), *self._members.get("", ())]
                 yield f"The name `{what}` is not defined.{_meant(what, known)}", hasattr(builtins, what)
             case _ if name in _SAID:

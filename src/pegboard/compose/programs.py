@@ -1,0 +1,71 @@
+"""What runs the programs of models: made with the first of them, and ended with the gateway."""
+
+import hmac
+import logging
+import os
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from pegboard.core.code import CodeSettings, Python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pegboard.gateway.code.code import Means
+    from pegboard.ports import RunStore
+    from pegboard.ports.sandbox import Sandbox
+
+_PURPOSE: Final = b"pegboard: programs that wait for people"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Programs:
+    """One sandbox of each kind, for all programs of a gateway."""
+
+    settings: CodeSettings
+    directory: "Path"
+    """Where the gateway's key is."""
+    _made: "dict[Python, Sandbox]" = field(default_factory=dict)
+
+    def means(self, runs: "RunStore") -> "Means":
+        from pegboard.gateway.code.code import Means
+
+        return Means(self.sandbox, runs, lambda: self._key)
+
+    def sandbox(self, python: Python) -> "Sandbox":
+        """Raises `SandboxAway`."""
+        if python not in self._made:
+            self._made[python] = self._make(python)
+        return self._made[python]
+
+    async def aclose(self) -> None:
+        while self._made:
+            _, sandbox = self._made.popitem()
+            await sandbox.aclose()
+
+    def _make(self, python: Python) -> "Sandbox":
+        match python:
+            case Python.MONTY:
+                from pegboard.providers.builtin.sandbox.monty import MontySandbox
+
+                return MontySandbox(workers=self.settings.runs)
+            case Python.FULL:
+                from pegboard.ports.sandbox import SandboxAway
+
+                raise SandboxAway("The full Python is not here yet. Write code: {sandbox: monty} into pegboard.yaml.")
+
+    @cached_property
+    def _key(self) -> bytes:
+        """Gateways with one PEGBOARD_SECRET_KEY have one. Without any key, nothing can be kept anyway."""
+        from pegboard.store import NoKeyError, key_of
+
+        try:
+            own = key_of(os.environ, self.directory)(True)
+        except NoKeyError as error:
+            log.warning("Programs cannot wait for people here: %s", error)
+            return secrets.token_bytes(32)
+        return hmac.digest(own, _PURPOSE, "sha256")

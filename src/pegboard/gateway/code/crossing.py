@@ -1,0 +1,80 @@
+"""What of a call's end crosses into the program that made it: plain JSON, or an exception in words known elsewhere."""
+
+import json
+from collections.abc import Mapping
+from typing import Final, assert_never
+
+import anyio.to_thread
+
+from pegboard.core.call import (
+    BadArguments,
+    Cancelled,
+    Demanded,
+    NeedsInput,
+    NotConfirmed,
+    Outcome,
+    ProviderFailed,
+    Refusal,
+    Returned,
+    ToolFailed,
+    ToolIsLocked,
+    UnknownTool,
+    refusal_text,
+)
+from pegboard.core.tool import Json, JsonObject
+from pegboard.gateway.chat.results import told
+from pegboard.ports.sandbox import Raised, Settled
+from pegboard.prompts.stubs import Unreadable, answered
+
+LARGE: Final = 262_144
+"""Bytes of an answer from which on it is read beside the event loop."""
+
+
+async def crossed(ended: Outcome | Refusal, name: str, described: bool) -> Settled:
+    """`name` is that of the function, `described` whether its stub tells what it gives back. A refusal has the words
+    that it has for every other caller."""
+    match ended:
+        case Returned(body) if len(body) > LARGE:
+            return await anyio.to_thread.run_sync(_value, body, name, described, abandon_on_cancel=True)
+        case Returned(body):
+            return _value(body, name, described)
+        case ToolFailed():
+            return Raised("RuntimeError", told(ended, name, None) or f"{name} failed, and does not say why.")
+        case NeedsInput() | Demanded():
+            return Raised(
+                "RuntimeError",
+                f"{name} asks something of the user before it goes on, and a program cannot answer that. It did not "
+                "finish. Call it by itself, outside of a program.",
+            )
+        case ProviderFailed() | Cancelled():
+            return Raised("OSError", told(ended, name, None))
+        case UnknownTool():
+            return Raised("LookupError", refusal_text(ended))
+        case ToolIsLocked() | NotConfirmed():
+            return Raised("PermissionError", refusal_text(ended))
+        case BadArguments():
+            return Raised("ValueError", refusal_text(ended))
+        case _:
+            assert_never(ended)
+
+
+def _value(body: bytes, name: str, described: bool) -> Settled:
+    try:
+        result = json.loads(body)
+    except (ValueError, RecursionError):
+        result = None
+    if not isinstance(result, dict):
+        return Raised("OSError", f"The answer of {name} cannot be read. It may have run.")
+    value = answered(result, described=described)
+    return Raised("OSError", f"{name}: {value.why}") if isinstance(value, Unreadable) else value
+
+
+def plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
+    """The arguments as JSON has them, and their text. What JSON cannot say is told to the program."""
+    try:
+        text = json.dumps(dict(arguments), allow_nan=False, separators=(",", ":")).encode()
+        same = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        return Raised("TypeError", f"Only plain JSON can be an argument of a tool: {error}")
+    assert isinstance(same, dict)
+    return same, text

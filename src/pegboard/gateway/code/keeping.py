@@ -1,0 +1,88 @@
+"""A suspended program as bytes: whose it is, what it has done and what it waits for, signed with the gateway's key."""
+
+import hmac
+import json
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.code import Python
+from pegboard.core.ids import CallId, PrincipalId, ToolId, tool_id
+from pegboard.core.tool import Json
+
+from .made import Made
+from .nested import Wait
+
+_FORM: Final = 1
+"""What the first member says of how the rest is written."""
+_SIGNATURE: Final = 32
+
+
+@dataclass(frozen=True)
+class Kept:
+    run: CallId
+    principal: PrincipalId
+    client: str
+    python: Python
+    state: bytes
+    """As the sandbox gave it."""
+    functions: Mapping[str, ToolId]
+    made: Mapping[int, Made]
+    waiting: tuple[Wait, ...]
+    wall: float
+    note: str = ""
+
+
+def signed(kept: Kept, key: bytes) -> bytes:
+    said: dict[str, Json] = {
+        "form": _FORM,
+        "run": kept.run,
+        "principal": kept.principal,
+        "client": kept.client,
+        "python": kept.python.value,
+        "state": b64encode(kept.state).decode(),
+        "functions": {name: str(id) for name, id in kept.functions.items()},
+        "made": [[ordinal, each.name, each.ms, each.error] for ordinal, each in kept.made.items()],
+        "waiting": [[wait.ordinal, wait.ticket, wait.name, str(wait.tool), wait.arguments] for wait in kept.waiting],
+        "wall": kept.wall,
+        "note": kept.note,
+    }
+    text = json.dumps(said, separators=(",", ":")).encode()
+    return hmac.digest(key, text, "sha256") + text
+
+
+def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: str) -> Kept | None:
+    """`None` for what this gateway did not sign, and for what is another's: nothing of it is looked at before."""
+    signature, text = raw[:_SIGNATURE], raw[_SIGNATURE:]
+    if not hmac.compare_digest(signature, hmac.digest(key, text, "sha256")):
+        return None
+    said = json.loads(text)
+    if said["form"] != _FORM or (said["run"], said["principal"], said["client"]) != (run, principal, client):
+        return None
+    try:
+        state = b64decode(said["state"], validate=True)
+    except NotBase64:
+        return None
+    return Kept(
+        run,
+        principal,
+        client,
+        Python(said["python"]),
+        state,
+        {name: _id(text) for name, text in said["functions"].items()},
+        {ordinal: Made(name, ms, error) for ordinal, name, ms, error in said["made"]},
+        tuple(
+            Wait(ordinal, ticket, name, _id(tool), arguments)
+            for ordinal, ticket, name, tool, arguments in said["waiting"]
+        ),
+        said["wall"],
+        said["note"],
+    )
+
+
+def _id(text: str) -> ToolId:
+    id = tool_id(text)
+    assert isinstance(id, ToolId), "it was written from one"
+    return id

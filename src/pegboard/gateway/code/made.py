@@ -1,0 +1,27 @@
+"""The calls that a program has made, as its answer tells them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pegboard.core.tool import Json, JsonObject
+
+LONGEST: Final = 300
+"""Characters of an error in the list of calls: the program itself got all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    name: str
+    ms: int
+    error: str = ""
+
+    def told(self) -> JsonObject:
+        said: dict[str, Json] = {"name": self.name, "ok": not self.error, "ms": self.ms}
+        if self.error:
+            said["error"] = self.error
+        return said
+
+
+def shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,227 @@
+"""The calls of one program: each an ordinary call of the caller's own, decided when it is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Final
+
+import anyio
+
+from pegboard.core.call import Call, Cancelled, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.code import PYTHON_ID
+from pegboard.core.ids import CallId, ToolId, WireName
+from pegboard.core.resolve import Open
+from pegboard.core.ticket import TICKET_ID, State, Ticket, answer
+from pegboard.core.tool import Json, JsonObject, ToolSpec
+from pegboard.core.view import View
+from pegboard.gateway.board import Board
+from pegboard.gateway.confirmation import STORE_SECONDS, Confirmation
+from pegboard.gateway.ticket_tool import Carry, fresh_call
+from pegboard.ports import Clock, Peer, Progress, TicketsAway
+from pegboard.ports.sandbox import Function, Limits, Raised, Reply, Waits
+from pegboard.prompts.stubs import as_the_tool_names_them
+from pegboard.prompts.stubs.reading import Reader
+
+from .asking_back import answered
+from .crossing import LARGE, crossed, plain
+from .made import Made, shortened
+from .wall import Wall
+
+NEVER: Final = frozenset({PYTHON_ID, TICKET_ID})
+"""A program starts no other, and waits for nobody by a call of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A call that a person must decide about first."""
+
+    ordinal: int
+    ticket: str
+    name: str
+    """Of the function, with its module."""
+    tool: ToolId
+    arguments: JsonObject
+
+
+@dataclass(frozen=True)
+class Roads:
+    """What a call of a program goes by."""
+
+    carry: Carry
+    board: Board
+    confirmation: Confirmation
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Whoever runs a program now, and the call that started it."""
+
+    run: CallId
+    call: Call
+    view: View
+    progress: Progress | None = None
+    peer: Peer | None = None
+
+
+@dataclass
+class Nested:
+    """The host of one program."""
+
+    roads: Roads
+    origin: Origin
+    functions: Mapping[str, ToolId]
+    """What it may call, by module and name. Whether a tool is open is asked at each call."""
+    limits: Limits
+    wall: Wall
+    can_wait: bool = True
+    """Whether it can be kept until a person has decided."""
+    made: dict[int, Made] = field(default_factory=dict[int, Made])
+    """By the ordinals of the calls."""
+    waiting: dict[int, Wait] = field(default_factory=dict[int, Wait])
+    stdout: str = ""
+    _events: int = 0
+    _under_way: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+
+    def __post_init__(self) -> None:
+        self._turns = anyio.Semaphore(self.limits.concurrency)
+
+    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
+        name = f"{function.module}.{function.name}" if function.module else function.name
+        tool = self.functions.get(name)
+        if tool is None or tool in NEVER:
+            return Raised("LookupError", f"There is no function {name} here.")
+        if len(self.made) >= self.limits.calls:
+            return Raised(
+                "RuntimeError",
+                f"This program has made {self.limits.calls} calls, and may make no more. Return what it has found.",
+            )
+        self.made[ordinal] = Made(name, 0, "it was given up")
+        given = plain(self._by_their_keys(tool, arguments))
+        if isinstance(given, Raised):
+            self._note(ordinal, name, 0.0, given)
+            return given
+        return await self._made(ordinal, name, tool, *given)
+
+    def printed(self, text: str) -> None:
+        self.stdout += text[: max(0, self.limits.stdout - len(self.stdout))]
+
+    def close(self) -> None:
+        """The program is over. What still runs for it is cancelled, and so are the calls upstream."""
+        for scope in tuple(self._under_way):
+            scope.cancel()
+
+    async def decided(self, wait: Wait, ticket: Ticket | None) -> Reply:
+        """What comes of a call that waited, now that somebody may have decided about its ticket."""
+        now = self.roads.clock()
+        state = None if ticket is None else ticket.at(now)
+        if ticket is not None and state is State.WAITING:
+            return Waits(ticket.id)
+        if ticket is not None and self.roads.confirmation.whose(ticket.tool, self.origin.call) != ticket.whose:
+            return Waits(ticket.id)
+        if ticket is not None and state in (State.DENIED, State.LAPSED):
+            reply = Raised("PermissionError", answer(ticket, now, self.origin.call.presentation))
+            del self.waiting[wait.ordinal]
+            self._note(wait.ordinal, wait.name, 0.0, reply)
+            return reply
+        if ticket is not None and state is State.GRANTED:
+            id = fresh_call()
+            try:
+                with anyio.fail_after(STORE_SECONDS):
+                    begun = await self.roads.confirmation.tickets.begin(ticket, id, now)
+            except (TicketsAway, TimeoutError):
+                return Waits(ticket.id)
+            if begun is not None:
+                return await self._confirmed(wait, ticket, id, begun.arguments)
+        # Somebody else has used the yes, so there is none for this call: it is asked about anew.
+        return await self._made(wait.ordinal, wait.name, wait.tool, wait.arguments, None)
+
+    async def _confirmed(self, wait: Wait, ticket: Ticket, id: CallId, arguments: Mapping[str, Json]) -> Reply:
+        ended: Outcome | Refusal = Cancelled()
+        started = perf_counter()
+        try:
+            ended = await self._carried(self._call(id, wait.tool, arguments, None), ticket.yes)
+        finally:
+            await self.roads.confirmation.end_ticket(ticket.id, id, ended)
+        return await self._reply(wait.ordinal, wait.name, wait.tool, wait.arguments, ended, perf_counter() - started)
+
+    async def _made(self, ordinal: int, name: str, tool: ToolId, arguments: JsonObject, text: bytes | None) -> Reply:
+        started = perf_counter()
+        ended = await self._carried(self._call(fresh_call(), tool, arguments, text), None)
+        return await self._reply(ordinal, name, tool, arguments, ended, perf_counter() - started)
+
+    async def _carried(self, call: Call, yes: Confirmed | None) -> Outcome | Refusal:
+        roads, view, peer = self.roads, self.origin.view, self.origin.peer
+        ended: Outcome | Refusal = Cancelled()
+
+        async def carry(call: Call) -> Outcome | Refusal:
+            return await roads.carry(call, view, None, peer, yes)
+
+        with anyio.CancelScope() as scope:
+            self._under_way.add(scope)
+            try:
+                async with self._turns:
+                    ended = await carry(call)
+                    if isinstance(ended, NeedsInput):
+                        ended = await answered(ended, call, carry, peer)
+            finally:
+                self._under_way.discard(scope)
+        return ended
+
+    async def _reply(
+        self, ordinal: int, name: str, tool: ToolId, arguments: JsonObject, ended: Outcome | Refusal, took: float
+    ) -> Reply:
+        reply: Reply
+        self.waiting.pop(ordinal, None)
+        if isinstance(ended, NotConfirmed) and ended.how is Unconfirmed.WAITING and ended.ticket and self.can_wait:
+            self.waiting[ordinal] = Wait(ordinal, ended.ticket, name, tool, arguments)
+            reply = Waits(ended.ticket)
+        else:
+            spec = self._spec(tool)
+            reply = await crossed(ended, name, spec is not None and spec.output_schema is not None)
+        self._note(ordinal, name, took, reply)
+        return reply
+
+    def _spec(self, tool: ToolId) -> ToolSpec | None:
+        """As its stub tells it, while it is open."""
+        verdict = self.roads.board.resolution(self.origin.view).verdicts.get(tool)
+        return verdict.shown.spec if isinstance(verdict, Open) else None
+
+    def _by_their_keys(self, tool: ToolId, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
+        """A key that Python has no name for has another in programs."""
+        spec = self._spec(tool)
+        own = None if spec is None else spec.input_schema.get("properties")
+        if spec is None or (isinstance(own, Mapping) and all(name in own for name in arguments)):
+            return arguments
+        members, _ = Reader(spec.input_schema).parameters()
+        return as_the_tool_names_them(arguments, (member.key for member in members))
+
+    def _call(self, id: CallId, tool: ToolId, arguments: Mapping[str, Json], text: bytes | None) -> Call:
+        call, view = self.origin.call, self.origin.view
+        # By its id where this caller knows of it no more: that means no other tool.
+        name = self.roads.board.resolution(view).names.get(tool) or WireName(str(tool))
+        return Call(
+            id,
+            name,
+            arguments,
+            call.principal,
+            self.roads.clock(),
+            raw=text if text is not None and len(text) > LARGE else None,
+            client=call.client,
+            parent=self.origin.run,
+            headers=call.headers,
+            presentation=call.presentation,
+        )
+
+    def _note(self, ordinal: int, name: str, took: float, reply: Reply) -> None:
+        match reply:
+            case Raised(_, message):
+                error, word = shortened(message) or "it failed", "failed"
+            case Waits(ticket):
+                error, word = f"it waits for a person's decision as ticket {ticket}", "waits for a person"
+            case _:
+                error, word = "", "ok"
+        self.made[ordinal] = Made(name, int(took * 1000), error)
+        self._events += 1
+        if self.origin.progress is not None:
+            self.origin.progress(float(self._events), None, f"{name}: {word}")

@@ -1,0 +1,143 @@
+"""A program that waited, once somebody has decided: the call is made or refused, and the program goes on, once."""
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from time import perf_counter
+
+import anyio
+
+from pegboard.core.call import Call, CallRecord, Cancelled, Outcome, Refusal, ToolFailed
+from pegboard.core.code import PYTHON_ID
+from pegboard.core.ids import CallId, WireName
+from pegboard.core.suspended import FoundRun
+from pegboard.core.ticket import State, Ticket
+from pegboard.gateway.confirmation import STORE_SECONDS
+from pegboard.gateway.ticket_tool import fresh_call
+from pegboard.ports import Audit, RunsAway
+from pegboard.ports.sandbox import BadState, Pending, Ran, Reply, Sandbox, SandboxAway, Suspended, Waits
+
+from .answer import answer, failed
+from .keeping import Kept, opened
+from .nested import Nested, Origin, Wait
+from .runs import BUSY, Answered, Runs, timed_out
+from .words import foreign, going_on, still, unreadable
+
+log = logging.getLogger(__name__)
+
+
+async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, origin: Origin) -> Outcome | Refusal:
+    """Asked by the caller whose ticket it is. What stands in the way is told without using anybody's yes."""
+    call, clock = origin.call, runs.roads.clock
+    if found.state is None:
+        return _text(unreadable(found, ticket) if found.claimed is None else going_on(found.claimed, ticket))
+    kept = opened(found.state, runs.means.key(), found.id, call.principal, call.client)
+    if kept is None:
+        log.warning("What is kept of program %s is not what this gateway kept, or is another caller's", found.id)
+        return _text(foreign(ticket))
+    if ticket.at(clock()) is State.WAITING:
+        return _text(still(ticket, call.presentation))
+    started, version = perf_counter(), runs.roads.board.policy.decided.version
+    async with runs.turn(kept.wall) as got_one:
+        if not got_one:
+            return failed("TimeoutError", BUSY.format(kept.wall), kept.made, kept.note)
+        try:
+            sandbox = runs.means.sandbox(kept.python)
+        except SandboxAway as error:
+            return failed("RuntimeError", str(error), kept.made, kept.note)
+        tickets = await _tickets(runs, kept)
+        if not await _claimed(runs, found):
+            return _text(going_on(None, ticket))
+        ended: Outcome | Refusal = Cancelled()
+        try:
+            ended = await _went_on(runs, kept, tickets, sandbox, origin)
+        finally:
+            took = timedelta(seconds=perf_counter() - started)
+            audit.record(CallRecord(_part(found.id, call, runs), PYTHON_ID, ended, took, version))
+        return ended
+
+
+async def _went_on(
+    runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin
+) -> Answered:
+    host = runs.host(origin, kept.functions, kept.wall, kept.python, again=True)
+    host.made.update(kept.made)
+    host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
+    stays = False
+    try:
+        with runs.under_way(host):
+            ended = await _continued(kept, tickets, sandbox, host)
+        if host.wall.is_over:
+            return timed_out(host)
+        if isinstance(ended, Ran):
+            return answer(ended, host.made, kept.note)
+        stays = True
+        return await runs.kept(ended, host, kept.python, kept.note)
+    except SandboxAway as error:
+        return failed("RuntimeError", str(error), host.made, kept.note)
+    except BadState as error:
+        text = f"The program cannot go on: {error} What it did before is done, and so is the call that waited."
+        return failed("RuntimeError", text, host.made, kept.note)
+    finally:
+        if not stays:
+            await _end(runs, kept.run)
+
+
+async def _continued(
+    kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, host: Nested
+) -> Ran | Suspended:
+    """With the answers to all calls that are decided by now, and not only to the one that was asked about."""
+    replies: dict[int, Reply] = {}
+
+    async def decide(wait: Wait) -> None:
+        replies[wait.ordinal] = await host.decided(wait, tickets[wait.ticket])
+
+    async with anyio.create_task_group() as tasks:
+        for wait in kept.waiting:
+            tasks.start_soon(decide, wait, name=f"call {wait.ordinal} of a program")
+    answers = {ordinal: reply for ordinal, reply in replies.items() if not isinstance(reply, Waits)}
+    if answers:
+        return await sandbox.resume(kept.state, answers, host, host.limits)
+    return Suspended(kept.state, tuple(Pending(wait.ordinal, wait.ticket) for wait in host.waiting.values()))
+
+
+async def _tickets(runs: Runs, kept: Kept) -> Mapping[str, Ticket | None]:
+    """Raises `TicketsAway`: nothing has been used up then."""
+    find = runs.roads.confirmation.tickets.find
+    with anyio.fail_after(STORE_SECONDS):
+        return {wait.ticket: await find(wait.ticket) for wait in kept.waiting}
+
+
+async def _claimed(runs: Runs, found: FoundRun) -> bool:
+    assert runs.means.runs is not None, "it was found in there"
+    with anyio.fail_after(STORE_SECONDS):
+        return await runs.means.runs.claim(found, runs.roads.clock())
+
+
+async def _end(runs: Runs, run: CallId) -> None:
+    assert runs.means.runs is not None, "it was found in there"
+    try:
+        with anyio.fail_after(STORE_SECONDS, shield=True):
+            await runs.means.runs.end(run)
+    except (RunsAway, TimeoutError) as error:
+        # It stays claimed: nobody goes on with it, and it goes when its time is over.
+        log.warning("The end of program %s could not be kept: %s", run, error)
+
+
+def _part(run: CallId, call: Call, runs: Runs) -> Call:
+    """Of the same program, so it has a record of its own that names the call which started it."""
+    return Call(
+        fresh_call(),
+        WireName(PYTHON_ID.name),
+        {},
+        call.principal,
+        runs.roads.clock(),
+        client=call.client,
+        parent=run,
+        presentation=call.presentation,
+    )
+
+
+def _text(text: str) -> ToolFailed:
+    return ToolFailed(json.dumps({"content": [{"type": "text", "text": text}], "isError": True}).encode())

@@ -1,0 +1,243 @@
+"""One program from start to end: checked, run, and answered for; or kept, where a person must decide first."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from pegboard.core.call import BadArguments, Call, NotConfirmed, Outcome, Refusal, Returned, ToolFailed
+from pegboard.core.code import PYTHON_ID, SUSPENDED, CodeLimits, CodeSettings, Python
+from pegboard.core.ids import CallId, ToolId
+from pegboard.core.question import ELICITATION, unaskable
+from pegboard.core.suspended import KeptRun
+from pegboard.core.ticket import Ticket
+from pegboard.core.view import View
+from pegboard.gateway.confirmation import STORE_SECONDS
+from pegboard.ports import Peer, Progress, RunsAway, TicketsAway
+from pegboard.ports.sandbox import Limits, Ran, Sandbox, SandboxAway, Suspended
+
+from .answer import answer, complained, failed, helped
+from .code import Means
+from .functions import Functions, Given
+from .keeping import Kept, signed
+from .nested import Nested, Origin, Roads
+from .wall import Patient, Wall
+from .words import waits
+
+KEPT: Final = timedelta(days=1)
+"""How long a program waits for people at most. Their tickets mostly end before."""
+GRACE: Final = 10.0
+"""Seconds after which a program is ended whose sandbox should have ended it before."""
+PERSONS: Final = 3_600.0
+"""Seconds more for a sandbox, where people may be asked meanwhile: our own clock stands still for them."""
+FELL_BACK: Final = "This ran in the full Python, because the other one lacks something that the program needs: {}"
+NO_SECOND: Final = "The full Python might run it, but it cannot be had now: {}"
+INSIDE: Final = "A program cannot run another one: write both as one program."
+BUSY: Final = (
+    "So many programs run now that this one got no turn within {:g} seconds. Nothing of it has run. Try again."
+)
+
+Answered = Returned | ToolFailed | NotConfirmed
+
+
+@dataclass(frozen=True)
+class Asked:
+    code: str
+    wall: float
+
+
+class Runs:
+    def __init__(self, roads: Roads, means: Means) -> None:
+        self.roads: Final = roads
+        self.means: Final = means
+        self._functions = Functions()
+        self._under_way: set[CallId] = set()
+        self._turns = anyio.CapacityLimiter(1)
+
+    @property
+    def settings(self) -> CodeSettings:
+        return self.roads.board.policy.declared.code
+
+    async def ran(self, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Outcome | Refusal:
+        """The call of `python_execution`, wherever it came from. Whoever calls this records it."""
+        settings = self.settings
+        asked = _asked(call, settings.limits)
+        if isinstance(asked, BadArguments):
+            return asked
+        if call.parent is not None and call.parent in self._under_way:
+            return failed("PermissionError", INSIDE)
+        async with self.turn(asked.wall) as got_one:
+            if not got_one:
+                return failed("TimeoutError", BUSY.format(asked.wall))
+            given = await self._given(asked.code, view)
+            host = self.host(Origin(call.id, call, view, progress, peer), given.tools, asked.wall, settings.python)
+            with self.under_way(host):
+                ended = await self._run(given, host, settings)
+            return timed_out(host) if host.wall.is_over else ended
+
+    async def _run(self, given: Given, host: Nested, settings: CodeSettings) -> Answered:
+        python, note = settings.python, ""
+        falls = settings.fallback and python is Python.MONTY
+        ended: Ran | Suspended | None = None
+        try:
+            sandbox = self.means.sandbox(python)
+            complaints = await sandbox.check(given.program, host.limits) if settings.check else ()
+            if complaints and not (falls and any(each.is_lacking for each in complaints)):
+                return complained(complaints, given.missing)
+            if not complaints:
+                ended = await sandbox.run(given.program, host, host.limits)
+        except SandboxAway as error:
+            return failed("RuntimeError", str(error), host.made)
+        lacks = next((each.message for each in complaints if each.is_lacking), "") or _lacks(ended)
+        if falls and lacks and not host.made:
+            try:
+                second = await self._second(given, host)
+            except SandboxAway as error:
+                note = NO_SECOND.format(error)
+            else:
+                return await self._ended(second, host, Python.FULL, given.missing, FELL_BACK.format(lacks))
+        if ended is None:
+            return complained(complaints, given.missing, note)
+        return await self._ended(ended, host, python, given.missing, note)
+
+    async def _second(self, given: Given, host: Nested) -> Ran | Suspended:
+        """From its beginning: nothing that it did before is known to anybody."""
+        sandbox: Sandbox = self.means.sandbox(Python.FULL)
+        host.stdout, host.can_wait = "", Python.FULL in SUSPENDED
+        return await sandbox.run(given.program, host, host.limits)
+
+    async def _ended(
+        self, ended: Ran | Suspended, host: Nested, python: Python, missing: tuple[str, ...], note: str
+    ) -> Answered:
+        if isinstance(ended, Ran):
+            return answer(helped(ended, missing), host.made, note)
+        return await self.kept(ended, host, python, note)
+
+    async def kept(self, stopped: Suspended, host: Nested, python: Python, note: str) -> Answered:
+        """The program as it stands, until somebody decides; the answer says who is waited for, and what to do."""
+        store, call = self.means.runs, host.origin.call
+        assert store is not None, "without a place to keep it, no call of a program waits"
+        waiting = tuple(host.waiting[pending.ordinal] for pending in stopped.waiting)
+        now = self.roads.clock()
+        whole = Kept(
+            host.origin.run,
+            call.principal,
+            call.client,
+            python,
+            stopped.state,
+            host.functions,
+            host.made,
+            waiting,
+            host.wall.seconds,
+            note,
+        )
+        run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT)
+        try:
+            state = await anyio.to_thread.run_sync(signed, whole, self.means.key())
+            with anyio.fail_after(STORE_SECONDS):
+                await store.keep(replace(run, state=state), now)
+        except (RunsAway, TimeoutError) as error:
+            why = str(error) or "the store does not answer"
+            names = ", ".join(wait.name for wait in waiting)
+            text = (
+                f"A person must confirm {names} first, and the program cannot wait for that: {why}. It was ended "
+                "there, and what it did before is done. Call that tool by itself, outside of a program."
+            )
+            return failed("RuntimeError", text, host.made, note)
+        tickets = [await self.ticket(wait.ticket) for wait in waiting]
+        return waits(waiting, tickets, len(host.made), call.presentation)
+
+    async def ticket(self, id: str) -> Ticket | None:
+        try:
+            with anyio.fail_after(STORE_SECONDS):
+                return await self.roads.confirmation.tickets.find(id)
+        except (TicketsAway, TimeoutError):
+            return None
+
+    def host(
+        self, origin: Origin, tools: Mapping[str, ToolId], seconds: float, python: Python, *, again: bool = False
+    ) -> Nested:
+        """`again`: it has run before, and a person may have been asked then."""
+        peer, limits = origin.peer, self.settings.limits
+        ours = again or (peer is not None and unaskable(peer.can, ELICITATION, {}) is None)
+        # A sandbox that ends a program itself can tell where it was, but its clock goes on while a person thinks.
+        wall = Wall(seconds, 0.0 if ours else GRACE)
+        own = origin if peer is None else replace(origin, peer=Patient(peer, wall))
+        theirs = _limits(limits, seconds + PERSONS if ours else seconds)
+        can_wait = self.means.runs is not None and python in SUSPENDED
+        return Nested(self.roads, own, tools, theirs, wall, can_wait)
+
+    @contextmanager
+    def under_way(self, host: Nested) -> Iterator[None]:
+        """Goes on behind the block when its time is over, and leaves nothing running."""
+        run = host.origin.run
+        self._under_way.add(run)
+        try:
+            with host.wall.running():
+                yield
+        finally:
+            self._under_way.discard(run)
+            host.close()
+
+    @asynccontextmanager
+    async def turn(self, within: float) -> AsyncIterator[bool]:
+        """Whether there is one: no more programs run at once than the settings say."""
+        self._turns.total_tokens = self.settings.runs
+        holder = object()
+        with anyio.move_on_after(within) as waiting:
+            await self._turns.acquire_on_behalf_of(holder)
+        if waiting.cancelled_caught:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._turns.release_on_behalf_of(holder)
+
+    async def _given(self, code: str, view: View) -> Given:
+        board = self.roads.board
+        resolution = await board.worked_out(view)
+        return await self._functions.given(code, resolution, board.policy)
+
+
+def timed_out(host: Nested) -> Answered:
+    text = f"The program was ended after {host.wall.seconds:g} seconds."
+    return failed("TimeoutError", text, host.made, stdout=host.stdout)
+
+
+def _asked(call: Call, limits: CodeLimits) -> Asked | BadArguments:
+    code, wall = call.arguments.get("code"), call.arguments.get("timeout_s", limits.wall)
+    problems: list[str] = []
+    if not isinstance(code, str):
+        problems.append("code: must be the text of a Python program")
+    elif len(code.encode("utf-8", "surrogatepass")) > limits.code:
+        problems.append(f"code: is longer than {limits.code} bytes, which is the limit. Do it in several programs")
+    if isinstance(wall, bool) or not isinstance(wall, int | float) or not 0 < wall <= limits.wall:
+        problems.append(f"timeout_s: must be a number of seconds up to {limits.wall:g}")
+    if problems or not isinstance(code, str) or not isinstance(wall, int | float):
+        return BadArguments(PYTHON_ID, tuple(problems))
+    return Asked(code, float(wall))
+
+
+def _lacks(ended: Ran | Suspended | None) -> str:
+    if not isinstance(ended, Ran) or ended.error is None or not ended.error.is_lacking:
+        return ""
+    return ended.error.message
+
+
+def _limits(said: CodeLimits, wall: float) -> Limits:
+    return Limits(
+        cpu=said.cpu,
+        wall=wall,
+        memory=said.memory,
+        calls=said.calls,
+        concurrency=said.concurrency,
+        result=said.result,
+        stdout=said.stdout,
+        code=said.code,
+        sleep=said.sleep,
+    )
