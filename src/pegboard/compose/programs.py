@@ -54,9 +54,9 @@ class Programs:
 
                 return MontySandbox(workers=self.settings.runs)
             case Python.FULL:
-                from pegboard.ports.sandbox import SandboxAway
+                from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
-                raise SandboxAway("The full Python is not here yet. Write code: {sandbox: monty} into pegboard.yaml.")
+                return FullSandbox()
 
     @cached_property
     def _key(self) -> bytes:

@@ -1,0 +1,84 @@
+"""From Monty to the full Python: only where the file says so, only before the first call, and told."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.gateway.code.programs import Place, place
+
+from pegboard.core.code import CodeSettings, Python
+from pegboard.ports.sandbox import DEFAULT_LIMITS, Host, Limits, Program, Ran, SandboxAway
+from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+
+pytestmark = pytest.mark.anyio
+
+FALLS = CodeSettings(fallback=True)
+LACKING = "import statistics\nstatistics.mean([1, 2, 3])"
+
+
+@asynccontextmanager
+async def both(folder: Path, settings: CodeSettings) -> AsyncIterator[Place]:
+    full = FullSandbox()
+    try:
+        async with place(folder, settings=settings, sandboxes={Python.FULL: full}) as here:
+            yield here
+    finally:
+        with anyio.CancelScope(shield=True):
+            await full.aclose()
+
+
+@pytest.mark.behaviour("programs.falls_back")
+@pytest.mark.parametrize("check", [True, False])
+async def test_what_monty_lacks_is_run_by_the_full_python_and_the_answer_says_so(tmp_path: Path, check: bool) -> None:
+    async with both(tmp_path, CodeSettings(fallback=True, check=check)) as here:
+        answer = await here.answers(LACKING)
+        assert (answer["result"], answer["error"]) == (2, None)
+        assert answer["note"].startswith("This ran in the full Python, because the other one lacks something")
+        plain = await here.answers("1 + 1")
+        assert (plain["result"], "note" in plain) == (2, False)
+
+
+@pytest.mark.behaviour("programs.falls_back")
+async def test_without_a_word_in_the_file_it_is_an_error(tmp_path: Path) -> None:
+    async with both(tmp_path, CodeSettings()) as here:
+        answer = await here.answers(LACKING)
+        assert answer["error"] is not None
+        assert "note" not in answer
+
+
+@pytest.mark.behaviour("programs.falls_back")
+async def test_after_the_first_call_nothing_is_run_again(tmp_path: Path) -> None:
+    async with both(tmp_path, CodeSettings(fallback=True, check=False)) as here:
+        code = 'read = await files.read(path="a")\nimport statistics\nstatistics.mean([1, 2])'
+        answer = await here.answers(code)
+        assert answer["error"] is not None
+        assert "note" not in answer
+        assert here.called("read") == [{"path": "a"}]
+
+
+@pytest.mark.behaviour("programs.falls_back")
+async def test_a_program_of_the_full_python_calls_tools_by_the_same_road(tmp_path: Path) -> None:
+    async with both(tmp_path, CodeSettings(python=Python.FULL)) as here:
+        code = 'import statistics\nsummed = await files.add(a=1, b=2)\nstatistics.mean([summed["sum"], 5])'
+        answer = await here.answers(code)
+        assert (answer["result"], answer["error"]) == (4, None)
+        assert here.records() == [("add", "run-1", "Returned"), ("python_execution", None, "Returned")]
+        told = await here.answers(
+            'try:\n    await files.delete(path="a")\nexcept PermissionError as error:\n    told = str(error)\ntold'
+        )
+        assert told["result"].startswith("confirmation_required: A person must confirm this call of 'delete' first")
+
+
+class Nowhere(FullSandbox):
+    async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran:
+        raise SandboxAway("this kernel has no Landlock.")
+
+
+@pytest.mark.behaviour("programs.falls_back")
+async def test_where_there_is_no_full_python_the_first_error_is_told_with_why(tmp_path: Path) -> None:
+    async with place(tmp_path, settings=FALLS, sandboxes={Python.FULL: Nowhere()}) as here:
+        answer = await here.answers(LACKING)
+        assert answer["error"] is not None
+        assert answer["note"] == "The full Python might run it, but it cannot be had now: this kernel has no Landlock."
