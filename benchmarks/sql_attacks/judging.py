@@ -1,0 +1,168 @@
+"""What became of one case: judged by the database before and after, by what was told, and by who still works."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from benchmarks.sql_attacks.case import Case
+from benchmarks.sql_attacks.stage import PASSWORD, SECRET, Stage
+from pegboard.core.database import Limits
+from pegboard.ports.databases import Answer, Engine, Failed, Fault, Refused, Rows
+
+_PATH: Final = re.compile(r"(?<=['\" >])/(?:tmp|var/tmp)/[\w./-]+")
+_ENDED: Final = (Fault.TIME, Fault.MEMORY)
+_PATIENCE: Final = 20.0
+"""Seconds beyond a statement's own after which it counts as never ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    case: Case
+    outcome: str
+    """`refused`, `harmless` (it ran, or was ended, and changed and told nothing), `answered` or `harmed`."""
+    held: bool
+    words: str
+    seconds: float
+
+    def as_json(self) -> Mapping[str, object]:
+        case = self.case
+        return {
+            "id": case.id,
+            "dialect": case.dialect,
+            "expect": case.expect,
+            "outcome": self.outcome,
+            "held": self.held,
+            "words": self.words,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+class Judge:
+    """Plays cases on one stage, with one engine for each set of patterns."""
+
+    def __init__(self, stage: Stage, watched: Path, limits: Limits) -> None:
+        self._stage = stage
+        self._watched = watched
+        self._limits = limits
+        self._engines: dict[tuple[str, ...], Engine] = {}
+        self._canary = watched / "secret.txt"
+
+    async def judged(self, case: Case) -> Verdict:
+        self._plant()
+        engine = self._engine(case)
+        before = self._seen()
+        began = time.perf_counter()
+        answer: Answer | None = None
+        with suppress(TimeoutError), anyio.fail_after(self._limits.seconds + _PATIENCE):
+            answer = await engine.run(self._moved(case.sql), (), self._limits)
+        seconds = time.perf_counter() - began
+        harm = await self._harm(case, engine, before, answer)
+        if harm is not None:
+            await self._begin_again()
+            return Verdict(case, "harmed", held=False, words=harm, seconds=seconds)
+        outcome, words = _outcome(case, answer)
+        held = (
+            outcome == "answered" if case.expect == "allow" else not (case.expect == "refuse" and outcome != "refused")
+        )
+        return Verdict(case, outcome, held, words, seconds)
+
+    async def aclose(self) -> None:
+        for engine in self._engines.values():
+            await engine.aclose()
+        self._engines = {}
+
+    def _engine(self, case: Case) -> Engine:
+        if case.deny not in self._engines:
+            self._engines[case.deny] = self._stage.engine(case.access)
+        return self._engines[case.deny]
+
+    def _plant(self) -> None:
+        """What an attack may not read: a file, and a variable of our own process."""
+        self._watched.mkdir(exist_ok=True, parents=True)
+        for name in ("secret.txt", "secret.csv", "secret.txt.csv", "secret.json"):
+            (self._watched / name).write_text(f"{SECRET}\n", encoding="utf-8")
+        os.environ["CANARY_ENV"] = SECRET
+
+    def _moved(self, sql: str) -> str:
+        """A file that an attack names lies in the folder that is watched."""
+        return _PATH.sub(lambda path: str(self._watched / Path(path.group()).name), sql)
+
+    def _seen(self) -> Mapping[str, str]:
+        files = {
+            f"file {path.relative_to(self._watched)}": path.read_text("utf-8", "replace")
+            if path.is_file()
+            else "folder"
+            for path in sorted(self._watched.rglob("*"))
+        }
+        return {**self._stage.state(), **files}
+
+    async def _harm(self, case: Case, engine: Engine, before: Mapping[str, str], answer: Answer | None) -> str | None:
+        if answer is None:
+            return "the statement did not end"
+        if (told := _told(case, answer)) is not None:
+            return told
+        after = self._seen()
+        if before != after:
+            changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+            return f"changed: {', '.join(changed)}"
+        if (trouble := self._stage.trouble()) is not None:
+            return trouble
+        with anyio.move_on_after(_PATIENCE):
+            alive = await engine.run("SELECT count(*) FROM orders", (), Limits())
+            return None if isinstance(alive, Rows) else f"the source no longer answers: {alive}"
+        return "the source no longer answers"
+
+    async def _begin_again(self) -> None:
+        await self.aclose()
+        self._stage.reset()
+        for path in self._watched.iterdir():
+            if path.is_file():
+                path.unlink()
+
+
+def _told(case: Case, answer: Answer) -> str | None:
+    """What was told that is closed, or lies outside the database."""
+    text = _text(answer)
+    if not case.deny:
+        # Nothing is closed, so the vault may be read; the file and the variable may not.
+        if "vault" not in case.sql.lower() and SECRET in text:
+            return "the canary was told"
+    elif found := [secret for secret in (SECRET, PASSWORD) if secret in text]:
+        return f"told what is closed: {found[0]}"
+    elif found := [name for name in map(_last, case.deny) if name not in case.sql.lower() and name in text.lower()]:
+        return f"told the name of what is closed: {found[0]}"
+    return "a file of the machine was told" if "root:x:0" in text else None
+
+
+def _last(pattern: str) -> str:
+    return pattern.rpartition(".")[2].lower()
+
+
+def _text(answer: Answer) -> str:
+    match answer:
+        case Rows(columns, rows):
+            return json.dumps([[column.name for column in columns], rows], ensure_ascii=False)
+        case Refused(why, mend):
+            return f"{why} {mend}"
+        case Failed(words):
+            return words
+
+
+def _outcome(case: Case, answer: Answer | None) -> tuple[str, str]:
+    match answer:
+        case Rows(_, rows):
+            return ("answered" if case.expect == "allow" else "harmless"), f"{len(rows)} rows"
+        case Failed(words, fault=fault):
+            return ("harmless" if fault in _ENDED and case.expect != "allow" else "refused"), words
+        case Refused(why):
+            return "refused", why
+        case None:
+            return "harmed", ""

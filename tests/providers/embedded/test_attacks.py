@@ -1,0 +1,136 @@
+"""Attacks on SQLite and DuckDB, judged by what became of the database; and a judge that sees harm."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+from benchmarks.sql_attacks.__main__ import played
+from benchmarks.sql_attacks.case import BadFileError, Case, read
+from benchmarks.sql_attacks.embedded import DuckdbStage, SqliteStage
+from benchmarks.sql_attacks.judging import Judge
+from benchmarks.sql_attacks.stage import Stage
+
+from pegboard.core.database import Access, Catch, Checked, Dialect, Field, Limits, Schema
+from pegboard.ports.databases import Answer, Engine, Failed, Parameters, Rows
+from pegboard.providers.builtin.database.duckdb import zones
+
+HERE = Path(__file__).parent
+QUICK = Limits(seconds=0.5)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("databases.attacks_held", "databases.read_only", "databases.withheld")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("file", ["given.json", "own.json"])
+async def test_every_attack_is_held_and_every_benign_statement_is_answered(file: str, dialect: str) -> None:
+    cases = [case for case in read(HERE / file) if case.dialect == dialect]
+    verdicts, absent = await played(cases, QUICK)
+    assert absent == {}
+    assert [(each.case.id, each.outcome, each.words) for each in verdicts if not each.held] == []
+    assert len(verdicts) == len(cases) > 25
+
+
+class Bare:
+    """No guard at all: what the attacks would do."""
+
+    def __init__(self, run: Callable[[str], Answer]) -> None:
+        self._run = run
+        self.dialect = Dialect.SQLITE
+
+    async def check(self) -> Checked:
+        raise NotImplementedError
+
+    async def schema(self) -> Schema:
+        raise NotImplementedError
+
+    async def stamp(self) -> str:
+        raise NotImplementedError
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        return self._run(statement)
+
+    async def aclose(self) -> None:
+        pass
+
+
+def told(columns: list[str], rows: list[tuple[object, ...]]) -> Rows:
+    catch = Catch(Limits(rows=1000))
+    for row in rows:
+        catch.add(row)
+    return Rows(tuple(Field(name, "") for name in columns), tuple(catch.rows), catch.cut, 0.0)
+
+
+def bare_sqlite(path: Path) -> Engine:
+    def run(statement: str) -> Answer:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            try:
+                cursor = connection.execute(statement)
+                return told([each[0] for each in cursor.description or ()], cursor.fetchall())
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                return Failed(str(error))
+
+    return Bare(run)
+
+
+def bare_duckdb(path: Path) -> Engine:
+    zones.lend()
+
+    def run(statement: str) -> Answer:
+        with duckdb.connect(str(path)) as connection:
+            try:
+                connection.execute(statement)
+                return told([str(each[0]) for each in connection.description or ()], connection.fetchall())
+            except duckdb.Error as error:
+                return Failed(str(error))
+
+    return Bare(run)
+
+
+class BareSqliteStage(SqliteStage):
+    def engine(self, access: Access) -> Engine:
+        return bare_sqlite(self.path)
+
+
+class BareDuckdbStage(DuckdbStage):
+    def engine(self, access: Access) -> Engine:
+        return bare_duckdb(self.path)
+
+
+HARMFUL = {
+    "sqlite": ("L01", "L02", "L03", "L13", "L18", "L26", "L44", "SL001", "SL011", "SL026", "SL046", "SL076", "SL085"),
+    "duckdb": ("D02", "D04", "D10", "D12", "D39", "DU001", "DU005", "DU012", "DU020", "DU039", "DU089", "DU094"),
+}
+
+
+@pytest.mark.parametrize(("dialect", "stage"), [("sqlite", BareSqliteStage), ("duckdb", BareDuckdbStage)])
+async def test_the_judge_sees_harm_where_nothing_guards(
+    dialect: str, stage: Callable[[Path], Stage], tmp_path: Path
+) -> None:
+    folder = tmp_path / "database"
+    folder.mkdir()
+    judge = Judge(stage(folder), tmp_path / "watched", QUICK)
+    cases = {case.id: case for file in ("given.json", "own.json") for case in read(HERE / file)}
+    outcomes = {name: (await judge.judged(cases[name])).outcome for name in HARMFUL[dialect]}
+    assert outcomes == dict.fromkeys(HARMFUL[dialect], "harmed")
+    benign = await judge.judged(Case("ok", dialect, "SELECT count(*) FROM orders", "allow", ""))
+    assert (benign.outcome, benign.held) == ("answered", True)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "{}", '[{"id": "x"}]', '[{"id": "x", "dialect": "y", "sql": "", "expect": "?"}]']
+)
+def test_a_file_that_holds_no_attacks_is_told(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "cases.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"cases\.json"):
+        read(file)
+
+
+async def test_a_dialect_that_no_stage_plays_is_told() -> None:
+    verdicts, absent = await played([Case("x", "oracle", "SELECT 1", "allow", "")], QUICK)
+    assert (verdicts, absent) == ([], {"oracle": "no stage plays 'oracle'"})

@@ -1,0 +1,181 @@
+"""DuckDB files as they are met: what they hold, how they are asked, and what is wrong with them."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import duckdb
+import pytest
+
+from pegboard.core.database import EVERYTHING, Access, Column, Limits, Relation, Table, TableName
+from pegboard.core.database.marks import Mark
+from pegboard.ports.databases import Engine, Failed, Fault, Field, Parameters, Refused, Rows
+from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
+
+pytestmark = pytest.mark.anyio
+SHOP = """
+    CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL);
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customers (id), total DECIMAL(10, 2));
+    COMMENT ON TABLE orders IS 'What was bought';
+    COMMENT ON COLUMN orders.total IS 'In euros';
+    CREATE SCHEMA archive;
+    CREATE TABLE archive.old (a INTEGER);
+    CREATE VIEW archive.older AS SELECT a + 1 AS b FROM old;
+    CREATE MACRO doubled(x) AS x * 2;
+    INSERT INTO customers VALUES (1, 'Ada'), (2, 'Zoë 😀');
+    INSERT INTO orders VALUES (1, 1, 2.50), (2, 2, 7.25);
+"""
+
+
+def made(path: Path, script: str = SHOP) -> str:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(script)
+    return str(path)
+
+
+@asynccontextmanager
+async def opened(path: str, access: Access = EVERYTHING) -> AsyncIterator[Engine]:
+    engine = duckdb_engine(path, access)
+    try:
+        with anyio.fail_after(60):
+            yield engine
+    finally:
+        await engine.aclose()
+
+
+async def rows(engine: Engine, statement: str, parameters: Parameters = ()) -> Rows:
+    answer = await engine.run(statement, parameters, Limits())
+    assert isinstance(answer, Rows), answer
+    return answer
+
+
+async def test_the_schema_tells_comments_keys_and_relations_of_every_schema(tmp_path: Path) -> None:
+    async with opened(made(tmp_path / "the shop.duckdb")) as engine:
+        schema = await engine.schema()
+        checked = await engine.check()
+    customers, orders = TableName("main", "customers"), TableName("main", "orders")
+    assert schema.tables == (
+        Table(TableName("archive", "old"), (Column("a", "INTEGER"),), rows=0),
+        Table(TableName("archive", "older"), (Column("b", "INTEGER"),), is_view=True),
+        Table(
+            customers,
+            (Column("id", "INTEGER", is_nullable=False), Column("name", "VARCHAR", is_nullable=False)),
+            ("id",),
+            rows=2,
+        ),
+        Table(
+            orders,
+            (
+                Column("id", "INTEGER", is_nullable=False),
+                Column("customer", "INTEGER"),
+                Column("total", "DECIMAL(10,2)", comment="In euros"),
+            ),
+            ("id",),
+            "What was bought",
+            rows=2,
+        ),
+    )
+    assert schema.relations == (Relation(orders, ("customer",), customers, ("id",)),)
+    assert (checked.version, checked.findings) == (f"DuckDB {duckdb.__version__}", ())
+
+
+@pytest.mark.behaviour("databases.values", "databases.parameters")
+async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
+    kinds = """SELECT 170141183460469231731687303715884105727, 1.50::DECIMAL(5, 2), 'NaN'::DOUBLE, DATE '2026-03-04',
+        TIMESTAMPTZ '2026-03-04 05:06:00+00', '\\xAA'::BLOB, [1, 2], {'a': 1}, MAP {'k': 2}, NULL,
+        '12345678-1234-1234-1234-123456789abc'::UUID, INTERVAL 2 DAY"""
+    async with opened(made(tmp_path / "shop.duckdb")) as engine:
+        told = await rows(engine, kinds)
+        values = list(told.rows[0])
+        assert str(values.pop(4)).startswith("2026-03-0")
+        assert values == [
+            "170141183460469231731687303715884105727",
+            1.5,
+            "NaN",
+            "2026-03-04",
+            "0xaa",
+            [1, 2],
+            {"a": 1},
+            {"k": 2},
+            None,
+            "12345678-1234-1234-1234-123456789abc",
+            "P2D",
+        ]
+        assert told.columns[:2] == (
+            Field("170141183460469231731687303715884105727", "HUGEINT", (Mark.NUMBER,)),
+            Field("CAST(1.50 AS DECIMAL(5, 2))", "DECIMAL(5,2)"),
+        )
+        assert (await rows(engine, "SELECT ?, ?", ["x", None])).rows == (("x", None),)
+        assert (await rows(engine, "SELECT $a, $b", {"a": [1], "$b": True})).rows == (([1], True),)
+        assert (await rows(engine, "SELECT doubled(21)")).rows == ((42,),)
+        assert [
+            await engine.run("SELECT ?", (), Limits()),
+            await engine.run("SELECT $a", {"b": 1}, Limits()),
+            await engine.run("SELECT $a", {"a": 1, "b": 1}, Limits()),
+        ] == [
+            Failed("The statement has 1 parameters, but 0 values were given.", fault=Fault.PARAMETERS),
+            Failed("No value was given for the parameter 'a'.", fault=Fault.PARAMETERS),
+            Failed("The statement has no parameter 'b'.", fault=Fault.PARAMETERS),
+        ]
+
+
+@pytest.mark.behaviour("databases.failures", "databases.writes")
+async def test_a_failure_says_what_was_not_found_and_writes_are_refused(tmp_path: Path) -> None:
+    async with opened(made(tmp_path / "shop.duckdb")) as engine:
+        answers = [
+            await engine.run(each, (), Limits())
+            for each in ("SELECT * FROM ordres", "SELECT totl FROM orders", "SELECT nothing_such(1)", "SELEKT 1")
+        ]
+        assert [(each.position, each.fault, each.name) for each in answers if isinstance(each, Failed)] == [
+            (14, Fault.NO_TABLE, "ordres"),
+            (7, Fault.NO_COLUMN, "totl"),
+            (0, Fault.SYNTAX, None),
+        ]
+        assert isinstance(answers[2], Refused)
+        write = await engine.run("DELETE FROM orders", (), Limits())
+        assert isinstance(write, Refused)
+        assert write.is_write
+        assert isinstance(await engine.run("DELETE FROM orders", (), Limits(), write=True), Refused)
+
+
+@pytest.mark.behaviour("databases.unopenable")
+async def test_a_file_that_cannot_be_opened_is_told_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.duckdb").write_text("not a database\n" * 20)
+    begins = {
+        "missing.duckdb": "There is no file",
+        "folder": "is a folder. Name the database file in it.",
+        "text.duckdb": "is not a DuckDB database: it begins with other bytes.",
+    }
+    for name, words in begins.items():
+        async with opened(str(tmp_path / name)) as engine:
+            answer = await engine.run("SELECT 1", (), Limits())
+            assert isinstance(answer, Failed)
+            assert (answer.fault, words in answer.words) == (Fault.AWAY, True), answer
+
+
+@pytest.mark.behaviour("databases.unopenable")
+async def test_a_file_that_another_process_writes_is_told_as_such(tmp_path: Path) -> None:
+    path = made(tmp_path / "shop.duckdb")
+    holds = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
+    async with await anyio.open_process([sys.executable, "-c", holds, path], stderr=None) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert (await other.stdout.receive()).startswith(b"o")
+        async with opened(path) as engine:
+            answer = await engine.run("SELECT 1", (), Limits())
+            assert isinstance(answer, Failed)
+            assert (answer.fault, "open in a process that writes it" in answer.words) == (Fault.AWAY, True)
+            await other.stdin.aclose()
+            await other.wait()
+            assert (await rows(engine, "SELECT count(*) FROM orders")).rows == ((2,),)
+
+
+@pytest.mark.behaviour("databases.capped")
+async def test_a_long_result_is_cut_while_it_is_fetched(tmp_path: Path) -> None:
+    async with opened(made(tmp_path / "shop.duckdb")) as engine:
+        answer = await engine.run("SELECT i FROM range(100000000) t(i)", (), Limits(rows=3))
+    assert isinstance(answer, Rows)
+    assert (answer.rows, answer.cut and answer.cut.by) == (((0,), (1,), (2,)), "rows")

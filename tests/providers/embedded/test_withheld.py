@@ -1,0 +1,157 @@
+"""Law 8: a source of which something is closed answers as one in which it never was, by every road."""
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+from benchmarks.sql_attacks import shop
+from benchmarks.sql_attacks.case import read
+
+from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
+from pegboard.ports.databases import Answer, Engine, Failed, Refused, Rows
+from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
+from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+
+pytestmark = pytest.mark.anyio
+HERE = Path(__file__).parent
+
+
+def closed(*patterns: str) -> Access:
+    return Access(deny=tuple(each for each in map(name_pattern, patterns) if isinstance(each, NamePattern)))
+
+
+CLOSED = closed("vault", "accounts.password")
+GONE = ("vault", "password")
+
+
+def lesser() -> list[str]:
+    """The shop as if what is closed had never been."""
+    kept = []
+    for statement in shop.statements():
+        if "vault" in statement or "account_view" in statement or "account_star" in statement:
+            continue
+        words = statement.replace(", password VARCHAR(200)", "").replace("(id, name, password)", "(id, name)")
+        if words.startswith("INSERT INTO accounts"):
+            words = "INSERT INTO accounts (id, name) VALUES (1, 'ada'), (2, 'bob')"
+        kept.append(words)
+    return kept
+
+
+def make_sqlite(path: Path, statements: list[str]) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def make_duckdb(path: Path, statements: list[str]) -> None:
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+MAKERS: dict[str, tuple[Callable[[Path, list[str]], None], Callable[[str, Access], Engine]]] = {
+    "sqlite": (make_sqlite, sqlite_engine),
+    "duckdb": (make_duckdb, duckdb_engine),
+}
+
+
+@asynccontextmanager
+async def both(dialect: str, folder: Path) -> AsyncIterator[tuple[Engine, Engine]]:
+    """The shop with something closed, and the shop without it."""
+    make, engine = MAKERS[dialect]
+    for name, statements in (("whole", [*shop.statements()]), ("lesser", lesser())):
+        (folder / name).mkdir()
+        make(folder / name / "shop.db", statements)
+    narrow = engine(str(folder / "whole" / "shop.db"), CLOSED)
+    without = engine(str(folder / "lesser" / "shop.db"), EVERYTHING)
+    try:
+        yield narrow, without
+    finally:
+        await narrow.aclose()
+        await without.aclose()
+
+
+def timeless(answer: Answer) -> Answer:
+    return replace(answer, seconds=0.0) if isinstance(answer, Rows) else answer
+
+
+# A mask has no rowid and no schema before its name: these are refused, and say so without a word of what is closed.
+PAST_THE_MASK = ("cannot be named with its schema here", "cannot be read here", "the schema and rows at once")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_a_closed_name_is_answered_as_one_that_never_was(dialect: str, tmp_path: Path) -> None:
+    statements = [case.sql for case in read(HERE / "own.json") if case.dialect == dialect and case.deny]
+    assert len(statements) > 50
+    differing = []
+    async with both(dialect, tmp_path) as (narrow, without):
+        for statement in statements:
+            one = timeless(await narrow.run(statement, (), Limits()))
+            other = timeless(await without.run(statement, (), Limits()))
+            if "rowid" in statement or (isinstance(one, Refused) and any(words in one.why for words in PAST_THE_MASK)):
+                continue
+            failed = isinstance(one, Failed) or isinstance(other, Failed)
+            if (failed or _is_of_rows(statement)) and one != other:
+                differing.append((statement, one, other))
+    assert differing == []
+
+
+def _is_of_rows(statement: str) -> bool:
+    """Whether it reads rows alone: the text of a catalogue is made anew, and need not be the same."""
+    words = statement.lower()
+    return not any(word in words for word in ("sqlite_", "pragma", "duckdb_", "pg_", "schema.", "show ", "explain"))
+
+
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_the_schema_is_that_of_a_source_without_it(dialect: str, tmp_path: Path) -> None:
+    async with both(dialect, tmp_path) as (narrow, without):
+        assert await narrow.schema() == await without.schema()
+
+
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_a_natural_join_cannot_guess_a_closed_column(dialect: str, tmp_path: Path) -> None:
+    """Were the column there, one account would be left; as it is not, each is paired."""
+    guess = "SELECT count(*) FROM accounts NATURAL JOIN (SELECT 'canary-password-of-an-account' AS password) AS guess"
+    async with both(dialect, tmp_path) as (narrow, _):
+        answer = await narrow.run(guess, (), Limits())
+    if isinstance(answer, Rows):
+        assert answer.rows == ((2,),)
+    else:
+        assert isinstance(answer, Failed)
+
+
+@pytest.mark.behaviour("databases.withheld")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_where_only_some_is_open_the_rest_is_not_there(dialect: str, tmp_path: Path) -> None:
+    make, opened = MAKERS[dialect]
+    make(tmp_path / "shop.db", [*shop.statements()])
+    patterns = tuple(
+        each for each in map(name_pattern, ("customers", "main.orders.id")) if isinstance(each, NamePattern)
+    )
+    engine = opened(str(tmp_path / "shop.db"), Access(allow=patterns))
+    try:
+        schema = await engine.schema()
+        assert {str(table.name): [column.name for column in table.columns] for table in schema.tables} == {
+            "main.customers": ["id", "name", "city"],
+            "main.orders": ["id"],
+        }
+        rows = await engine.run("SELECT * FROM orders ORDER BY 1 LIMIT 2", (), Limits())
+        assert isinstance(rows, Rows)
+        assert (rows.rows, [column.name for column in rows.columns]) == (((1,), (2,)), ["id"])
+        assert isinstance(await engine.run("SELECT total FROM orders", (), Limits()), Failed)
+        assert isinstance(await engine.run("SELECT * FROM order_totals", (), Limits()), Failed)
+        told = json.dumps((await engine.run("SELECT sql FROM sqlite_master", (), Limits())).rows)  # type: ignore[union-attr]
+        assert "vault" not in told
+        assert "total" not in told
+    finally:
+        await engine.aclose()
