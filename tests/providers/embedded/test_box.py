@@ -67,7 +67,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
-@pytest.mark.behaviour("databases.cancelled")
+@pytest.mark.behaviour("databases.statements_stopped")
 async def test_a_statement_that_takes_too_long_ends_and_the_source_goes_on(tmp_path: Path) -> None:
     async with engine_of(shop(tmp_path / "shop.db")) as engine:
         for statement in (ENDLESS, ONE_LONG_STEP):
@@ -79,7 +79,7 @@ async def test_a_statement_that_takes_too_long_ends_and_the_source_goes_on(tmp_p
         assert last.rows == ((2,),)
 
 
-@pytest.mark.behaviour("databases.cancelled")
+@pytest.mark.behaviour("databases.statements_stopped")
 async def test_a_cancelled_statement_is_stopped_and_its_worker_gone(tmp_path: Path) -> None:
     async with engine_of(shop(tmp_path / "shop.db")) as engine:
         assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
@@ -92,7 +92,7 @@ async def test_a_cancelled_statement_is_stopped_and_its_worker_gone(tmp_path: Pa
         assert isinstance(await engine.run("SELECT 1", (), Limits()), Rows)
 
 
-@pytest.mark.behaviour("databases.cancelled", "databases.writes")
+@pytest.mark.behaviour("databases.statements_stopped", "databases.writes")
 async def test_a_cancelled_write_is_undone(tmp_path: Path) -> None:
     path = shop(tmp_path / "shop.db")
     fill = "INSERT INTO t WITH RECURSIVE c(x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM c) SELECT x, x FROM c"
