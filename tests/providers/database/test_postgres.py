@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.providers.database.postgres_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Cut, Failed, Fault, Field, Limits, Refused, Rows
+from pegboard.core.database.marks import Mark
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 from pegboard.providers.builtin.database.postgres.reading import LONGEST, read
@@ -36,11 +37,11 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
         Field("doc", "jsonb"),
         Field("seen", "timestamp with time zone"),
         Field("span", "int4range"),
-        Field("raw", "bytea"),
+        Field("raw", "bytea", (Mark.BINARY,)),
         Field("key", "uuid"),
         Field("addr", "inet"),
-        Field("big", "bigint"),
-        Field("f", "double precision"),
+        Field("big", "bigint", (Mark.NUMBER,)),
+        Field("f", "double precision", (Mark.NUMBER,)),
     )
     assert told.rows == (
         (

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, cast
 
 from pegboard.core.folded import Json
 
-from .cell import CUT, SAFE_INTEGER, cell, shortened
+from .cell import CUT, SAFE_INTEGER, Note, cell, shortened, writer
 from .limits import Limits
 from .marks import Mark
 
@@ -133,7 +133,7 @@ class Catch:
             return cast(Sequence[Json], column), None, _NUMBER * len(column)
         if kind is str and (sizes := self._sizes(cast(Sequence[str | None], column))) is not None:
             return cast(Sequence[Json], column), sizes, sum(sizes)
-        return self._written(number, column, cut)
+        return self._written(number, kind, column, cut)
 
     def _sizes(self, column: Sequence[str | None]) -> Sequence[int] | None:
         """Of a column of texts; nothing where one of them cannot stay as it is, or has to be looked at."""
@@ -146,7 +146,10 @@ class Catch:
             return None
         return sizes if max(sizes) <= self.limits.cell + _AROUND else None
 
-    def _written(self, number: int, column: tuple[object, ...], cut: list[tuple[int, int, int]]) -> _Sized:
+    def _written(
+        self, number: int, kind: type | None, column: tuple[object, ...], cut: list[tuple[int, int, int]]
+    ) -> _Sized:
+        """Of a column of one kind, or of several."""
         most, first = self.limits.cell, len(self.rows)
         told: list[Json] = []
         sizes: list[int] = []
@@ -154,16 +157,25 @@ class Catch:
         def note(mark: Mark) -> None:
             self._marks.setdefault(number, {})[mark] = None
 
+        write = _any if kind is None or kind is bool else writer(kind)
         for place, value in enumerate(column):
-            whole = cell(value, note)
+            whole = None if value is None else write(value, note, 0)
+            if not isinstance(whole, str | list | dict):
+                told.append(whole)
+                sizes.append(_NUMBER)
+                continue
             short, size = shortened(whole, most)
             if short is not whole:
                 cut.append((first + place, number, size))
                 self._size += size
                 size = most + len(CUT.encode())
             told.append(short)
-            sizes.append(size + _AROUND if isinstance(short, str | list | dict) else _NUMBER)
+            sizes.append(size + _AROUND)
         return told, sizes, sum(sizes)
+
+
+def _any(value: object, note: Note, depth: int) -> Json:
+    return cell(value, note)
 
 
 def _is_plain(kind: type, column: tuple[object, ...]) -> bool:

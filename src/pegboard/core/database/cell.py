@@ -26,7 +26,8 @@ _DEEPEST: Final = 32
 
 Note: TypeAlias = Callable[[Mark], None]
 """Told of each value that is not written as what it is."""
-_Writer: TypeAlias = Callable[[object, Note, int], Json]
+Writer: TypeAlias = Callable[[object, Note, int], Json]
+"""Of a value that lies so deep in others."""
 
 
 def _nobody(mark: Mark) -> None:
@@ -81,7 +82,7 @@ def _cell(value: object, note: Note, depth: int) -> Json:
     if value is None or value is True or value is False:
         return value
     kind: type = type(value)
-    return _writer(kind)(value, note, depth)
+    return writer(kind)(value, note, depth)
 
 
 def _text(value: object, note: Note, depth: int) -> Json:
@@ -112,6 +113,9 @@ def _decimal(value: object, note: Note, depth: int) -> Json:
     """A number where a number keeps each of its digits: sums and averages are decimals to most databases, and whoever
     reads them reckons on."""
     assert isinstance(value, Decimal)
+    text = str(value)
+    if len(text) <= SAFE_DIGITS and text[-1:].isdigit() and "E" not in text:
+        return float(text) if "." in text else int(text)
     _, digits, exponent = value.as_tuple()
     if isinstance(exponent, int):
         if exponent >= 0 and len(digits) + exponent <= SAFE_DIGITS:
@@ -119,7 +123,7 @@ def _decimal(value: object, note: Note, depth: int) -> Json:
         if len(digits) <= SAFE_DIGITS and -SAFE_DIGITS <= exponent < 0:
             return float(value)
     note(Mark.NUMBER)
-    return str(value)
+    return text
 
 
 def _moment(value: object, note: Note, depth: int) -> Json:
@@ -168,7 +172,7 @@ def _unknown(value: object, note: Note, depth: int) -> Json:
     return text_of(str(value))
 
 
-_WRITERS: Final[tuple[tuple[type | tuple[type, ...], _Writer], ...]] = (
+_WRITERS: Final[tuple[tuple[type | tuple[type, ...], Writer], ...]] = (
     (Enum, _choice),
     (str, _text),
     (int, _whole),
@@ -184,5 +188,6 @@ _WRITERS: Final[tuple[tuple[type | tuple[type, ...], _Writer], ...]] = (
 
 
 @lru_cache(maxsize=256)
-def _writer(kind: type) -> _Writer:
-    return next((writer for kinds, writer in _WRITERS if issubclass(kind, kinds)), _unknown)
+def writer(kind: type) -> Writer:
+    """For values of a type, which are neither nothing nor truths."""
+    return next((write for kinds, write in _WRITERS if issubclass(kind, kinds)), _unknown)

@@ -23,13 +23,13 @@ from pegboard.core.database import (
     Dialect,
     Failed,
     Fault,
-    Field,
     Finding,
     Limits,
     Refused,
     Rows,
     Schema,
 )
+from pegboard.core.database.answered import answered
 from pegboard.ports.databases import Parameters, SourceAway
 
 from .arguments import bound
@@ -260,12 +260,16 @@ def _fetched(
     described = cursor.description or ()
     if not described:
         return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
-    while (row := cursor.fetchone()) is not None:
-        connection.allow(ROW)
-        if keep(row) and not catch.add(row):
+    while wanted := catch.wanted:
+        some: list[Sequence[object]] = []
+        while len(some) < wanted and (row := cursor.fetchone()) is not None:
+            connection.allow(ROW)
+            if keep(row):
+                some.append(row)
+        if not catch.take(some) or len(some) < wanted:
             break
-    fields = tuple(Field(one[0], type_name(one[1])) for one in described)
-    return Rows(fields, tuple(catch.rows), catch.cut, time.monotonic() - begun)
+    names, types = [one[0] for one in described], [type_name(one[1]) for one in described]
+    return answered(names, types, catch, time.monotonic() - begun)
 
 
 def _close(connection: Metered) -> None:

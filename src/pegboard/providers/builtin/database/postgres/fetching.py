@@ -1,11 +1,13 @@
 """Rows taken from a running statement until there are enough of them."""
 
 import time
+from dataclasses import replace
 from typing import Any, Final
 
 import asyncpg
 
-from pegboard.core.database import Catch, Cut, Field, Limits, Rows
+from pegboard.core.database import Catch, Cut, Limits, Rows
+from pegboard.core.database.answered import answered
 
 from .connecting import ROW, Metered, TooMuch
 
@@ -31,7 +33,7 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
     """The first rows of a prepared statement, in the transaction that is open. Raises `TooMuch` for a row that is too
     large to be taken in."""
     attributes = prepared.get_attributes()
-    columns = tuple(Field(one.name, type_name(one.type)) for one in attributes)
+    names, types = _described(attributes)
     ranged = any(
         "range" in one.type.kind or one.type.kind == "composite" or one.type.name.endswith("]") for one in attributes
     )
@@ -44,7 +46,7 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
             # One more than is kept tells whether there are more.
             asked = min(wanted, limits.rows + 1 - len(catch.rows))
             rows = await cursor.fetch(asked)
-            if not all(catch.add(tuple(map(plain, row)) if ranged else row) for row in rows) or len(rows) < asked:
+            if not catch.take([tuple(map(plain, row)) for row in rows] if ranged else rows) or len(rows) < asked:
                 break
             received = connection.allow(ROW)
             size = max(1, (received - before) // len(rows))
@@ -56,8 +58,8 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
         if not catch.rows:
             raise TooMuch from None
         cells = catch.cut.cells if catch.cut else ()
-        return Rows(columns, tuple(catch.rows), Cut(True, "bytes", cells), time.monotonic() - begun)
-    return Rows(columns, tuple(catch.rows), catch.cut, time.monotonic() - begun)
+        return replace(answered(names, types, catch, time.monotonic() - begun), cut=Cut(True, "bytes", cells))
+    return answered(names, types, catch, time.monotonic() - begun)
 
 
 async def changed(connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float) -> Rows:
@@ -72,13 +74,14 @@ async def changed(connection: Metered, prepared: Any, arguments: list[object], l
             raise TooMuch from None
         raise
     catch = Catch(limits)
-    for row in rows:
-        if not catch.add(tuple(map(plain, row))):
-            break
+    catch.take([tuple(map(plain, row)) for row in rows])
     last = str(prepared.get_statusmsg() or "").rsplit(" ", 1)[-1]
-    columns = tuple(Field(one.name, type_name(one.type)) for one in attributes)
     affected = int(last) if last.isdigit() else None
-    return Rows(columns, tuple(catch.rows), catch.cut, time.monotonic() - begun, affected)
+    return answered(*_described(attributes), catch, time.monotonic() - begun, affected)
+
+
+def _described(attributes: Any) -> tuple[list[str], list[str]]:
+    return [one.name for one in attributes], [type_name(one.type) for one in attributes]
 
 
 def type_name(kind: Any) -> str:
