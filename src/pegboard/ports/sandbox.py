@@ -27,7 +27,8 @@ class Limits:
     concurrency: int = 8
     """Calls that the host answers at the same time. Further ones wait for their turn."""
     arguments: int = 8 << 20
-    """Of calls that are not answered yet, all together: each is held by the host."""
+    """Of calls that are not answered yet, all together, as JSON text and 40 bytes for each value in a list or object:
+    the host holds it all."""
     result: int = 64 << 10
     """As JSON text in UTF-8. A larger result is an error, because half of a JSON value is none."""
     stdout: int = 256 << 10

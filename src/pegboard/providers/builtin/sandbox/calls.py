@@ -11,7 +11,7 @@ from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Waits
 
 from .arguments import Unfit, given
-from .plain import Room
+from .plain import HELD, Room
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Calls:
         self._limits: Final = limits
         self._tasks: Final = tasks
         self._turns: Final = anyio.CapacityLimiter(limits.concurrency)
-        self._room: Final = Room(limits.arguments)
+        self._room: Final = Room(limits.arguments, HELD)
         self._changed = anyio.Event()
         self._answers: dict[int, Settled] = {}
         self._naps: Final[set[int]] = set()

@@ -12,6 +12,8 @@ DEEPEST: Final = 64
 """Levels of lists and objects. Deeper ones are a trap for whoever walks through them, and no tool's arguments."""
 _LEAST_INTEGER: Final = -(2**63)
 _MOST_INTEGER: Final = 2**64 - 1
+HELD: Final = 40
+"""Bytes that a value of a list or an object counts besides its text while it is held."""
 _SHOWN: Final = 80
 
 _INSTEAD: Final[Mapping[str, str]] = {
@@ -43,11 +45,16 @@ class NotPlain(Exception):  # noqa: N818 - it is told to a model as a sentence
 
 
 class Room:
-    """How much may still cross, in bytes of JSON text, counted while values are walked through."""
+    """How much may still cross, in bytes of JSON text, counted while values are walked through.
 
-    def __init__(self, most: int) -> None:
+    `each` is counted besides for every value in a list or an object: two brackets are little text, and much memory and
+    time for whoever holds and walks through a million of them.
+    """
+
+    def __init__(self, most: int, each: int = 0) -> None:
         self.most = most
         self.left = most
+        self.each = each
 
     def take(self, size: int) -> None:
         self.left -= size
@@ -92,7 +99,7 @@ def _text(value: str, room: Room) -> str:
 
 def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) -> "Json":
     _deeper(depth)
-    room.take(2 + len(value))
+    room.take(2 + (1 + room.each) * len(value))
     items: list[Json] = []
     for index, item in enumerate(value):
         try:
@@ -104,7 +111,7 @@ def _list(value: "list[object] | tuple[object, ...]", room: Room, depth: int) ->
 
 def _object(value: "dict[object, object]", room: Room, depth: int) -> "Json":
     _deeper(depth)
-    room.take(2 + 2 * len(value))
+    room.take(2 + (2 + room.each) * len(value))
     members: dict[str, Json] = {}
     for key, member in value.items():
         name = _key(key, room)

@@ -9,6 +9,8 @@ import msgspec
 
 from pegboard.core.tool import Json
 
+from .inside.counting import holds_too_much
+
 _HEAD: Final = struct.Struct("<I")
 
 
@@ -74,6 +76,8 @@ class Frames:
                 return
             body = bytes(memoryview(self._unread)[_HEAD.size : end])
             del self._unread[:end]
+            if holds_too_much(body):
+                raise AstrayError("more values than may leave the sandbox at once")
             try:
                 frame = _decoder.decode(body)
             except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

@@ -12,14 +12,16 @@ from anyio.abc import TaskGroup
 from pegboard.children.child import piece
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits
-from pegboard.providers.builtin.sandbox.plain import NotPlain, Room, plain
+from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
 
 from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed
 from .launch import Jailed
 
 _FRAMING: Final = 4_096
+_WORDS: Final = 16_384
+"""Bytes of a fault in JSON."""
 _ESCAPED: Final = 6
-"""A character takes at most so many times its bytes in JSON."""
+"""A character takes at most so many times its bytes in JSON; text takes less than half of that."""
 _PRINT_FRAME: Final = 32
 _MOST_WORDS: Final = 2_000
 _MOST_NAME: Final = 200
@@ -48,8 +50,10 @@ class Run:
         limits = self.limits
         self._turns = anyio.CapacityLimiter(max(1, limits.concurrency))
         self._writing = anyio.Lock()
-        self._room = Room(limits.arguments)
-        self.jailed.frames.most = _ESCAPED * max(limits.arguments, limits.result, limits.stdout) + _FRAMING
+        self._room = Room(limits.arguments, HELD)
+        self.jailed.frames.most = (
+            max(2 * limits.arguments, _ESCAPED * limits.result, _ESCAPED * limits.stdout, _WORDS) + _FRAMING
+        )
 
     async def __call__(self) -> Ran:
         """Raises what the host raised. The process is the caller's to end, and of no further use."""
@@ -106,6 +110,7 @@ class Run:
                     "arguments": limits.arguments,
                     "result": limits.result,
                     "stdout": limits.stdout,
+                    "frame": self.jailed.frames.most,
                     "sleep": limits.sleep,
                 }
             )
@@ -134,7 +139,7 @@ class Run:
 
     def _print(self, text: str, length: int) -> None:
         self._said += length
-        if self._said > (_ESCAPED + _PRINT_FRAME) * self.limits.stdout + _FRAMING:
+        if not text or self._said > (_ESCAPED + _PRINT_FRAME) * self.limits.stdout + _FRAMING:
             raise AstrayError("more than it may print")
         room = self.limits.stdout - self._shown
         encoded = text.encode()

@@ -6,9 +6,11 @@ import select
 import struct
 from typing import Any, Final
 
+from .counting import MOST_VALUES, holds_too_much
+
 _HEAD: Final = struct.Struct("<I")
 _PIECE: Final = 65_536
-_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_encode: Final = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 _decode: Final = json.JSONDecoder().decode
 """Held here, so that a program which changes the module `json` still ends with an answer."""
 
@@ -20,9 +22,18 @@ class Channel:
         self._poll = select.poll()
         self._poll.register(hears, select.POLLIN)
         self._unread = bytearray()
+        self.most = _PIECE
+        """Bytes of a frame that the gateway takes."""
 
     def say(self, **frame: object) -> None:
-        body = _encode(frame).encode("ascii")
+        """Raises `TypeError` for what holds too much to be taken."""
+        body = _encode(frame).encode()
+        if len(body) > self.most:
+            raise TypeError(
+                f"More than {self.most:,} bytes of JSON would leave the sandbox together: send less at a time."
+            )
+        if holds_too_much(body):
+            raise TypeError(f"More than {MOST_VALUES:,} values would leave the sandbox together: send less at a time.")
         left = memoryview(_HEAD.pack(len(body)) + body)
         while left:
             left = left[os.write(self._says, left) :]

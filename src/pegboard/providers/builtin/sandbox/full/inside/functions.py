@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...arguments import Unfit, given  # noqa: TID252 - the jailed process knows its package by another name
-from ...plain import Room  # noqa: TID252 - the jailed process knows its package by another name
+from ...plain import HELD, Room  # noqa: TID252 - the jailed process knows its package by another name
 from .turns import Frame
 
 
@@ -29,7 +29,7 @@ class Functions:
     def __init__(self, say: Say, most: int, arguments: int) -> None:
         self._say = say
         self._most = most
-        self._room = Room(arguments)
+        self._room = Room(arguments, HELD)
         self._said = 0
         self._unawaited: dict[int, tuple[str, int]] = {}
         self._waiting: dict[int, tuple[asyncio.Future[Any], int]] = {}
@@ -88,7 +88,12 @@ class Functions:
         self._unawaited.pop(ordinal, None)
         future = asyncio.get_running_loop().create_future()
         self._waiting[ordinal] = future, size
-        self._say(t="call", n=ordinal, f=function, a=arguments)
+        try:
+            self._say(t="call", n=ordinal, f=function, a=arguments)
+        except TypeError:
+            self._waiting.pop(ordinal)
+            self._room.left += size
+            raise
         return await future
 
 

@@ -28,6 +28,7 @@ def main() -> None:
     from .calls import PYTHON
     from .program import Run
 
+    channel.most = given["frame"]
     run = Run(channel, given)
     walls.stay_within(taken + given["memory"], 3)
     walls.stay_alone(given["cpu"])

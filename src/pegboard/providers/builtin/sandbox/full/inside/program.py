@@ -58,6 +58,7 @@ class Run:
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._result).take(len(_encode(value).encode()))
         except NotPlain as unfit:
+            value = None
             fault = _fault("TypeError", f"The result cannot be given back: result{unfit.path} {unfit.why}.")
         except SystemExit as end:
             if end.code not in (None, 0):
@@ -119,7 +120,9 @@ class Run:
 
 
 def _fault(type_: str, message: str, line: int | None = None) -> Frame:
-    return {"type": type_, "message": message[:_MOST_WORDS], "line": line}
+    # Half a character has no form that can leave.
+    whole = [text[:_MOST_WORDS].encode(errors="replace").decode() for text in (type_, message)]
+    return {"type": whole[0], "message": whole[1], "line": line}
 
 
 def _told(error: BaseException) -> Frame:
