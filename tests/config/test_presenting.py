@@ -34,7 +34,7 @@ def test_how_tools_are_shown_is_read_with_its_lines() -> None:
     [
         (
             "presentation: fancy",
-            "presentation: this must be one of direct, meta, search, deferred, auto; it is 'fancy'.",
+            "presentation: this must be one of direct, meta, search, deferred, code, auto; it is 'fancy'.",
         ),
         ("presentation_threshold: 0", "presentation_threshold: "),
         ("always_visible: ['mcp:']", "always_visible[0]: 'mcp:' does not fit: "),

@@ -221,13 +221,13 @@ def test_more_tools_than_the_threshold_are_told_with_what_each_presentation_cost
     assert diagnose(hung) == ()
     hung.hang(Listing(GITHUB, UP, named(GITHUB, "search", "open", "close")))
     [finding] = diagnose(hung)
-    direct, meta, search, deferred = costs_of(hung, View())
-    assert (direct.tools, [len(str(cost.tokens)) for cost in (meta, search, deferred)]) == (3, [3, 3, 3])
+    direct, meta, search, deferred, code = costs_of(hung, View())
+    assert (direct.tools, [len(str(cost.tokens)) for cost in (meta, search, deferred, code)]) == (3, [3, 3, 3, 3])
     assert finding == Finding(
         "presentation",
         f"3 tools are shown each as itself at /mcp, which costs a model about {direct.tokens} tokens before it does "
-        f"anything; meta {round(meta.tokens, -1)}, search {round(search.tokens, -1)} and deferred "
-        f"{round(deferred.tokens, -1)}.",
+        f"anything; meta {round(meta.tokens, -1)}, search {round(search.tokens, -1)}, deferred "
+        f"{round(deferred.tokens, -1)} and code {round(code.tokens, -1)}.",
         INSTEAD,
         grave=False,
     )

@@ -88,6 +88,5 @@ def test_output_that_holds_a_fence_stands_in_a_longer_one() -> None:
 
 
 def test_tools_are_shown_as_functions_with_what_is_needed_first() -> None:
-    assert CODE.tools_text((LOOK,)) == (
-        "```python\ndef look(*, at: str, deep: int = None):\n    \"\"\"Look '''closely'''.\n    at: Where.\"\"\"\n```"
-    )
+    docstring = '"""Look \\"\\"\\"closely\\"\\"\\".\n    at: Where.\n    """'
+    assert CODE.tools_text((LOOK,)) == f"```python\ndef look(*, at: str, deep: int = None):\n    {docstring}\n```"

@@ -117,6 +117,8 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/tools/search"),
         ("GET", "/api/v1/presentations"),
         ("GET", "/api/v1/prompt"),
+        ("POST", "/api/v1/run"),
+        ("GET", "/api/v1/stubs"),
         ("GET", "/api/v1/search"),
         ("GET", "/api/v1/why"),
         ("POST", "/api/v1/call"),

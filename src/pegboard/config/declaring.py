@@ -38,6 +38,7 @@ from pegboard.core.server import (
 from pegboard.core.toolset import Toolset
 
 from . import keys, presentation_keys
+from .code_keys import code_settings
 from .overriding import overrides
 from .prompt_keys import prompting
 from .references import literal, under_home
@@ -80,6 +81,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
         presenting=_presenting(values, place, tell),
         prompting=prompting(values, place.file, tell),
+        code=code_settings(values.get(keys.CODE)),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
     )
 

@@ -8,6 +8,7 @@ from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
 
 from .chat_keys import SECTION as CHAT_SECTION
+from .code_keys import SECTION as CODE_SECTION
 from .container_keys import SECTION as ENGINE_SECTION
 from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
@@ -357,7 +358,7 @@ GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, a
 ALWAYS_VISIBLE: Final = Key(
     "always_visible",
     _TOOLS,
-    "Tools that stay listed beside those of meta, search and deferred, and are called there by their own names: "
+    "Tools that stay listed beside those of meta, search, deferred and code, and are called there by their own names: "
     "written as under selection.",
 )
 CONTAINERS: Final = Key(
@@ -366,6 +367,7 @@ CONTAINERS: Final = Key(
 
 SEARCH: Final = Key("search", SEARCH_SECTION, "How tools are found.")
 CHAT: Final = Key("chat", CHAT_SECTION, "Language models with the tools of the board, at /v1. Read when it starts.")
+CODE: Final = Key("code", CODE_SECTION, "Programs of models that call tools, run by python_execution.")
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
@@ -376,7 +378,7 @@ PEGBOARD: Final = Section(
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
         *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
-        *(PROMPTS, MODELS, CHAT, DOCSPACE),
+        *(PROMPTS, MODELS, CHAT, CODE, DOCSPACE),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

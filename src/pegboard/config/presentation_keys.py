@@ -14,7 +14,8 @@ PRESENTATION: Final = Key(
     "presentation",
     Choice({presented.value: presented for presented in Presented}),
     "How tools are shown at /mcp and by pegboard stdio: direct (each as itself), meta (five tools to look through "
-    "toolsets), search (tools to find and call all others), deferred (each as itself once it was found), or auto "
+    "toolsets), search (tools to find and call all others), deferred (each as itself once it was found), "
+    "code (a search and programs that call what it finds), or auto "
     "(search for more tools than presentation_threshold, else direct). Read when the gateway starts.",
     _USUAL.presentation.value,
 )

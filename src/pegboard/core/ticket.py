@@ -264,7 +264,7 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
 
 
 def waiting_call(id: str, presentation: str) -> str:
-    if presentation in ("", CHAT):
+    if presentation in ("", CHAT, "code"):
         return f'call {TICKET_TOOL} with {{"ticket": "{id}"}}'
     name, arguments = _PASSED_ON.get(presentation, ("name", "arguments"))
     return f'call call_tool with {{"{name}": "{TICKET_TOOL}", "{arguments}": {{"ticket": "{id}"}}}}'

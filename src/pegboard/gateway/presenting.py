@@ -3,13 +3,14 @@
 from pegboard.core.presentations import Presented
 from pegboard.core.presentations.choice import exceeds
 from pegboard.core.presentations.costs import Cost, costs
+from pegboard.core.tool import Tool
 from pegboard.core.view import View
 
 from .board import Board
 
 
-def costs_of(board: Board, view: View) -> tuple[Cost, ...]:
-    return costs(board.resolution(view), board.policy)
+def costs_of(board: Board, view: View, python: Tool | None = None) -> tuple[Cost, ...]:
+    return costs(board.resolution(view), board.policy, python)
 
 
 def too_much(board: Board) -> str | None:

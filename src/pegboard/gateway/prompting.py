@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.presentations.kept import kept
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import CODE_MODE, Prompting
 from pegboard.core.view import View
 from pegboard.prompts.automatic import Automatic
 from pegboard.prompts.building import Prompt, build
@@ -16,6 +16,7 @@ from pegboard.prompts.shapes import ToolShape
 
 from .automatic import automatic_search
 from .gateway import Gateway
+from .programs import dialect, refusal
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,20 @@ def capable(
     board = gateway.board
     resolution = board.resolution(view)
     always = kept(resolution, board.policy.declared.presenting, ()).values()
-    return capabilities(settings, model, view.filters, resolution, found.ids, always=always, sources=sources)
+    return capabilities(
+        *(settings, model, view.filters, resolution, found.ids),
+        always=always,
+        sources=sources,
+        python=_python(gateway, view, settings),
+    )
+
+
+def _python(gateway: Gateway, view: View, settings: Prompting) -> str | None:
+    """Which Python runs programs, in words; `None` where nobody asks for CodeMode first, or where none is run."""
+    wanted = settings.primary or next(iter(settings.formats), None)
+    if wanted != CODE_MODE or refusal(gateway, view) is not None:
+        return None
+    return dialect(gateway)
 
 
 async def prompted(

@@ -21,6 +21,8 @@ from .formats import FORMATS
 from .native import functions_text
 from .searching import SEARCH_SHAPE
 from .shapes import ToolShape
+from .stubs.programs import names_of, stubs_told
+from .stubs.writing import Stub
 
 _JOINT: Final = "\n\n"
 CLASH: Final = "a tool of the client's own has its name"
@@ -180,12 +182,23 @@ def _candidates(
     beside: list[_Candidate] = [(PartKind.CLIENT, shape, None) for shape in client]
     board: list[_Candidate] = []
     taken += [shape.name for _, shape, _ in own]
+    stubs = _stubs(capabilities, overrides)
     for id in capabilities.tools:
         if free_name(id, capabilities.resolution, taken) is None:
             clashing.append(Ruling(Kind.TOOL, str(id), Place.OUT, CLASH))
         else:
-            board.append((PartKind.TOOLS, shape_of(id, capabilities, overrides, taken), id))
+            shape = shape_of(id, capabilities, overrides, taken)
+            board.append((PartKind.TOOLS, replace(shape, stub=stubs.get(id)), id))
     return _Candidates((*own, *beside, *board), tuple(clashing))
+
+
+def _stubs(capabilities: Capabilities, overrides: OverrideIndex | None) -> Mapping[ToolId, Stub]:
+    """In CodeMode tools are functions of a program."""
+    if capabilities.primary != CODE_MODE:
+        return {}
+    names = names_of(capabilities.resolution)
+    named = [each for each in map(names.named, capabilities.tools) if each is not None]
+    return {each.named.id: each for each in stubs_told(named, capabilities.resolution, overrides)}
 
 
 def _builtins(
@@ -215,7 +228,10 @@ def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, 
         format = FORMATS[capabilities.primary]
         render = format.tools_text
         why = f"{capabilities.primary} is the format in which this model calls tools"
-        parts.append(_part(PartKind.FORMAT, format.instructions(shapes), why, first=not parts))
+        told = format.instructions(shapes)
+        if capabilities.primary == CODE_MODE and capabilities.python:
+            told = f"{told}\n{capabilities.python}"
+        parts.append(_part(PartKind.FORMAT, told, why, first=not parts))
     return (*parts, *_blocks(groups, render, capabilities))
 
 

@@ -74,6 +74,8 @@ class Capabilities:
     has_deferred: bool
     about_builtins: tuple[Ruling, ...]
     about_formats: tuple[Ruling, ...]
+    python: str | None = None
+    """Which Python runs the programs of a model in CodeMode, in words for it."""
 
     @property
     def is_native(self) -> bool:
@@ -152,14 +154,16 @@ def capabilities(
     *,
     always: Collection[ToolId] = (),
     sources: Collection[str] = (),
+    python: str | None = None,
 ) -> Capabilities:
     """`found` is what searches found, the best first; `always` what need not be found; `sources` are the database
-    sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does."""
+    sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does;
+    and programs are run by a gateway that tells of the `python` for them, on the board or not."""
     stands = frozenset(always)
     launches = (launch,) if isinstance(launch, LaunchFilter) else tuple(launch)
     launches = tuple(each for each in launches if each.limits)
     has_deferred = _has_deferred(resolution, launches, stands)
-    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources))
+    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), python is not None)
     about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
     offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
     about_formats = tuple(_about_formats(settings, model, about_builtins))
@@ -179,6 +183,7 @@ def capabilities(
         has_deferred=has_deferred,
         about_builtins=about_builtins,
         about_formats=about_formats,
+        python=python,
     )
 
 
@@ -189,6 +194,7 @@ class _Builtins:
     resolution: Resolution
     has_deferred: bool
     sources: tuple[str, ...]
+    runs: bool
 
     def ruling(self, name: str) -> Ruling:
         place, why = self._placed(name)
@@ -214,9 +220,9 @@ class _Builtins:
 
     def _of_the_board(self, name: str) -> tuple[Place, str]:
         verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), name))
-        if verdict is None:
+        if verdict is None and not (name == PYTHON and self.runs):
             return Place.OUT, f"this gateway has no {name}"
-        if (closed := _closed(verdict)) is not None:
+        if verdict is not None and (closed := _closed(verdict)) is not None:
             return Place.OUT, closed
         of_python = name == PYTHON
         beside = f"{CODE_MODE} is among prompts.formats" if of_python else f"a database source is on: {self.sources[0]}"

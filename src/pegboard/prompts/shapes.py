@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from pegboard.core.folded import Json
 
+from .stubs.writing import Stub
+
 
 @dataclass(frozen=True, slots=True)
 class ToolShape:
@@ -13,6 +15,8 @@ class ToolShape:
     description: str = ""
     parameters: Mapping[str, Json] = field(default_factory=dict)
     """The JSON Schema of its arguments."""
+    stub: Stub | None = None
+    """Where it is a function of a program: how that is told."""
 
     @property
     def properties(self) -> Mapping[str, Json]:

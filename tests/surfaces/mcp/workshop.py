@@ -17,6 +17,7 @@ from pegboard.core.selection import Selection
 from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.toolset import Toolset
+from pegboard.gateway.code.code import Means
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.ports import Progress, TicketStore
 
@@ -228,6 +229,7 @@ async def open_workshop(
     held: frozenset[ServerKey] = frozenset(),
     tickets: TicketStore | None = None,
     decided: Decided | None = None,
+    programs: Means | None = None,
 ) -> AsyncIterator[Workshop]:
     """A running gateway over these shelves, with every server up but those that are held in their start."""
     if selection is not None:
@@ -241,7 +243,9 @@ async def open_workshop(
 
     audit = MemoryAudit()
     async with open_gateway(
-        declared, MemoryStore(decided), audit, provider_for, lambda: datetime.now(UTC), tickets=tickets
+        *(declared, MemoryStore(decided), audit, provider_for, lambda: datetime.now(UTC)),
+        tickets=tickets,
+        programs=programs,
     ) as gateway:
         if not held:
             assert await gateway.settled(60)

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pegboard.core.code import python_tool
 from pegboard.core.policy import Policy
+from pegboard.core.prompting import PYTHON
 from pegboard.core.resolve import Open, Resolution
 from pegboard.core.tokens import rough_cost
 from pegboard.core.tool import Tool, ToolSpec
 
-from . import deferred, meta, search
+from . import code, deferred, meta, search
 from .kept import kept, kept_open
 from .presenting import Presented
 
@@ -17,6 +19,7 @@ OWN: Final[Mapping[Presented, Mapping[str, Tool]]] = {
     Presented.META: meta.TOOLS,
     Presented.SEARCH: search.TOOLS,
     Presented.DEFERRED: deferred.TOOLS,
+    Presented.CODE: code.TOOLS,
 }
 
 
@@ -28,11 +31,15 @@ class Cost:
     """Estimated, and the same on every machine."""
 
 
-def costs(resolution: Resolution, policy: Policy) -> tuple[Cost, ...]:
-    """For one view; `direct` first."""
+def costs(resolution: Resolution, policy: Policy, python: Tool | None = None) -> tuple[Cost, ...]:
+    """For one view; `direct` first. `python` is the tool that runs programs, in the words that its sandbox gives it."""
+    runs = {PYTHON: python_tool("", policy.declared.code, code.FOUND_BY) if python is None else python}
     opened = [verdict.shown for verdict in resolution.verdicts.values() if isinstance(verdict, Open)]
     direct = _cost(Presented.DIRECT, (_told(tool, resolution.names[tool.id], policy) for tool in opened))
-    return direct, *(_of(presented, own, resolution, policy) for presented, own in OWN.items())
+    return direct, *(
+        _of(presented, {**own, **runs} if presented is Presented.CODE else own, resolution, policy)
+        for presented, own in OWN.items()
+    )
 
 
 def _of(presented: Presented, own: Mapping[str, Tool], resolution: Resolution, policy: Policy) -> Cost:

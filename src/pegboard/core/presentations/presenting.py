@@ -20,6 +20,8 @@ class Presented(StrEnum):
     SEARCH = "search"
     DEFERRED = "deferred"
     """Found by search, and each as itself from then on."""
+    CODE = "code"
+    """As functions of a program: found by search, called by what is run."""
     AUTO = "auto"
     """Each as itself, or, of more than the threshold, through search."""
 

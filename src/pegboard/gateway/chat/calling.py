@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.presentations.deferred import FEW
 from pegboard.core.presentations.entries import readable
 from pegboard.core.presentations.kept import free_name
+from pegboard.core.prompting import CODE_MODE, PYTHON
 from pegboard.core.resolve import Open, Resolution
 from pegboard.core.retrieval import BLANK, Detail, Retrieval
 from pegboard.core.ticket import CHAT, LONGEST_WAIT, TICKET_ID, TICKET_TOOL
@@ -29,6 +31,7 @@ from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answered, answered
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.programs import program
 from pegboard.gateway.validation import Validators
 from pegboard.prompts.searching import SEARCH_SHAPE
 from pegboard.prompts.shapes import ToolShape
@@ -36,7 +39,7 @@ from pegboard.prompts.shapes import ToolShape
 from .asked import Who
 from .heard import Call, Unread, sound
 from .offering import SEARCH_TOOL, Offering
-from .results import told
+from .results import ran, told
 
 Asks: TypeAlias = Callable[[str], Awaitable[None]]
 """Told of a ticket that a person must decide about."""
@@ -90,7 +93,9 @@ class Calling:
         resolution = self.gateway.board.resolution(self.view)
         name = TICKET_TOOL if id == TICKET_ID else _name(call.name, id, resolution)
         made = self._call(name, call)
-        ended = await self.gateway.caller.call(made, self.view)
+        runs = call.name == PYTHON and offering.prompt.capabilities.primary == CODE_MODE
+        carry = partial(program, self.gateway) if runs else self.gateway.caller.call
+        ended = await carry(made, self.view)
         ticket = ended.ticket if isinstance(ended, NotConfirmed) else None
         if ticket is not None and self.waits and isinstance(ended, NotConfirmed) and ended.how is Unconfirmed.WAITING:
             await asks(ticket)
@@ -100,7 +105,9 @@ class Calling:
         resolution = self.gateway.board.resolution(self.view)
         tool = id or resolution.called(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
-        return Came(sound(told(ended, call.name, offering.search)), ended, tool, ticket, shape=shape)
+        text = ran(ended) if runs else None
+        text = told(ended, call.name, offering.search) if text is None else text
+        return Came(sound(text), ended, tool, ticket, shape=None if runs else shape)
 
     def for_client(self, call: Call | Unread, offering: Offering) -> Call | Unread:
         """As the client may get it to make: of a tool that its caller may not know, there is nothing to make."""

@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from pegboard.core.prompting import CODE_MODE, PYTHON
 from pegboard.core.tool import JsonObject
 from pegboard.ports import models
 from pegboard.prompts import events
+from pegboard.prompts.alone import alone
 from pegboard.prompts.deltas import NativeCalls
 from pegboard.prompts.formats import Format
 from pegboard.prompts.model import Model
@@ -52,15 +54,26 @@ class Reader:
 
     def finish(self) -> list[Piece]:
         """What was held back."""
-        return [*_pieces(self._scanner.feed(self._opened.rest())), *_pieces(self._scanner.finish()), *self._read_out()]
+        rest = (*self._scanner.feed(self._opened.rest()), *self._scanner.finish())
+        return [*self._pieces(rest), *self._read_out()]
 
     def _heard(self, text: str) -> list[Piece]:
         before, behind = self._opened.fed(text)
         self._said.append(before)
         if behind is None:
-            return _pieces(self._scanner.feed(before))
+            return self._pieces(self._scanner.feed(before))
         self._scanner = self._format.scanner(self._tools)
-        return [Rethought(sound("".join(self._said))), *_pieces(self._scanner.feed(behind))]
+        return [Rethought(sound("".join(self._said))), *self._pieces(self._scanner.feed(behind))]
+
+    def _pieces(self, told: Iterable[events.Event]) -> list[Piece]:
+        found = _pieces(told)
+        return [*map(self._alone, found)] if self._format.name == CODE_MODE else found
+
+    def _alone(self, piece: Piece) -> Piece:
+        """A program that is one call of what is no function of a program is that call."""
+        code = piece.arguments.get("code") if isinstance(piece, Call) and piece.name == PYTHON else None
+        call = alone(code, self._tools) if isinstance(code, str) else None
+        return piece if call is None or not isinstance(piece, Call) else _call(piece.id, call)
 
     def _read_out(self) -> Iterable[Piece]:
         ended = (event for event in self._beside.finish() if isinstance(event, events.Done | events.Broken))

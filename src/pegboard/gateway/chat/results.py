@@ -48,6 +48,31 @@ def told(ended: Outcome | Refusal, name: str, search: str | None) -> str:
             assert_never(ended)
 
 
+def ran(ended: Outcome | Refusal) -> str | None:
+    """Of a program: what it printed, the value of its last line, and what ended it. `None` for any other answer."""
+    if not isinstance(ended, Returned | ToolFailed):
+        return None
+    try:
+        said = json.loads(ended.body).get("structuredContent")
+    except (ValueError, RecursionError, AttributeError):
+        return None
+    if not isinstance(said, dict):
+        return None
+    parts = [str(said.get("stdout", "")).rstrip("\n")]
+    if said.get("truncated"):
+        parts.append("[what it printed after that is cut off]")
+    if (result := said.get("result")) is not None:
+        parts.append(result if isinstance(result, str) else json.dumps(result, ensure_ascii=False))
+    if isinstance(error := said.get("error"), dict):
+        where = "" if error.get("line") is None else f" in line {error['line']}"
+        parts.append(f"{error.get('type')}{where}: {error.get('message')}")
+    parts.append(str(said.get("note", "")))
+    return "\n".join(filter(None, parts)) or NOTHING_PRINTED
+
+
+NOTHING_PRINTED = "The program ran to its end. It printed nothing, and its last line has no value."
+
+
 def word(ended: Outcome | Refusal) -> str:
     """By the words of the API for calls."""
     match ended:

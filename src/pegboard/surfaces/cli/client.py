@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ import httpx2
 from pegboard import __version__
 from pegboard.config import places
 
-from .link import Answer, Download, Options, Params, Starts
+from .link import Answer, Body, Download, Options, Params, Starts
 from .output import Exit, fail, tell
 from .waiting import told_when_slow
 
@@ -63,6 +63,35 @@ class HttpApi:
             why = str(error).strip() or type(error).__name__
             what = "What you asked for may have been done: look before you repeat it." if method != "GET" else ""
             fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}. {what}".rstrip())
+
+    async def told(self, path: str, body: Mapping[str, object], each: Callable[[Body], None]) -> Answer:
+        """A request that is answered line by line: `each` is told of those before the last, which is the answer."""
+        request = self._client.build_request(
+            "POST",
+            f"/api/v1{path}",
+            content=json.dumps(body).encode(),
+            headers={"content-type": "application/json", "accept": "application/x-ndjson"},
+            timeout=_OPEN_END,
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+            try:
+                if response.headers.get("content-type") != "application/x-ndjson":
+                    await response.aread()
+                    return Answer(response.status_code, self._body(response))
+                last: Body | None = None
+                async for line in response.aiter_lines():
+                    if last is not None:
+                        each(last)
+                    last = json.loads(line)
+            finally:
+                await response.aclose()
+        except httpx2.TransportError as error:
+            why = str(error).strip() or type(error).__name__
+            fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}. Look at what was done before you repeat it.")
+        if last is None or "ended" not in last:
+            fail(Exit.UNREACHABLE, f"{self._where} broke off. Look at what was done before you repeat it.")
+        return Answer(response.status_code, last)
 
     @asynccontextmanager
     async def stream(self, path: str, body: Mapping[str, object], token: str) -> AsyncIterator[httpx2.Response]:

@@ -18,6 +18,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "servers": "servers:servers",
         "toolset": "toolset:toolset",
         "tools": "deciding:tools",
+        "run": "programs:run",
+        "stubs": "programs:stubs",
         "search": "meaning:search",
         "prompt": "prompt:prompt",
         "docspace": "docspace:docspace",

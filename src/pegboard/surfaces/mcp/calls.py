@@ -22,7 +22,7 @@ from .exchange import Exchange, client_text
 from .levels import NO_LOGS, Levels, wanted
 from .parking import Parking
 from .progress import progress_by, words
-from .rounds import carried
+from .rounds import Carry, carried
 from .session import SessionPeer, capabilities_of
 from .watch import cancel_when
 
@@ -31,9 +31,10 @@ META: Final = "_meta"
 
 
 class Calls:
-    def __init__(self, gateway: Gateway, levels: Levels) -> None:
+    def __init__(self, gateway: Gateway, levels: Levels, carry: Carry) -> None:
         self._gateway = gateway
         self._levels = levels
+        self._carry = carry
 
     def made(
         self,
@@ -101,7 +102,7 @@ class Calls:
     ) -> Ended:
         if parking is not None:
             return await parking.call(call, exchange.view, progress, peer)
-        return await carried(call, exchange.view, self._gateway.caller.call, progress, peer)
+        return await carried(call, exchange.view, self._carry, progress, peer)
 
 
 def _beside(params: Mapping[str, Json], level: str | None) -> Mapping[str, bytes]:

@@ -7,11 +7,13 @@ from typing import Protocol, runtime_checkable
 
 from mcp_types import CallToolRequestParams
 
+from pegboard.core.call import Call
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answer, Answered
 from pegboard.gateway.bell import Listener
+from pegboard.ports import Peer, Progress
 
 from .answer import Ended
 from .conversation import Conversation
@@ -59,6 +61,13 @@ class Presentation(Protocol):
     def meant(self, asked: CallToolRequestParams, view: View) -> Passed | Own:
         """The call of a tool of the board that this call stands for, or one of its own."""
         ...
+
+
+@runtime_checkable
+class Carrying(Presentation, Protocol):
+    """A presentation that carries calls itself: not all of them are calls of tools of the board."""
+
+    async def carry(self, call: Call, view: View, progress: Progress | None, peer: Peer | None) -> Ended: ...
 
 
 @runtime_checkable

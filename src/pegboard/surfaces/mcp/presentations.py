@@ -9,6 +9,7 @@ from pegboard.core.presentations import Presented
 from pegboard.gateway.gateway import Gateway
 
 from .auto import Auto
+from .code import Code
 from .deferred import Deferred
 from .meta import Meta
 from .presentation import Presentation
@@ -35,6 +36,8 @@ def presentation_of(
             return Search(gateway, ready)
         case Presented.DEFERRED:
             return Deferred(gateway, ready, key)
+        case Presented.CODE:
+            return Code(gateway, ready)
         case Presented.AUTO:
             return Auto(gateway, ready)
         case _:

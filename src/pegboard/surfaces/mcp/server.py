@@ -51,7 +51,8 @@ from .news import TOOLS, events_of, granted, notifications_of, send_bare
 from .offering import Kind
 from .pages import BadCursor
 from .parking import Parking
-from .presentation import Conversing, Passed, Presentation
+from .presentation import Carrying, Conversing, Passed, Presentation
+from .rounds import Carry
 from .watch import Marks, Watch, cancel_when, watching
 
 NAME: Final = "pegboard"
@@ -100,7 +101,8 @@ class McpServer:
         self.parking: Parking | None = None
         """Where calls of the 2026-07-28 era wait for answers, while the server runs."""
         self._gateway = gateway
-        self._calls = Calls(gateway, self.levels)
+        self._carry: Carry = presentation.carry if isinstance(presentation, Carrying) else gateway.caller.call
+        self._calls = Calls(gateway, self.levels, self._carry)
         self._exchange = Exchange(View() if view is None else view)
         self._ready = ready
         self._listeners = 0
@@ -244,7 +246,7 @@ class McpServer:
 
     @asynccontextmanager
     async def _life(self, server: Server[Any]) -> AsyncIterator[Parking]:
-        async with Parking(self._gateway.caller.call).opened() as parking:
+        async with Parking(self._carry).opened() as parking:
             self.parking = parking
             yield parking
 

@@ -24,6 +24,7 @@ from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
 from .presentations import presentation_routes
 from .problems import LastResort, answer_problems
+from .programs import program_routes
 from .prompts import prompt_routes
 from .quarantine import quarantine_routes
 from .search import search_routes
@@ -81,6 +82,7 @@ def routed(
     app.include_router(search_routes(gateway), prefix=PREFIX)
     app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(prompt_routes(gateway), prefix=PREFIX)
+    app.include_router(program_routes(gateway), prefix=PREFIX)
     app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)

@@ -5,6 +5,7 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Query
 
+from pegboard.core.presentations.code import FOUND_BY
 from pegboard.core.presentations.costs import costs
 from pegboard.gateway.gateway import Gateway
 
@@ -22,7 +23,7 @@ def presentation_routes(gateway: Gateway) -> APIRouter:
         """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
         resolution, policy = resolution_of(gateway, asked.view()), board.policy
         presenting = policy.declared.presenting
-        counted = await to_thread.run_sync(costs, resolution, policy)
+        counted = await to_thread.run_sync(costs, resolution, policy, gateway.code.tool(FOUND_BY))
         return {
             "chosen": presenting.presentation.value,
             "threshold": presenting.threshold,

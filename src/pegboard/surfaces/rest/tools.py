@@ -96,10 +96,10 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         )
         ended: Ended = Cancelled()
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_when_gone, request, tasks.cancel_scope)
+            tasks.start_soon(cancel_when_gone, request, tasks.cancel_scope)
             ended = await gateway.caller.call(asked, view)
             tasks.cancel_scope.cancel()
-        told = _ended(ended)
+        told = ended_shape(ended)
         result = told.get("result")
         shown = render(gateway, id, body.arguments, result) if isinstance(result, dict) else None
         return told if shown is None else {**told, "rendered": rendered_shape(shown)}
@@ -140,7 +140,7 @@ def _unheard(gateway: Gateway) -> str:
     return f" Not up, so its tools are not known: {told}." if silent else ""
 
 
-async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
+async def cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
     """The body was read already, so all that can still come is that the client goes."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -173,7 +173,7 @@ def _no_caller(principal: PrincipalId, known: Iterable[PrincipalId]) -> str:
     return f"There is no caller {principal!r}. {meant} Callers are declared under principals in pegboard.yaml."
 
 
-def _ended(ended: Ended) -> Shape:
+def ended_shape(ended: Ended) -> Shape:
     match ended:
         case Returned(body):
             return {"ended": "returned", "result": json.loads(body)}

@@ -1,0 +1,70 @@
+"""The code presentation: one tool that finds functions, and one that runs a program which calls them."""
+
+from enum import StrEnum
+from typing import Final
+
+from pegboard.core.retrieval import FEW, LONGEST_QUERY
+
+from .own import READS, by_name, flag, own_tool
+
+SEARCH: Final = "tool_search"
+MOST: Final = 50
+"""Functions in one answer."""
+
+FOUND_BY: Final = (
+    f"Find functions with {SEARCH} before you write a program: it tells what there is, how each is called and what it "
+    "gives back."
+)
+
+INSTRUCTIONS: Final = (
+    f"Tools of several servers are behind this gateway, as functions of Python. Find those you need with {SEARCH}, "
+    "in a few words of what you want to do; then write one program that calls them, and run it with "
+    "python_execution. Let the program do the loops, the conditions and the filtering, and answer with what you need "
+    "to read and no more. A "
+    "call that is refused raises an exception that says why and what to do; when it tells you to ask the user, ask, "
+    "and do not look for a way around it."
+)
+
+
+class Told(StrEnum):
+    """How much is told of each function."""
+
+    LINE = "line"
+    """How it is called, what it gives back, and the first sentence of what it does."""
+    STUB = "stub"
+    """The whole description, and every type in full."""
+
+
+TOOLS: Final = by_name(
+    own_tool(
+        SEARCH,
+        "Find functions by what they do. Answers with how each is called and what it gives back, as a line of Python, "
+        "the best first; a ? marks a key that may be missing. detail: stub gives whole descriptions and every type. "
+        "What is found is called in a program: see python_execution.",
+        {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": LONGEST_QUERY,
+                "description": "What you want to do, in a few words; or names of functions, as server.function.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST,
+                "default": FEW,
+                "description": "How many functions to answer with at most.",
+            },
+            "detail": {
+                "type": "string",
+                "enum": [*Told],
+                "default": Told.LINE.value,
+                "description": "stub: whole descriptions, and every type in full.",
+            },
+            "include_disabled": flag("Also tell of tools that match but are locked, and what unlocks them."),
+        },
+        ["query"],
+        READS,
+    ),
+)
+"""Beside these there is python_execution, whose words follow the settings."""

@@ -1,0 +1,193 @@
+"""Routes for code mode: a program that calls tools, told as it runs, and the stubs that programs are written by."""
+
+import json
+from contextlib import suppress
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from uuid import uuid4
+
+import anyio
+from anyio import to_thread
+from anyio.streams.memory import MemoryObjectSendStream
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field, model_validator
+
+from pegboard.core.call import Call, Cancelled
+from pegboard.core.ids import CallId, ServerKey, WireName
+from pegboard.core.prompting import PYTHON
+from pegboard.core.reference import closest
+from pegboard.core.resolve import Open, Resolution
+from pegboard.core.ticket import TICKET_TOOL
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.programs import program
+from pegboard.ports import Progress
+
+from .bodies import Name, ViewQuery
+from .problems import Problem
+from .shapes import Shape
+from .tools import cancel_when_gone, ended_shape, resolution_of
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from pegboard.prompts.stubs import Named, Names
+
+LINES: Final = "application/x-ndjson"
+SETTLE: Final = 3.0
+"""Seconds that a program waits for servers that are starting: what is not listed yet is no function."""
+MOST_LINES: Final = 100
+
+
+class RunBody(ViewQuery):
+    code: str | None = None
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    ticket: Name | None = None
+    """Of a program that waited for a person: it goes on."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.code is None) == (self.ticket is None):
+            raise ValueError("give either code, or the ticket of a program that waits")
+        return self
+
+    def asked(self) -> tuple[str, dict[str, Any]]:
+        """The tool, and its arguments."""
+        if self.ticket is not None:
+            return TICKET_TOOL, {"ticket": self.ticket, "wait": 0}
+        timeout = {} if self.timeout_s is None else {"timeout_s": self.timeout_s}
+        return PYTHON, {"code": self.code, **timeout}
+
+
+class StubsQuery(ViewQuery):
+    name: Annotated[list[Name], Field(max_length=200)] = Field(default_factory=list)
+    """Servers, toolsets, modules or tools. None: all."""
+
+
+def program_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["code"])
+
+    @routes.post("/run", response_model=None)
+    async def run(body: RunBody, request: Request) -> Shape | Response:
+        """A program by the operator, through the same gates as any client's. Leaving ends it.
+
+        Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the
+        last line.
+        """
+        view = body.view()
+        await gateway.settled(SETTLE)
+        resolution_of(gateway, view)
+        name, arguments = body.asked()
+        call = Call(
+            id=CallId(uuid4().hex),
+            name=WireName(name),
+            arguments=arguments,
+            principal=view.principal,
+            at=gateway.clock(),
+            client="operator",
+        )
+        if LINES in request.headers.get("accept", ""):
+            return Told(gateway, call, view)
+        ended: Ended = Cancelled()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(cancel_when_gone, request, tasks.cancel_scope)
+            ended = await _carried(gateway, call, view)
+            tasks.cancel_scope.cancel()
+        return ended_shape(ended)
+
+    @routes.get("/stubs")
+    async def stubs(asked: Annotated[StubsQuery, Query()]) -> Shape:
+        """The tools of a view as typed functions of Python, a module for each server."""
+        await gateway.settled(SETTLE)
+        resolution = resolution_of(gateway, asked.view())
+        return await to_thread.run_sync(_stubs, gateway, resolution, asked.name)
+
+    return routes
+
+
+async def _carried(gateway: Gateway, call: Call, view: View, told: Progress | None = None) -> Ended:
+    if call.name == TICKET_TOOL:
+        return await gateway.caller.call(call, view, told)
+    return await program(gateway, call, view, told)
+
+
+class Told(Response):
+    """A line for each call as it is made, and the end in the last one. It ends the program when its reader leaves."""
+
+    media_type = LINES
+
+    def __init__(self, gateway: Gateway, call: Call, view: View) -> None:
+        super().__init__()
+        self._gateway, self._call, self._view = gateway, call, view
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        headers = [(b"content-type", LINES.encode()), (b"cache-control", b"no-store")]
+        await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_hang_up, receive, tasks.cancel_scope)
+            lines, heard = anyio.create_memory_object_stream[Shape](MOST_LINES)
+            tasks.start_soon(self._run, lines, name="program")
+            with heard:
+                async for line in heard:
+                    body = json.dumps(line).encode() + b"\n"
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            tasks.cancel_scope.cancel()
+
+    async def _run(self, lines: MemoryObjectSendStream[Shape]) -> None:
+        def told(done: float, total: float | None, words: str | None) -> None:
+            # Who reads slowly misses a line about a call; the answer has all of them.
+            with suppress(anyio.WouldBlock):
+                lines.send_nowait({"progress": done, "total": total, "words": words})
+
+        with lines:
+            await lines.send(ended_shape(await _carried(self._gateway, self._call, self._view, told)))
+
+
+async def _hang_up(receive: "Receive", scope: anyio.CancelScope) -> None:
+    """The body was read already, so all that can still come is that the client goes."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
+
+
+def _stubs(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> Shape:
+    from pegboard.prompts.stubs import HEADER, names_of, stubs_for
+
+    names = names_of(resolution)
+    chosen = _chosen(names, resolution, wanted)
+    modules: dict[str, list[str]] = {}
+    for stub in stubs_for(sorted(chosen, key=str), resolution, gateway.board.policy, most=None):
+        modules.setdefault(stub.named.module, []).append(stub.text)
+    return {
+        "header": HEADER,
+        "modules": [{"name": name, "stubs": "\n\n".join(texts)} for name, texts in sorted(modules.items())],
+        "functions": [{"function": str(named), "tool": str(named.id)} for named in sorted(chosen, key=str)],
+    }
+
+
+def _chosen(names: "Names", resolution: Resolution, wanted: list[str]) -> "list[Named]":
+    """Open tools alone: of any other there is nothing to tell."""
+    every = [named for named in names.all() if isinstance(resolution.verdicts[named.id], Open)]
+    if not wanted:
+        return every
+    chosen: dict[Named, None] = {}
+    for text in wanted:
+        found = [named for named in every if text in _words(named)]
+        if not found and (id := resolution.called(text)) is not None:
+            found = [named for named in every if named.id == id]
+        if not found:
+            near = closest(text, {word for named in every for word in _words(named)})
+            meant = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+            told = f"No function fits {text!r}, and no server or tool of that name is open.{meant}"
+            raise Problem(HTTPStatus.NOT_FOUND, f"{told} See: pegboard tools list")
+        chosen |= dict.fromkeys(found)
+    return [*chosen]
+
+
+def _words(named: "Named") -> tuple[str, ...]:
+    """By which people mean a function, or all of its server's."""
+    source = named.id.source
+    server = (source.server,) if isinstance(source, ServerKey) else ()
+    return str(named), named.module, str(source), source.toolset, *server, str(named.id), named.id.name
