@@ -130,7 +130,7 @@ async def test_whole_stubs_and_functions_by_their_names_are_had_on_demand(means:
         assert "Nothing was found" in text(await client.call_tool("tool_search", {"query": "xylophone zebra"}))
 
 
-@pytest.mark.behaviour("code.presentation", "law.withheld")
+@pytest.mark.behaviour("code.presentation", "law.withheld_in_search_and_code")
 async def test_of_a_locked_tool_no_program_and_no_search_learns_a_word(means: Means) -> None:
     async with connected(means) as (client, _):
         hidden = text(await client.call_tool("tool_search", {"query": "open_vault"}))

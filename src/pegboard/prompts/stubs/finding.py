@@ -70,9 +70,9 @@ def _stubs(functions: Sequence[Named], resolution: Resolution, policy: Policy) -
 
 def _locked(answer: JsonObject) -> Iterator[str]:
     """In the words of the retrieval."""
-    disabled, remedies = answer.get("disabled"), answer.get("remediation")
-    if isinstance(disabled, list) and disabled:
-        yield "\n".join(("Locked, so that no program can call them:", *map(_locked_line, disabled)))
+    entries, remedies = answer.get("disabled"), answer.get("remediation")
+    if isinstance(entries, list) and entries:
+        yield "\n".join(("Locked, so that no program can call them:", *map(_locked_line, entries)))
     if isinstance(remedies, dict):
         yield "\n".join(f"{status}: {remedy}" for status, remedy in remedies.items())
 

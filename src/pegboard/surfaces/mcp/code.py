@@ -119,7 +119,7 @@ class Code(Wrapping):
         await self.settled()
         query, limit = str(arguments["query"]), arguments.get("limit", FEW)
         assert isinstance(limit, int | float)
-        asked = Retrieval(query, int(limit), include_disabled=arguments.get("include_disabled") is True)
+        asked = Retrieval(query, int(limit), include_disabled=_says(arguments, "include_disabled"))
         answer = await self._gateway.finder.retrieve(asked, view)
         told = Told(str(arguments.get("detail", Told.LINE)))
         text = await to_thread.run_sync(self._text, asked, answer, told, view, abandon_on_cancel=True)
@@ -151,3 +151,7 @@ class Code(Wrapping):
             raise MCPError(INVALID_PARAMS, sound_text(refusal_text(unknown, SEARCH)))
 
         return Own(found.tool if isinstance(found, ToolIsLocked) else None, answer, result, self.name)
+
+
+def _says(arguments: Arguments, name: str) -> bool:
+    return arguments.get(name) is True
