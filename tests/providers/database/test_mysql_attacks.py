@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 from tests.providers.database.corpus import corpus, held
-from tests.providers.database.mysql_attacks import FUNCTIONS, ROADS, WRITES
+from tests.providers.database.mysql_attacks import BENIGN, FUNCTIONS, ROADS, WRITES
 from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import (
@@ -62,6 +62,13 @@ async def test_every_attack_of_the_file_is_held_and_every_benign_statement_answe
     assert [
         (case["id"], told) for case, told in zip(cases, answers, strict=True) if not held(case["expect"], told)
     ] == []
+
+
+@pytest.mark.behaviour("databases.benign")
+async def test_what_people_ask_is_answered_also_where_something_is_closed(mysql: Shop) -> None:
+    for rule in (EVERYTHING, closed(mysql)):
+        answers = await asked(mysql, list(BENIGN), rule)
+        assert [(text, told) for text, told in zip(BENIGN, answers, strict=True) if not isinstance(told, Rows)] == []
 
 
 @pytest.mark.behaviour("databases.withheld")

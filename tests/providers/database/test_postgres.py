@@ -45,7 +45,7 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
     )
     assert told.rows == (
         (
-            *(1, "good", 5, ["a", "b"], '{"a": [1, null]}', "2026-03-04 05:06:07+00", "[1,5)", "0xdeadbeef"),
+            *(1, "good", 5, ["a", "b"], '{"a": [1, null]}', "2026-03-04T05:06:07+00", "[1,5)", "0xdeadbeef"),
             *("00000000-0000-0000-0000-000000000001", "10.0.0.1", "9223372036854775807", "NaN"),
         ),
     )
@@ -67,7 +67,7 @@ async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(sho
     rows = [told.rows if isinstance(told, Rows) else told for told in answers]
     assert rows == [
         ((7,),),
-        (("'; --", 7, '{"a": 1}', [1, 2], "1.5"),),
+        (("'; --", 7, '{"a": 1}', [1, 2], 1.5),),
         Failed('Parameter $1 is "seven", and the statement wants int4.', None, Fault.PARAMETERS),
         Failed("The statement has 1 parameters ($1, $2, …), and 0 were given.", None, Fault.PARAMETERS),
         Failed(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 from tests.providers.database.corpus import corpus, held
-from tests.providers.database.postgres_attacks import FUNCTIONS, ROADS, WRITES
+from tests.providers.database.postgres_attacks import BENIGN, FUNCTIONS, OPEN, ROADS, WRITES
 from tests.providers.database.postgres_shop import Shop
 
 from pegboard.core.database import (
@@ -68,6 +68,13 @@ async def test_every_attack_of_the_file_is_held_and_every_benign_statement_answe
     assert [
         (case["id"], told) for case, told in zip(cases, answers, strict=True) if not held(case["expect"], told)
     ] == []
+
+
+@pytest.mark.behaviour("databases.benign")
+async def test_what_people_ask_is_answered_also_where_something_is_closed(shop: Shop) -> None:
+    for rule, texts in ((EVERYTHING, [*BENIGN, *OPEN]), (CLOSED, list(BENIGN))):
+        answers = await asked(shop, texts, rule)
+        assert [(text, told) for text, told in zip(texts, answers, strict=True) if not isinstance(told, Rows)] == []
 
 
 @pytest.mark.behaviour("databases.withheld")

@@ -42,6 +42,8 @@ from .words import Unreadable
 
 _CONNECTIONS: Final = 8
 _GRACE: Final = 5.0
+_BATCH: Final = 8 * 2**20
+"""Bytes of rows that are held before they are cut."""
 _LONG: Final = 60.0
 """Seconds for questions of our own."""
 _DRIVER: Final = (pymysql.MySQLError, OSError)
@@ -256,28 +258,39 @@ def _fetched(
     catch = Catch(limits)
     connection.allow(ROW)
     cursor = connection.cursor()
-    cursor.execute(text)
-    described = cursor.description or ()
-    if not described:
-        return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
-    while wanted := catch.wanted:
-        some: list[Sequence[object]] = []
-        while len(some) < wanted and (row := cursor.fetchone()) is not None:
-            connection.allow(ROW)
-            if keep(row):
-                some.append(row)
-        if not catch.take(some) or len(some) < wanted:
-            break
+    try:
+        cursor.execute(text)
+        described = cursor.description or ()
+        if not described:
+            return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
+        ended = False
+        while not ended and (wanted := catch.wanted):
+            some: list[Sequence[object]] = []
+            connection.allow(ROW + _BATCH)
+            while len(some) < wanted and connection.room > ROW:
+                row = cursor.fetchone()
+                if row is None:
+                    ended = True
+                    break
+                if keep(row):
+                    some.append(row)
+            ended = not catch.take(some) or ended
+    finally:
+        _forget(connection)
     names, types = [one[0] for one in described], [type_name(one[1]) for one in described]
     return answered(names, types, catch, time.monotonic() - begun)
 
 
-def _close(connection: Metered) -> None:
-    """Without reading what is left of an answer, which the driver would do first."""
+def _forget(connection: Metered) -> None:
+    """What is left of an answer, which the driver would read to its end before it lets go of it."""
     result = connection._result
     if result is not None:
         result.unbuffered_active = False
         result.has_next = False
         result.connection = None
+
+
+def _close(connection: Metered) -> None:
+    _forget(connection)
     with suppress(pymysql.MySQLError):  # it was cut off
         connection.close()

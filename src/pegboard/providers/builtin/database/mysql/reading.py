@@ -49,7 +49,7 @@ _FORBIDDEN: Final = tuple(
             "Lock",
             "Merge",
         ),
-        *("Parameter", "Pragma", "Refresh", "Revoke", "Rollback", "SessionParameter", "Set", "Show", "Transaction"),
+        *("Pragma", "Refresh", "Revoke", "Rollback", "Set", "Show", "Transaction"),
         *("TruncateTable", "Uncache", "Update", "Use"),
     )
     if hasattr(exp, name)

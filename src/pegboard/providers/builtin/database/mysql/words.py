@@ -92,15 +92,27 @@ def words(statement: str) -> Words | Unreadable:
     return Words("".join(clean), tuple(found))
 
 
+_TOLD: Final = frozenset({"version", "version_comment", "sql_mode", "time_zone", "system_time_zone", "autocommit"})
+"""Variables of the server that tell how to write a query."""
+
+
+def _told_of_all(found: Sequence[Word], place: int) -> bool:
+    """Whether the sign is part of `@@name`, for a name on the list."""
+    start = place - 1 if place and found[place - 1].text == "@" else place
+    written = [word.text.lower() for word in found[start : start + 3]]
+    behind = found[start + 3].text if len(found) > start + 3 else ""
+    return written[:2] == ["@", "@"] and written[2:] != [] and written[2] in _TOLD and behind not in {".", "(", ":="}
+
+
 def _strange(found: Sequence[Word]) -> Unreadable | None:
-    for word, following in zip(found, (*found[1:], None), strict=True):
+    for place, (word, following) in enumerate(zip(found, (*found[1:], None), strict=True)):
         if word.kind != "mark":
             continue
         next_to = following is not None and following.start == word.end
         match word.text:
             case ";":
                 return Unreadable("The text holds more than one statement.", "Send one statement at a time.")
-            case "@":
+            case "@" if not _told_of_all(found, place):
                 return Unreadable(
                     "Variables (@name, @@name) keep and tell the state of a session.", "Bind parameters with ?."
                 )

@@ -41,38 +41,17 @@ _SETTINGS: Final = {
     # As the grammar that judges reads a backslash, so must the one that runs.
     "standard_conforming_strings": "on",
     "datestyle": "ISO, MDY",
-    "intervalstyle": "postgres",
+    "intervalstyle": "iso_8601",
     "extra_float_digits": "1",
     "bytea_output": "hex",
 }
 
-_AS_TEXT: Final = [
-    "date",
-    "time",
-    "timetz",
-    "timestamp",
-    "timestamptz",
-    "interval",
-    "uuid",
-    "inet",
-    "cidr",
-    "macaddr",
-    "numeric",
-    "money",
-    "bit",
-    "varbit",
-    "point",
-    "line",
-    "lseg",
-    "box",
-    "path",
-    "polygon",
-    "circle",
-    "tsvector",
-    "tsquery",
-    "xml",
-    "pg_lsn",
-]
+_AS_TEXT: Final = names(
+    """
+    bit box cidr circle date inet interval line lseg macaddr money path pg_lsn point polygon time timetz tsquery tsvector
+    uuid varbit xml
+    """
+)
 """Types whose values come and go as the server writes them: nothing is lost, and a model's text is a date at once."""
 
 
@@ -212,13 +191,20 @@ async def connect(url: str) -> Metered:
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, ssl.SSLError, TimeoutError) as error:
         raise SourceAway(_away(url, error)) from error
     try:
-        for name in _AS_TEXT:
+        for name in sorted(_AS_TEXT):
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
+        for name in ("timestamp", "timestamptz"):
+            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=_moment, format="text")
         connection.role = role(json.loads(await connection.fetchval(_ROLE, list(_GROUPS))))
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         connection.terminate()
         raise SourceAway(_away(url, error)) from error
     return connection
+
+
+def _moment(text: str) -> str:
+    """As ISO 8601 has it; what lies beyond all calendars stays as it is."""
+    return f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text
 
 
 def place(url: str) -> str:

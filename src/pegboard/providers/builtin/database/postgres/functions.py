@@ -47,8 +47,8 @@ _OPEN: Final = names(
 )
 """They tell of whatever is in the catalogue: answered only where nothing there is withheld."""
 _TELLING: Final = re.compile(
-    r"pg_.*|has_.*_privilege|to_reg.*|reg(?!exp_).*|.*_to_xml.*|.*_description|current_setting|row_security_active"
-    r"|binary_upgrade_.*|ts_stat|ts_rewrite|lo_.*|lo(read|write)|txid_.*|inet_server_.*|aclexplode|.*_query"
+    r"pg_.*|has_.*_privilege|to_reg.*|reg(class|proc|oper|type|namespace|role|collation|config|dict).*|.*_to_xml.*|.*_description|current_setting|row_security_active"
+    r"|binary_upgrade_.*|ts_stat|ts_rewrite|lo_.*|lo(read|write)|txid_.*|inet_server_.*|aclexplode"
 )
 _REG: Final = names("regproc regprocedure regoper regoperator regclass regnamespace regrole regtype")
 _WITHOUT: Final = "Write the query without it."

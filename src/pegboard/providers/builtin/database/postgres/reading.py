@@ -244,7 +244,8 @@ class _Walk:
             case ast.RangeTableSample() if isinstance(node.relation, ast.RangeVar):
                 self._range(node.relation, scope, plain=False)
                 self._each((node.args, node.repeatable), scope, depth)
-                self._function(node.method, 1, node.location, None)
+                if [part.sval for part in node.method] not in (["bernoulli"], ["system"]):
+                    self._function(node.method, 1, node.location, None)
                 return
             case ast.FuncCall():
                 self._call(node)

@@ -1,0 +1,259 @@
+"""MySQL and MariaDB as a source: what comes back, in what shape, and what is left when nobody waits any more."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.providers.database.mysql_shop import Shop
+
+from pegboard.core.database import EVERYTHING, Failed, Fault, Field, Limits, Refused, Rows
+from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.reading import read
+from pegboard.providers.builtin.database.mysql.words import Unreadable, Words, words
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+LIMITS = Limits(seconds=20)
+ENDLESS = "SELECT count(*) FROM orders a, orders b, orders c, orders d"
+
+
+@pytest.mark.behaviour("databases.values")
+async def test_values_of_every_kind_come_as_json_and_lose_nothing(mysql: Shop) -> None:
+    told = await mysql_engine(mysql.reader, EVERYTHING).run("SELECT * FROM kinds", (), LIMITS)
+    assert isinstance(told, Rows)
+    assert told.columns[:6] == (
+        Field("id", "int"),
+        Field("doc", "text"),
+        Field("seen", "datetime"),
+        Field("raw", "text"),
+        Field("big", "bigint"),
+        Field("f", "double"),
+    )
+    assert told.rows == (
+        (
+            *(1, '{"a": [1, null]}', "2026-03-04T05:06:07", "0xdeadbeef", "18446744073709551615", 0.5, "0x05"),
+            *("P1DT1H1S", "b", 2026),
+        ),
+    )
+
+
+@pytest.mark.behaviour("databases.parameters_are_bound")
+async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    texts = ["'", '"', "\\", "\\'", "o''x", "?", "/*!", "-- ", "é😀\n", "", "'; DELETE FROM orders; --"]
+    for text in texts:
+        told = await engine.run("SELECT ? AS a, '?' AS b /* ? */", [text], LIMITS)
+        assert isinstance(told, Rows), told
+        assert told.rows == ((text, "?"),)
+    answers = [
+        await engine.run("SELECT count(*) FROM orders WHERE made_on < ? AND id < ?", ["2026-01-05", 100], LIMITS),
+        await engine.run("SELECT ?, ?, ?, ?", [1, 1.5, True, None], LIMITS),
+        await engine.run("SELECT id FROM orders ORDER BY id LIMIT ?", [2], LIMITS),
+        await engine.run("SELECT ?", [], LIMITS),
+        await engine.run("SELECT 1", {"a": 1}, LIMITS),
+    ]
+    assert [told.rows if isinstance(told, Rows) else told for told in answers] == [
+        ((3,),),
+        ((1, 1.5, 1, None),),
+        ((1,), (2,)),
+        Failed("The statement has 1 places for parameters (?), and 0 were given.", None, Fault.PARAMETERS),
+        Failed(
+            "Parameters have no names here. Give them as a list, and write ? in the statement.", None, Fault.PARAMETERS
+        ),
+    ]
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_a_failure_keeps_the_engines_words(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    column, table, syntax = [
+        await engine.run(text, (), LIMITS)
+        for text in ("SELECT nme FROM customers", "SELECT 1 FROM custmers", "SELECT 1 FROM")
+    ]
+    assert column == Failed("Unknown column 'nme' in 'SELECT'", None, Fault.NO_COLUMN, "nme")
+    assert table == Failed(f"Table '{mysql.name}.custmers' doesn't exist", None, Fault.NO_TABLE, "custmers")
+    assert syntax == Failed("The statement cannot be read: Expected table name near 'FROM'", None, Fault.SYNTAX)
+
+
+@pytest.mark.behaviour("databases.capped")
+async def test_what_a_limit_leaves_is_the_beginning_of_the_whole(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    statement = "SELECT id, repeat('x', id % 40) FROM orders ORDER BY id"
+    whole = await engine.run(statement, (), Limits(rows=1000))
+    assert isinstance(whole, Rows)
+    for rows, size in ((1, 10**6), (7, 10**6), (399, 10**6), (400, 10**6), (401, 10**6), (1000, 500), (1000, 1)):
+        told = await engine.run(statement, (), Limits(rows=rows, bytes=size))
+        assert isinstance(told, Rows)
+        assert told.rows == whole.rows[: len(told.rows)]
+        assert (told.cut is None) == (len(told.rows) == 400)
+        assert len(told.rows) == rows or size < 10**6 or rows > 400
+
+
+@pytest.mark.behaviour("databases.floods_are_not_kept")
+async def test_a_row_larger_than_anyone_can_want_is_not_taken_in(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    cells = ", ".join(["repeat('x', 15000000)"] * 4)
+    told = await engine.run(f"SELECT {cells}", (), LIMITS)
+    assert told == Failed("A row of the answer is larger than 32 MB.", None, Fault.MEMORY)
+    assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
+
+
+def _running(shop: Shop) -> int:
+    question = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT count(*) FROM orders a%'"
+    (count,) = shop.outside(question)[0]
+    return int(count)
+
+
+async def _until(shop: Shop, wanted: int) -> None:
+    with anyio.fail_after(30):
+        while await anyio.to_thread.run_sync(_running, shop) != wanted:  # noqa: ASYNC110 - the server tells nobody
+            await anyio.sleep(0.05)
+
+
+@pytest.mark.behaviour("databases.cancel_reaches_the_server")
+async def test_to_stop_waiting_stops_the_statement_on_the_server(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.run, ENDLESS, (), Limits(seconds=100))
+        await _until(mysql, 1)
+        tasks.cancel_scope.cancel()
+    # The task has ended, and with it what it had begun: there is nothing to wait for.
+    assert _running(mysql) == 0
+    late = await engine.run(ENDLESS, (), Limits(seconds=0.5))
+    assert isinstance(late, Failed)
+    assert late.fault is Fault.TIME
+    assert _running(mysql) == 0
+
+
+@pytest.mark.behaviour("databases.killed_gateway")
+async def test_a_process_that_is_killed_leaves_no_transaction_open(mysql: Shop, tmp_path: Path) -> None:
+    program = tmp_path / "asking.py"
+    program.write_text(
+        "import anyio\n"
+        "from pegboard.core.database import EVERYTHING, Limits\n"
+        "from pegboard.providers.builtin.database.mysql import mysql_engine\n"
+        f"anyio.run(mysql_engine({mysql.reader!r}, EVERYTHING).run, {ENDLESS!r}, (), Limits(seconds=5))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = await anyio.open_process([sys.executable, str(program)], env=environment)
+    await _until(mysql, 1)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    await process.aclose()
+    # The server looks up from its work at the latest when the time of the statement is over.
+    await _until(mysql, 0)
+    assert mysql.outside("SELECT count(*) FROM information_schema.innodb_trx") == [(0,)]
+
+
+@pytest.mark.behaviour("databases.writes_are_opted_in")
+async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysql: Shop) -> None:
+    mysql.outside(
+        "CREATE TABLE basket (id int PRIMARY KEY, note varchar(20))",
+        f"GRANT INSERT, UPDATE, DELETE ON {mysql.name}.basket TO '{mysql.name}_reader'@'localhost'",
+    )
+    insert = "INSERT INTO basket (id, note) VALUES (1, ?), (2, 'b')"
+    reading, writing = mysql_engine(mysql.reader, EVERYTHING), mysql_engine(mysql.reader, EVERYTHING, writes=True)
+    refused = [
+        await reading.run(insert, ["a"], LIMITS),
+        await reading.run(insert, ["a"], LIMITS, write=True),
+        await writing.run(insert, ["a"], LIMITS),
+    ]
+    assert [told.is_write for told in refused if isinstance(told, Refused)] == [True, True, True]
+    told = await writing.run(insert, ["a"], LIMITS, write=True)
+    changed = await writing.run("UPDATE basket SET note = 'z' WHERE id < 9", (), LIMITS, write=True)
+    clash = await writing.run("INSERT INTO basket VALUES (3, 'c'), (1, 'again')", (), LIMITS, write=True)
+    others = [
+        await writing.run(text, (), LIMITS, write=True)
+        for text in (
+            "TRUNCATE basket",
+            "DROP TABLE basket",
+            "INSERT INTO basket SELECT wipe_all(), 'x'",
+            "INSERT INTO basket VALUES (sleep(1), 'x')",
+            "INSERT INTO basket SELECT 9, load_file('/etc/passwd')",
+            "DELETE FROM orders; DELETE FROM basket",
+            "LOAD DATA INFILE '/etc/passwd' INTO TABLE basket",
+        )
+    ]
+    left = mysql.outside("SELECT id, note FROM basket ORDER BY id")
+    mysql.outside("DROP TABLE basket")
+    assert isinstance(told, Rows), told
+    assert told.affected == 2
+    assert isinstance(changed, Rows)
+    assert changed.affected == 2
+    assert isinstance(clash, Failed)
+    assert "Duplicate entry" in clash.words
+    assert [told for told in others if isinstance(told, Rows)] == []
+    assert left == [(1, "z"), (2, "z")]
+
+
+@pytest.mark.behaviour("databases.schema_is_read_whole")
+async def test_tables_are_read_with_their_comments_and_keys(mysql: Shop) -> None:
+    engine = mysql_engine(mysql.reader, EVERYTHING)
+    before = await engine.stamp()
+    schema = await engine.schema()
+    customers = next(table for table in schema.tables if table.name == (mysql.name, "customers"))
+    assert (customers.comment, customers.key) == ("Who buys", ("id",))
+    assert [(column.name, column.type, column.is_nullable, column.comment) for column in customers.columns] == [
+        ("id", "int(11)", False, ""),
+        ("name", "varchar(50)", False, ""),
+        ("city", "varchar(50)", True, "Where they live"),
+    ]
+    (link,) = schema.relations
+    assert (link.table, link.columns) == ((mysql.name, "orders"), ("customer_id",))
+    assert (link.to, link.to_columns) == ((mysql.name, "customers"), ("id",))
+    assert schema.default == mysql.name
+    assert await engine.stamp() == before
+    mysql.outside("ALTER TABLE kinds COMMENT = 'of everything'")
+    after = await engine.stamp()
+    mysql.outside("ALTER TABLE kinds COMMENT = ''")
+    assert after != before
+
+
+async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the_password() -> None:
+    engine = mysql_engine("mysql://me:hidden@127.0.0.1:1/shop", EVERYTHING)
+    told = await engine.run("SELECT 1", (), LIMITS)
+    assert isinstance(told, Failed)
+    assert told.fault is Fault.AWAY
+    assert told.words.startswith("MySQL at 127.0.0.1:1/shop cannot be reached: ")
+    assert "hidden" not in told.words
+    assert [finding.is_grave for finding in (await engine.check()).findings] == [True]
+
+
+@pytest.mark.behaviour("databases.hostile_texts")
+@given(st.text(max_size=60), st.sampled_from(["SELECT ", "SELECT 1 FROM ", "WITH x AS (", "(((", "'", '"', "/*", "`"]))
+@settings(max_examples=100)
+async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: str) -> None:
+    read(start + text, write=False)
+
+
+@pytest.mark.behaviour("databases.hostile_texts")
+async def test_words_are_taken_apart_as_the_server_does() -> None:
+    for text in (
+        "SELECT 1 --1",
+        "SELECT 1 /*!1*/",
+        "SELECT 1 /*M!1*/",
+        "SELECT 1 /* open",
+        "SELECT 'open",
+        "SELECT `open",
+        "SELECT @a",
+        "SELECT a := 1",
+        "SELECT 1; SELECT 2",
+        "SELECT \\N",
+        "SELECT '\0'",
+        "SELECT 1" + " " * 100_000,
+    ):
+        assert isinstance(words(text), Unreadable), text
+    found = words("SELECT 'it''s \\'; -- ', `a``b` -- gone\n /* ; */ FROM t # too\n;")
+    assert isinstance(found, Words)
+    assert [word.text for word in found.words] == ["SELECT", "'it''s \\'; -- '", ",", "`a``b`", "FROM", "t"]
+    assert "gone" not in found.text
+    deep = read("SELECT " + "(" * 5000 + "1" + ")" * 5000, write=False)
+    assert type(deep).__name__ in {"Unreadable", "Broken"}
+    chain = read("SELECT " + "1+" * 20_000 + "1", write=False)
+    assert type(chain).__name__ in {"Unreadable", "Broken", "Reading"}
