@@ -1,5 +1,5 @@
-"""PostgreSQL and MariaDB as stages: servers of our own in throwaway folders, asked by roles that may only read and judged by
-what an administrator sees.
+"""PostgreSQL and MariaDB as stages: servers of our own in throwaway folders, asked by roles that may only read and
+judged by what an administrator sees.
 """
 
 import tempfile
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pymysql
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from benchmarks.sql_attacks import shop
-from benchmarks.sql_attacks.stage import NotHereError
 from tests.servers import mariadb
 
+from benchmarks.sql_attacks import shop
+from benchmarks.sql_attacks.stage import NotHereError
 from pegboard.core.database import Access
 from pegboard.ports.databases import Engine
 from pegboard.providers.builtin.database.mysql import mysql_engine

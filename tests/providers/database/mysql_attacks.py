@@ -166,7 +166,8 @@ ROADS = (
 
 BENIGN = (
     "SELECT count(*) FROM orders;",
-    "SELECT c.name, sum(o.total) t FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER BY t DESC LIMIT 5",
+    "SELECT c.name, sum(o.total) t FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER BY "
+    "t DESC LIMIT 5",
     "SELECT 'drop table x; delete from y' AS note, `name` FROM customers LIMIT 1",
     "SELECT id, row_number() OVER (PARTITION BY customer_id ORDER BY total) rn FROM orders LIMIT 3",
     "SELECT avg(total) OVER w FROM orders WINDOW w AS (ORDER BY id) LIMIT 2",
@@ -190,23 +191,29 @@ BENIGN = (
     "SELECT version(), database(), user(), @@version",
     "SELECT table_name FROM information_schema.tables WHERE table_schema = database()",
     "SELECT * FROM information_schema.columns WHERE table_name = 'orders'",
-    "SELECT DATE_FORMAT(NOW(), '%Y-%m'), DATE_ADD(NOW(), INTERVAL 1 DAY), TIMESTAMPDIFF(DAY, made_on, NOW()) FROM orders LIMIT 1",
+    "SELECT DATE_FORMAT(NOW(), '%Y-%m'), DATE_ADD(NOW(), INTERVAL 1 DAY), TIMESTAMPDIFF(DAY, made_on, NOW()) "
+    "FROM orders LIMIT 1",
     "SELECT EXTRACT(YEAR FROM made_on), YEAR(made_on), CURDATE(), CURRENT_TIMESTAMP FROM orders LIMIT 1",
     "SELECT GROUP_CONCAT(DISTINCT name ORDER BY name SEPARATOR '; ') FROM customers",
     "SELECT JSON_EXTRACT(doc, '$.a'), JSON_VALUE(doc, '$.a[0]') FROM kinds",
-    "SELECT CAST(total AS CHAR(20)), CONVERT(name USING utf8mb4), CAST('1' AS UNSIGNED) FROM orders o JOIN customers c USING (id) LIMIT 1",
+    "SELECT CAST(total AS CHAR(20)), CONVERT(name USING utf8mb4), CAST('1' AS UNSIGNED) FROM orders o JOIN "
+    "customers c USING (id) LIMIT 1",
     "SELECT IF(1 > 0, 'a', 'b'), IFNULL(NULL, 1), COALESCE(NULL, 2), CASE WHEN 1 THEN 'x' ELSE 'y' END",
     "SELECT x'41', 0x41, b'1', N'a', _utf8mb4'a', 'a' 'b', \"q\", 1e3, .5",
     "SELECT SUBSTRING('abc' FROM 1 FOR 2), TRIM(BOTH 'x' FROM 'xax'), POSITION('b' IN 'abc'), CONCAT_WS(',', 'a', 'b')",
-    "SELECT name FROM customers WHERE name REGEXP '^C1' AND name LIKE 'C%' ESCAPE '!' AND id IN (1, 2, 10) AND id BETWEEN 1 AND 20",
+    "SELECT name FROM customers WHERE name REGEXP '^C1' AND name LIKE 'C%' ESCAPE '!' AND id IN (1, 2, 10) "
+    "AND id BETWEEN 1 AND 20",
     "SELECT * FROM orders USE INDEX (PRIMARY) WHERE id = 1",
     "SELECT * FROM (SELECT id FROM orders LIMIT 2) AS x",
     "SELECT id, note FROM orders WHERE (id, customer_id) IN ((1, 2), (2, 3))",
-    "SELECT o.* FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AND c.city = 'Bonn' WHERE c.id IS NULL LIMIT 1",
+    "SELECT o.* FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AND c.city = 'Bonn' WHERE c.id IS "
+    "NULL LIMIT 1",
     "SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = orders.customer_id) LIMIT 1",
     "SELECT * FROM order_totals LIMIT 2",
-    "SELECT ROUND(RAND(), 2) IS NOT NULL, UUID() IS NOT NULL, MD5('a'), SHA2('a', 256), FLOOR(1.5), 5 DIV 2, 5 MOD 2, 5 % 2",
-    "SELECT count(DISTINCT city), min(id), max(id), std(id), bit_or(id) FROM customers GROUP BY city WITH ROLLUP HAVING count(*) > 0",
+    "SELECT ROUND(RAND(), 2) IS NOT NULL, UUID() IS NOT NULL, MD5('a'), SHA2('a', 256), FLOOR(1.5), 5 DIV 2, "
+    "5 MOD 2, 5 % 2",
+    "SELECT count(DISTINCT city), min(id), max(id), std(id), bit_or(id) FROM customers GROUP BY city WITH "
+    "ROLLUP HAVING count(*) > 0",
     "SELECT id FROM orders EXCEPT SELECT id FROM customers LIMIT 1",
     "SELECT NULL",
 )

@@ -200,7 +200,8 @@ ROADS = (
 
 BENIGN = (
     "SELECT count(*) FROM orders;",
-    "SELECT c.name, sum(o.total) t FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER BY t DESC LIMIT 5",
+    "SELECT c.name, sum(o.total) t FROM orders o JOIN customers c ON c.id = o.customer_id GROUP BY 1 ORDER BY "
+    "t DESC LIMIT 5",
     "SELECT 'drop table x; delete' AS note, \"name\" FROM customers LIMIT 1",
     "SELECT id, row_number() OVER (PARTITION BY customer_id ORDER BY total) rn FROM orders LIMIT 3",
     "SELECT avg(total) OVER w FROM orders WINDOW w AS (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) LIMIT 2",
@@ -215,8 +216,10 @@ BENIGN = (
     "SELECT string_agg(name, ',' ORDER BY name) FILTER (WHERE id < 5), array_agg(id) FROM customers",
     "SELECT unnest(ARRAY[1, 2, 3]), generate_series(1, 3)",
     "SELECT date_trunc('month', made_on), count(*) FROM orders GROUP BY 1 ORDER BY 1",
-    "SELECT made_on + interval '1 day', age(now(), made_on), extract(dow FROM made_on), made_on::text FROM orders LIMIT 1",
-    "SELECT o.id, x.n FROM orders o CROSS JOIN LATERAL (SELECT count(*) n FROM customers c WHERE c.id < o.id) x LIMIT 2",
+    "SELECT made_on + interval '1 day', age(now(), made_on), extract(dow FROM made_on), made_on::text FROM "
+    "orders LIMIT 1",
+    "SELECT o.id, x.n FROM orders o CROSS JOIN LATERAL (SELECT count(*) n FROM customers c WHERE c.id < o.id) "
+    "x LIMIT 2",
     "SELECT city, count(*) FROM customers GROUP BY GROUPING SETS ((city), ()) HAVING count(*) > 1",
     "SELECT city, grouping(city) FROM customers GROUP BY ROLLUP (city)",
     "SELECT id FROM orders EXCEPT SELECT id FROM customers ORDER BY 1 LIMIT 2",
@@ -225,17 +228,22 @@ BENIGN = (
     "SELECT * FROM jsonb_to_recordset('[{\"a\":1}]') AS x(a int)",
     "SELECT * FROM json_each_text('{\"a\":1}')",
     "SELECT m, 'good'::mood, c, 5::cents, tags[1], span @> 2, raw, key FROM kinds",
-    "SELECT regexp_replace(name, 'C', 'D'), name ~ '^C', name LIKE 'C%', name SIMILAR TO 'C(1|2)%', position('C' in name) FROM customers",
-    "SELECT split_part('a,b', ',', 2), concat('a', 1), format('%s-%s', 1, 2), lpad('1', 3, '0'), initcap('ab'), md5('x'), substr('abc', 2)",
-    "SELECT coalesce(NULL, 1), nullif(1, 1), greatest(1, 2), least(1, 2), CASE WHEN true THEN 1 END, 1 IS DISTINCT FROM NULL",
+    "SELECT regexp_replace(name, 'C', 'D'), name ~ '^C', name LIKE 'C%', name SIMILAR TO 'C(1|2)%', "
+    "position('C' in name) FROM customers",
+    "SELECT split_part('a,b', ',', 2), concat('a', 1), format('%s-%s', 1, 2), lpad('1', 3, '0'), "
+    "initcap('ab'), md5('x'), substr('abc', 2)",
+    "SELECT coalesce(NULL, 1), nullif(1, 1), greatest(1, 2), least(1, 2), CASE WHEN true THEN 1 END, 1 IS "
+    "DISTINCT FROM NULL",
     "SELECT random() >= 0, gen_random_uuid() IS NOT NULL, clock_timestamp() > now() - interval '1 day'",
     "SELECT id FROM orders WHERE id = ANY (ARRAY[1, 2]) OR (id, customer_id) IN ((3, 4)) OR id BETWEEN 5 AND 6",
     "SELECT id FROM orders ORDER BY id FETCH FIRST 2 ROWS ONLY",
     "SELECT id FROM orders ORDER BY total DESC NULLS LAST OFFSET 2 LIMIT 1",
     "SELECT * FROM orders TABLESAMPLE bernoulli (50) LIMIT 1",
-    "SELECT width_bucket(total, 0, 100, 5), round(total, 1), total::int, sqrt(total), power(2, 3), mod(5, 2) FROM orders LIMIT 1",
+    "SELECT width_bucket(total, 0, 100, 5), round(total, 1), total::int, sqrt(total), power(2, 3), mod(5, 2) "
+    "FROM orders LIMIT 1",
     "SELECT corr(id, total), stddev(total), regr_slope(id, total), mode() WITHIN GROUP (ORDER BY total) FROM orders",
-    "SELECT first_value(id) OVER (ORDER BY id), ntile(4) OVER (ORDER BY id), rank() OVER (ORDER BY total) FROM orders LIMIT 2",
+    "SELECT first_value(id) OVER (ORDER BY id), ntile(4) OVER (ORDER BY id), rank() OVER (ORDER BY total) "
+    "FROM orders LIMIT 2",
     "WITH RECURSIVE d(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM d WHERE x < 10) SELECT * FROM d",
     "WITH a AS MATERIALIZED (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT * FROM a, b",
     "SELECT current_setting('server_version'), current_setting('TimeZone')",
@@ -257,7 +265,8 @@ OPEN = (
     "SELECT has_table_privilege('orders', 'SELECT'), obj_description('customers'::regclass)",
     "SELECT indexdef FROM pg_indexes WHERE tablename = 'orders'",
     "SELECT pg_get_viewdef('order_totals')",
-    "SELECT kcu.column_name FROM information_schema.key_column_usage kcu JOIN information_schema.table_constraints USING (constraint_name)",
+    "SELECT kcu.column_name FROM information_schema.key_column_usage kcu JOIN "
+    "information_schema.table_constraints USING (constraint_name)",
     "SELECT n_live_tup FROM pg_stat_user_tables LIMIT 1",
     "SELECT enumlabel FROM pg_enum",
 )

@@ -48,7 +48,8 @@ _SETTINGS: Final = {
 
 _AS_TEXT: Final = names(
     """
-    bit box cidr circle date inet interval line lseg macaddr money path pg_lsn point polygon time timetz tsquery tsvector
+    bit box cidr circle date inet interval line lseg macaddr money path pg_lsn point polygon time timetz tsquery
+    tsvector
     uuid varbit xml
     """
 )
