@@ -1,4 +1,7 @@
-"""The calls of one run: said by the program, made when it awaits them, and answered in whatever order they end."""
+"""The calls of one run: said by the program, made when it awaits them, and answered in whatever order they end.
+
+A program says calls in the thread of its run. Whatever else is here happens on the event loop, between two turns.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -37,7 +40,8 @@ class Calls:
         self._room: Final = Room(limits.arguments, HELD)
         self._changed = anyio.Event()
         self._answers: dict[int, Settled] = {}
-        self._naps: Final[set[int]] = set()
+        self._naps: Final[dict[int, float]] = {}
+        self._napping: Final[set[int]] = set()
         self._broken: Exception | None = None
         self.open: Final[dict[int, Call]] = {}
         self.said = 0
@@ -64,9 +68,8 @@ class Calls:
         self.open[id] = Call(id, self.said, function, arguments, offset, size=before - self._room.left)
 
     def sleep(self, id: int, seconds: float) -> None:
-        """Begins at once, as the program has it, and is awaited like a call."""
-        self._naps.add(id)
-        self._tasks.start_soon(self._nap, id, seconds)
+        """Awaited like a call."""
+        self._naps[id] = seconds
 
     def restore(self, call: Call) -> None:
         self.open[call.id] = call
@@ -80,11 +83,18 @@ class Calls:
 
     async def settled(self, awaited: Collection[int]) -> Mapping[int, Settled]:
         """Answers to some of these, as soon as there is one; none when all that are left wait for a person."""
-        for id in awaited:
-            call = self.open.get(id)
-            if call is not None and not call.is_under_way and call.ticket is None and id not in self._answers:
-                call.is_under_way = True
+        fresh = [call for id in awaited if (call := self.open.get(id)) and self._is_fresh(call)]
+        for call in fresh:
+            call.is_under_way = True
+        if len(fresh) == len(awaited) == 1 and not self._naps and not self._napping:
+            # Nobody else is waited for: a task of its own would only cost.
+            await self._make(fresh[0])
+        else:
+            for call in fresh:
                 self._tasks.start_soon(self._make, call)
+        for id in [*self._naps]:
+            self._napping.add(id)
+            self._tasks.start_soon(self._nap, id, self._naps.pop(id))
         while True:
             if self._broken is not None:
                 raise self._broken
@@ -93,9 +103,12 @@ class Calls:
                     if call := self.open.pop(id, None):
                         self._room.left += call.size
                 return ready
-            if not self._naps and not any(call.is_under_way for call in self.open.values()):
+            if not self._napping and not any(call.is_under_way for call in self.open.values()):
                 return {}
             await self._changed.wait()
+
+    def _is_fresh(self, call: Call) -> bool:
+        return not call.is_under_way and call.ticket is None and call.id not in self._answers
 
     def forgotten(self) -> Call | None:
         """One that the program has never waited for, so that it was not made."""
@@ -121,7 +134,7 @@ class Calls:
 
     async def _nap(self, id: int, seconds: float) -> None:
         await anyio.sleep(seconds)
-        self._naps.discard(id)
+        self._napping.discard(id)
         self._answers[id] = None
         self._wake()
 

@@ -14,11 +14,11 @@ from typing import Final, get_args
 
 import msgspec
 from pydantic_monty import (
-    AsyncFunctionSnapshot,
-    AsyncMontySession,
     ExcType,
+    FunctionSnapshot,
     MontyCrashedError,
     MontyRuntimeError,
+    MontySession,
     MontySyntaxError,
     MontyTypingError,
 )
@@ -55,13 +55,13 @@ class _Diagnostic(msgspec.Struct):
     end_location: _Location
 
 
-async def complaints(session: AsyncMontySession, program: Framed) -> tuple[Complaint, ...]:
+def complaints(session: MontySession, program: Framed) -> tuple[Complaint, ...]:
     """The worker stops before the program's first line, whatever the check has found."""
     try:
-        step = await session.feed_start(program.text)
+        step = session.feed_start(program.text)
         # It asks for the stubs of what is imported; its next question is for the import itself, which runs.
-        while isinstance(step, AsyncFunctionSnapshot) and step.function_name == "import_stubs":
-            step = await step.resume_auto()
+        while isinstance(step, FunctionSnapshot) and step.function_name == "import_stubs":
+            step = step.resume_auto()
     except MontyTypingError as error:
         return _worded(str(error), program)
     except (MontyRuntimeError, MontySyntaxError) as error:

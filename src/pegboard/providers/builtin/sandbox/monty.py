@@ -4,16 +4,15 @@ Nothing of it is loaded or started before the first run.
 """
 
 import logging
-import os
-import signal
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio import to_thread
 
 from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
@@ -36,10 +35,11 @@ from .state import unpacked
 
 if TYPE_CHECKING:
     # Ten megabytes that only whoever runs a program needs.
-    from pydantic_monty import AsyncMonty, AsyncMontySession
+    from pydantic_monty import Monty, MontySession
 
     from .full.around import Around
     from .running import Run
+    from .threads import Speaker
 
 log: Final = logging.getLogger(__name__)
 
@@ -48,8 +48,6 @@ _RUNS_OF_A_WORKER: Final = 50
 """After so many sessions a worker is replaced, with whatever it may have kept of them."""
 _CHECKING: Final = 20.0
 """Seconds for a type check. A program that takes longer is run without."""
-_LEAVING: Final = 5.0
-_SETTLING: Final = 0.2
 
 
 class MontySandbox:
@@ -60,8 +58,9 @@ class MontySandbox:
         """`binary` starts a worker in place of the one that is installed; so many `workers` run at the same time."""
         self._binary: Final = binary
         self._workers: Final = workers
+        self._turns: Final = anyio.CapacityLimiter(workers)
         self._starting: Final = anyio.Lock()
-        self._pool: AsyncMonty | None = None
+        self._pool: Monty | None = None
         self._around: Around | None = None
 
     @property
@@ -87,8 +86,8 @@ class MontySandbox:
                 external_modules=hosted(frame.functions, stubs),
                 limits={"max_memory": limits.memory, "max_feed_duration_secs": limits.cpu},
             )
-            async with _entered(session):
-                return await complaints(session, frame)
+            async with self._entered(session) as worker:
+                return await worker.speaker.do(partial(complaints, session, frame))
         return ()
 
     async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran | Suspended:
@@ -114,15 +113,13 @@ class MontySandbox:
         async with self._starting:
             if self._pool is not None:
                 pool, self._pool = self._pool, None
-                await pool.__aexit__(None, None, None)
-                # Its threads have nothing left to do, and a moment to see that: Python aborts when it ends under one.
-                await anyio.sleep(_SETTLING)
+                await to_thread.run_sync(pool.__exit__, None, None, None)
             if self._around is not None:
                 self._around.remove()
                 self._around = None
 
     async def _within(
-        self, pool: "AsyncMonty", run: "Run", limits: Limits, answers: Mapping[int, Settled]
+        self, pool: "Monty", run: "Run", limits: Limits, answers: Mapping[int, Settled]
     ) -> Ran | Suspended:
         from .hosted import hosted
 
@@ -138,31 +135,33 @@ class MontySandbox:
                     "max_suspensions": 3 * limits.calls + 1_000,
                 },
             )
-            async with _entered(session) as worker:
-                ended = await (run.begin(session) if run.before is None else run.go_on(session, answers))
+            async with self._entered(session) as worker:
+                speaker = worker.speaker
+                begun = run.before is None
+                ended = await (run.begin(session, speaker) if begun else run.go_on(session, speaker, answers))
                 worker.is_spent = not run.is_over
                 return ended
         why = f"The program took longer than {limits.wall:g} seconds, waiting for its calls included."
         return run.stopped(Fault("TimeoutError", why))
 
-    async def _started(self) -> "AsyncMonty":
+    async def _started(self) -> "Monty":
         # One pool for all, however many begin at once.
         async with self._starting:
             if self._pool is None:
                 try:
-                    from pydantic_monty import AsyncMonty, MontyError
+                    from pydantic_monty import Monty, MontyError
                 except ImportError as error:
                     raise SandboxAway(
                         f"Programs cannot be run here: {error}. Install what they need: {INSTALL}"
                     ) from None
                 try:
-                    pool = AsyncMonty(
+                    pool = Monty(
                         binary_path=self._binary or await self._walled(),
                         min_processes=1,
                         max_processes=self._workers,
                         max_checkouts_per_worker=_RUNS_OF_A_WORKER,
                     )
-                    await pool.__aenter__()
+                    await to_thread.run_sync(pool.__enter__)
                 except (MontyError, OSError, RuntimeError) as error:
                     raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
                 self._pool = pool
@@ -177,40 +176,50 @@ class MontySandbox:
         if self._around is not None:
             return self._around.program
         try:
-            self._around = await anyio.to_thread.run_sync(lambda: Around(find_monty_binary()))
+            self._around = await to_thread.run_sync(lambda: Around(find_monty_binary()))
         except (NotAround, FileNotFoundError) as why:
             log.info("The workers that run programs have no walls but their own here: %s", why)
             return None
         return self._around.program
 
+    @asynccontextmanager
+    async def _entered(self, session: "MontySession") -> AsyncIterator["_Worker"]:
+        """A worker for one session. It goes back to the others only when its program has ended by itself."""
+        from pydantic_monty import MontyCrashedError, MontyError
+
+        from .threads import Speaker
+
+        # Here those wait for their turn for whom there is no worker, where they can still be called off.
+        async with self._turns:
+            speaker = Speaker()
+            worker = _Worker(speaker)
+            try:
+                try:
+                    # A session that is entered must be left, so this is waited for in any case.
+                    with anyio.CancelScope(shield=True):
+                        await speaker.do(session.__enter__)
+                except (MontyError, OSError) as error:
+                    raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
+                speaker.worker = session.worker_pid
+                try:
+                    yield worker
+                except BaseException:
+                    worker.is_spent = True
+                    raise
+                finally:
+                    if worker.is_spent:
+                        speaker.kill()
+                    with anyio.CancelScope(shield=True), suppress(MontyCrashedError):
+                        await speaker.do(partial(session.__exit__, None, None, None))
+            finally:
+                speaker.close()
+
 
 class _Worker:
-    is_spent = False
-    """Whether something of the program may be left in it."""
-
-
-@asynccontextmanager
-async def _entered(session: "AsyncMontySession") -> AsyncIterator[_Worker]:
-    """A worker for one session. It goes back to the others only when its program has ended by itself."""
-    from pydantic_monty import MontyCrashedError, MontyError
-
-    try:
-        await session.__aenter__()
-    except (MontyError, OSError) as error:
-        raise SandboxAway(f"The workers that run programs do not start: {error}. Try {INSTALL}") from None
-    worker, pid = _Worker(), session.worker_pid
-    try:
-        yield worker
-    except BaseException:
-        worker.is_spent = True
-        raise
-    finally:
-        if worker.is_spent and pid is not None:
-            # It cannot be another's process yet: the pool, its parent, has not looked at its end.
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
-        with anyio.move_on_after(_LEAVING, shield=True), suppress(MontyCrashedError):
-            await session.__aexit__(None, None, None)
+    def __init__(self, speaker: "Speaker") -> None:
+        self.speaker: Final = speaker
+        self.is_spent = False
+        """Whether something of the program may be left in it."""
 
 
 def _unfit(program: Program, limits: Limits) -> Fault | None:

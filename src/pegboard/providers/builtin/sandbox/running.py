@@ -1,23 +1,26 @@
-"""One run in a worker: it stops at each call, each sleep and each name it does not know, and is told how to go on."""
+"""One run in a worker: it stops at each call, each sleep and each name it does not know, and is told how to go on.
+
+What is said to the worker is said in a thread; calls are made and waited for on the event loop, between two turns.
+"""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, get_args
 
 import anyio
 import msgspec
 from pydantic_monty import (
-    AsyncFunctionSnapshot,
-    AsyncFutureSnapshot,
-    AsyncMontySession,
-    AsyncNameLookupSnapshot,
-    AsyncSnapshot,
     ExcType,
     ExternalSettledResult,
+    FunctionSnapshot,
+    FutureSnapshot,
     MontyComplete,
     MontyError,
+    MontySession,
+    NameLookupSnapshot,
+    SyncSnapshot,
 )
 
 from pegboard.core.tool import Json
@@ -31,6 +34,7 @@ from .plain import NotPlain, Room, plain
 from .prelude import Framed
 from .printing import Printing
 from .state import Open, State, packed
+from .threads import Speaker
 
 _EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
 _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
@@ -54,12 +58,13 @@ class Run:
         self.is_over = False
         """Whether the program has come to its own end, so that the worker is as good as new."""
 
-    async def begin(self, session: AsyncMontySession) -> Ran | Suspended:
-        return await self._through(session.feed_start(self.program.text, print_callback=self._print), {})
+    async def begin(self, session: MontySession, speaker: Speaker) -> Ran | Suspended:
+        first = partial(session.feed_start, self.program.text, print_callback=self._print)
+        return await self._through(speaker, first, {})
 
-    async def go_on(self, session: AsyncMontySession, answers: Mapping[int, Settled]) -> Ran | Suspended:
+    async def go_on(self, session: MontySession, speaker: Speaker, answers: Mapping[int, Settled]) -> Ran | Suspended:
         assert self.before is not None
-        return await self._through(self._loaded(session, self.before.dump), answers)
+        return await self._through(speaker, partial(self._loaded, session, self.before.dump), answers)
 
     def stopped(self, why: Fault) -> Ran:
         """Ended by us: what it has printed is not lost."""
@@ -71,19 +76,21 @@ class Run:
         before = 0.0 if self.before is None else self.before.spent
         return before + anyio.current_time() - self._began
 
-    async def _loaded(self, session: AsyncMontySession, dump: bytes) -> AsyncSnapshot:
+    def _loaded(self, session: MontySession, dump: bytes) -> SyncSnapshot:
         try:
-            return await session.load_snapshot(dump, print_callback=self._print)
+            return session.load_snapshot(dump, print_callback=self._print)
         except MontyError:
             raise BadState("The sandbox cannot go on from this state. Run the program again.") from None
 
-    async def _through(self, first: Awaitable[AsyncSnapshot], answers: Mapping[int, Settled]) -> Ran | Suspended:
+    async def _through(
+        self, speaker: Speaker, first: Callable[[], SyncSnapshot], answers: Mapping[int, Settled]
+    ) -> Ran | Suspended:
         outcome: Ran | Suspended | Exception
         async with anyio.create_task_group() as tasks:
             calls = Calls(self._host, self._limits, tasks)
             try:
                 self._restore(calls, answers)
-                outcome = await self._unflooded(first, calls)
+                outcome = await self._unflooded(speaker, first, calls)
             except MontyError as error:
                 outcome = self._failed(error)
             except _Ended as ended:
@@ -96,9 +103,9 @@ class Run:
             raise outcome
         return outcome
 
-    async def _unflooded(self, first: Awaitable[AsyncSnapshot], calls: Calls) -> Ran | Suspended:
+    async def _unflooded(self, speaker: Speaker, first: Callable[[], SyncSnapshot], calls: Calls) -> Ran | Suspended:
         with self._turn:
-            return await self._driven(await first, calls)
+            return await self._driven(speaker, first, calls)
         return self.stopped(Fault("RuntimeError", self._printing.flood or ""))
 
     def _restore(self, calls: Calls, answers: Mapping[int, Settled]) -> None:
@@ -110,61 +117,74 @@ class Run:
             calls.restore(Call(each.id, each.ordinal, functions[each.function], each.arguments, 0, each.ticket))
         calls.answer(answers)
 
-    async def _driven(self, step: AsyncSnapshot, calls: Calls) -> Ran | Suspended:
+    async def _driven(self, speaker: Speaker, advance: Callable[[], SyncSnapshot], calls: Calls) -> Ran | Suspended:
         while True:
+            step = await speaker.do(partial(self._turned, advance, calls))
             self._printing.flush()
+            match step:
+                case Ran():
+                    return step
+                case FutureSnapshot():
+                    ready = await calls.settled(step.pending_call_ids)
+                    if not ready:
+                        return self._suspended(await speaker.do(step.dump), calls)
+                    advance = partial(step.resume, {id: _told(answer) for id, answer in ready.items()})
+                case FunctionSnapshot():
+                    await anyio.sleep(self._nap(step.args[0], step))
+                    advance = partial(step.resume, {"return_value": None})
+
+    def _turned(self, advance: Callable[[], SyncSnapshot], calls: Calls) -> Ran | FutureSnapshot | FunctionSnapshot:
+        """As far as the program comes without anybody's waiting: to its end, to calls, or to a sleep."""
+        step = advance()
+        while True:
             match step:
                 case MontyComplete():
                     return self._completed(step, calls)
-                case AsyncFunctionSnapshot():
-                    step = await self._function(step, calls)
-                case AsyncNameLookupSnapshot():
-                    step = await self._lookup(step)
-                case AsyncFutureSnapshot():
-                    ready = await calls.settled(step.pending_call_ids)
-                    if not ready:
-                        return self._suspended(step, calls)
-                    step = await step.resume({id: _told(answer) for id, answer in ready.items()})
+                case FunctionSnapshot() if step.is_os_function and step.function_name == "system.sleep":
+                    return step
+                case FunctionSnapshot() if step.is_os_function:
+                    step = self._system(step, calls)
+                case FunctionSnapshot():
+                    step = self._function(step, calls)
+                case NameLookupSnapshot():
+                    step = self._lookup(step)
+                case FutureSnapshot():
+                    return step
 
-    async def _function(self, step: AsyncFunctionSnapshot, calls: Calls) -> AsyncSnapshot:
-        if step.is_os_function:
-            return await self._system(step, calls)
+    def _function(self, step: FunctionSnapshot, calls: Calls) -> SyncSnapshot:
         function = self._functions.get(step.function_name)
         if function is None:
-            return await step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
+            return step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
         try:
             calls.say(step.call_id, function, *_given(step), step.position.start)
         except Unfit as unfit:
-            return await step.resume(_raised("TypeError", str(unfit)))
+            return step.resume(_raised("TypeError", str(unfit)))
         except OverflowError as error:
-            return await step.resume(_raised("RuntimeError", str(error)))
-        return await step.resume({"future": ...})
+            return step.resume(_raised("RuntimeError", str(error)))
+        return step.resume({"future": ...})
 
-    async def _system(self, step: AsyncFunctionSnapshot, calls: Calls) -> AsyncSnapshot:
+    def _system(self, step: FunctionSnapshot, calls: Calls) -> SyncSnapshot:
         match step.function_name, step.args:
             case (("import" | "import_stubs"), _):
-                return await step.resume_auto()
-            case "system.sleep", (float() | int() as seconds,):
-                await anyio.sleep(self._nap(seconds, step))
-                return await step.resume({"return_value": None})
+                return step.resume_auto()
             case "system.async_sleep", (float() | int() as seconds,):
                 calls.sleep(step.call_id, self._nap(seconds, step))
-                return await step.resume({"future": ...})
+                return step.resume({"future": ...})
             case _:
                 # No files, no network, no environment: in a worker's own words for what is not there.
-                return await step.resume_not_handled()
+                return step.resume_not_handled()
 
-    def _nap(self, seconds: float, step: AsyncFunctionSnapshot) -> float:
+    def _nap(self, seconds: float, step: FunctionSnapshot) -> float:
         self._slept += max(seconds, 0.0)
         if self._slept > self._limits.sleep:
             line = self.program.line(step.position.start)
             raise _Ended(Fault("TimeoutError", f"A program may sleep {self._limits.sleep:g} seconds in all.", line))
         return seconds
 
-    async def _lookup(self, step: AsyncNameLookupSnapshot) -> AsyncSnapshot:
+    def _lookup(self, step: NameLookupSnapshot) -> SyncSnapshot:
         if step.variable_name in self._functions and step.object_id is None:
-            return await step.resume(value=named(step.variable_name))
-        return await step.resume()
+            return step.resume(value=named(step.variable_name))
+        return step.resume()
 
     def _completed(self, step: MontyComplete, calls: Calls) -> Ran:
         self.is_over = True
@@ -184,11 +204,11 @@ class Run:
         )
         return Ran(result, *said, Fault("RuntimeError", why, self.program.line(forgotten.offset)))
 
-    def _suspended(self, step: AsyncFutureSnapshot, calls: Calls) -> Suspended:
+    def _suspended(self, dump: bytes, calls: Calls) -> Suspended:
         places = {name: at for at, name in enumerate(self._functions)}
         state = State(
             sandbox=self._sandbox,
-            dump=step.dump(),
+            dump=dump,
             functions=[(each.module, each.name, list(each.parameters)) for each in self.program.functions],
             text=self.program.text,
             shift=self.program.shift,
@@ -219,7 +239,7 @@ class _Ended(Exception):  # noqa: N818 - not an error of ours
         self.fault = fault
 
 
-def _given(step: AsyncFunctionSnapshot) -> tuple[tuple[object, ...], Mapping[str, object]]:
+def _given(step: FunctionSnapshot) -> tuple[tuple[object, ...], Mapping[str, object]]:
     """Raises `Unfit`: a key that is an object of the program's own has no form outside of it."""
     try:
         return step.args, step.kwargs

@@ -1,0 +1,82 @@
+"""A thread of its own for each run, which speaks with the worker while the event loop does other things.
+
+Monty's own way over the event loop costs many times the processor for each call of a program.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import Final, Generic, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+
+class _Act(Generic[T]):
+    def __init__(self, act: Callable[[], T], ended: "asyncio.Future[None]") -> None:
+        self._act: Final = act
+        self.ended: Final = ended
+        self._result: T | None = None
+        self._error: BaseException | None = None
+
+    def perform(self) -> None:
+        try:
+            self._result = self._act()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for it
+            self._error = error
+
+    def result(self) -> T:
+        if self._error is not None:
+            raise self._error
+        return self._result  # type: ignore[return-value]  # it is what the act gave
+
+
+class Speaker:
+    """Does one thing after the other. Whoever is cancelled meanwhile ends the worker, and waits until it is over."""
+
+    def __init__(self) -> None:
+        self._loop: Final = asyncio.get_running_loop()
+        self._acts: Final[SimpleQueue[_Act[object] | None]] = SimpleQueue()
+        self.worker: int | None = None
+        """The process that is spoken with."""
+        # It never keeps us from ending: what it waits for ends with the worker, and that ends with us.
+        Thread(target=self._serve, name="sandbox", daemon=True).start()
+
+    async def do(self, act: Callable[[], T]) -> T:
+        todo = _Act(act, self._loop.create_future())
+        self._acts.put(todo)  # type: ignore[arg-type]  # the queue does not look at the result
+        try:
+            await asyncio.shield(todo.ended)
+        except BaseException:
+            self.kill()
+            with anyio.CancelScope(shield=True):
+                await todo.ended
+            raise
+        return todo.result()
+
+    def kill(self) -> None:
+        """It cannot be another's process: its parent, the pool, looks at its end only when the session is left."""
+        if self.worker is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self.worker, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+    def close(self) -> None:
+        self._acts.put(None)
+
+    def _serve(self) -> None:
+        while (todo := self._acts.get()) is not None:
+            todo.perform()
+            # A loop that is gone has nobody left who waits.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_end, todo.ended)
+
+
+def _end(ended: "asyncio.Future[None]") -> None:
+    if not ended.done():
+        ended.set_result(None)
