@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SMALL = {
+    "codemode": ["--quick"],
     "gateway": ["--only", "floor", "--upstream", "http", "--tools", "3", "--seconds", "0.5", "--windows", "1"],
     "prompt": ["--tools", "3", "--rounds", "1"],
     "retrieval": ["--data", "tests/search/sets", "--queries", "2", "--no-peer"],
