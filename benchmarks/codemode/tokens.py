@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-from benchmarks.sample import ratio
 from mcp import Client
 from mcp.client._memory import InMemoryTransport
 from mcp_types import TextContent
 
 from benchmarks import table
+from benchmarks.sample import ratio
 from pegboard.compose.house import open_house
 from pegboard.compose.surroundings import every_server, settings_of
 from pegboard.core.presentations import Presented
