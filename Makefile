@@ -14,6 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Start the gateway with the demo board and print how to connect a client.
 run: $(VENV)/.run
 	@$(MAKE) --no-print-directory meaning || echo "  … going on: tools are found by their words alone"
+	@$(BIN)/python examples/demo/lending.py .demo/lending.db
 	@PYTHON_FOR_DEMO=$(abspath $(BIN)/python) $(BIN)/pegboard serve --config examples/demo/pegboard.yaml --data-dir .demo --host $(HOST) --port $(PORT)
 
 # What search by meaning needs: a runtime, and a model of 84 MB that is made into one of 24. Once.

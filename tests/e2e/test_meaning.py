@@ -17,7 +17,7 @@ def quiet(step: Step) -> None: ...
 
 async def ready(gateway: Served) -> None:
     """All tools of the demo are on the board."""
-    await gateway.until("tools", "list", holds=lambda body: len(body["tools"]) == 10)
+    await gateway.until("tools", "list", holds=lambda body: len(body["tools"]) == 12)
 
 
 @pytest.mark.behaviour("semantic.until_read", "semantic.vectors_kept", "semantic.status")
@@ -30,8 +30,8 @@ async def test_a_running_gateway_takes_up_the_model_and_keeps_what_it_read(tmp_p
             assert before["ranker"] == "lexical"
             await set_up(gateway.data_dir, quiet)
             found = await gateway.until(*ASKED, holds=lambda body: body["ranker"] == "hybrid")
-            status = await gateway.until("search", "status", holds=lambda body: body["semantic"]["vectors"] == 10)
-            assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 10)
+            status = await gateway.until("search", "status", holds=lambda body: body["semantic"]["vectors"] == 12)
+            assert (status["ranker"], status["semantic"]["kept"]) == ("hybrid", 12)
             gateway.process.kill()
         async with served(tmp_path, DEMO) as gateway:
             await ready(gateway)

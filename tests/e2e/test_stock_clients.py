@@ -11,6 +11,8 @@ from tests.e2e.served import DEMO, as_stdio, environment, served
 from tests.support import node
 
 OPEN = [
+    "execute_sql",
+    "search_schemas",
     "list_notes",
     "read_note",
     "write_note",

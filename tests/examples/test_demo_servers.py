@@ -1,8 +1,12 @@
 """The demo board and its two servers show what they should: titles, schemas, honest hints, names that exist."""
 
+import sqlite3
+import sys
+from contextlib import closing
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import anyio
 import jsonschema_rs
 import pytest
 import yaml
@@ -54,14 +58,14 @@ async def test_the_demo_tools_say_rightly_whether_they_change_or_destroy(tmp_pat
 
 async def test_the_demo_board_names_only_servers_and_tools_that_exist(tmp_path: Path) -> None:
     board = yaml.safe_load((FOLDER / "pegboard.yaml").read_text())
-    assert list(board) == ["servers", "deny", "selection"]
+    assert list(board) == ["servers", "deny", "selection", "databases"]
     tools: dict[str, list[str]] = {}
     for name, declared in board["servers"].items():
         assert declared["command"] == "${PYTHON_FOR_DEMO:-../../.venv/bin/python}"
         assert (FOLDER / declared["cwd"]).samefile(FOLDER)
         async with client_of(declared["args"][0], {"DESK_DIR": str(tmp_path)}) as client:
             tools[name] = [tool.name for tool in (await client.list_tools()).tools]
-    assert board["selection"]["toolsets"] == list(tools)
+    assert board["selection"]["toolsets"] == [*tools, "builtin"]
     assert set(board["servers"]["desk"]["disabled_tools"]) <= set(tools["desk"])
     denied = [
         name
@@ -70,3 +74,11 @@ async def test_the_demo_board_names_only_servers_and_tools_that_exist(tmp_path: 
         if any(fnmatchcase(f"{server}:{name}", pattern) for pattern in board["deny"])
     ]
     assert denied == ["move_note"]
+    await anyio.run_process([sys.executable, str(FOLDER / "lending.py"), str(tmp_path / "lending.db")])
+    with closing(sqlite3.connect(tmp_path / "lending.db")) as connection:
+        columns = [row[1] for row in connection.execute("PRAGMA table_info(readers)")]
+        (lent,) = connection.execute("SELECT count(*) FROM loans WHERE returned_on IS NULL").fetchone()
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert board["databases"]["lending"]["deny"] == ["readers.card_number"]
+    assert "card_number" in columns
+    assert lent == 12

@@ -91,6 +91,8 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/servers/{name}/review"),
         ("POST", "/api/v1/servers/{name}/release"),
         ("GET", "/api/v1/status"),
+        ("GET", "/api/v1/databases"),
+        ("GET", "/api/v1/databases/check"),
         ("GET", "/api/v1/doctor"),
         ("POST", "/api/v1/diff"),
         ("GET", "/api/v1/servers"),

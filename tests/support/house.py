@@ -22,6 +22,7 @@ from pegboard.gateway.filling import as_written
 from pegboard.gateway.gateway import Gateway, open_gateway
 from pegboard.gateway.meanings import Meanings
 from pegboard.ports import Expand, TicketStore
+from pegboard.ports.opening import Engines
 
 PATIENCE = 30.0
 """Seconds that nothing in these tests comes near, unless it would never come."""
@@ -103,6 +104,7 @@ async def opened(
     expand: Expand = as_written,
     meanings: Meanings | None = None,
     programs: Means | None = None,
+    engines: Engines | None = None,
 ) -> AsyncIterator[House]:
     """`settle` waits until every server has answered; leave it out where one is meant not to."""
     store, providers = store or MemoryStore(), providers or Providers()
@@ -113,6 +115,7 @@ async def opened(
         expand=expand,
         meanings=meanings,
         programs=programs,
+        engines=engines,
     ) as gateway:
         if settle:
             assert await gateway.settled(PATIENCE)

@@ -14,6 +14,7 @@ from pegboard.core.ids import LOCAL
 from pegboard.surfaces.cli.link import Options, Starts
 from pegboard.surfaces.cli.output import Exit, fail
 
+from .databases import DeclaredEngines
 from .docspace import Halls
 from .handles import tag_key
 from .programs import Programs
@@ -138,6 +139,7 @@ async def open_house(
                     prepare=toolsets.prepare,
                     meanings=meanings_of(settings, directory, store.vectors, stack),
                     programs=programs.means(store.runs),
+                    engines=DeclaredEngines(settings),
                 )
             )
         except StoreError as error:

@@ -20,6 +20,7 @@ from pegboard.surfaces.cli.snippets import announcement
 
 from .api import rest_of
 from .chatting import chat_of
+from .databases import tell_of_databases
 from .handles import handle_key
 from .house import House, open_house
 from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
@@ -117,6 +118,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
             for remark in house.gateway.board.standing_remarks():
                 tell(f"! {remark}")
             await tell_as_they_settle(house.gateway, tell, later="the others are tried again in the background")
+            await tell_of_databases(house.gateway, tell)
             if (costly := await to_thread.run_sync(too_much, house.gateway.board)) is not None:
                 tell(f"! {costly} {INSTEAD}")
             await tell_while(house.gateway, tell, listening.ended)

@@ -10,6 +10,7 @@ from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, T
 from .chat_keys import SECTION as CHAT_SECTION
 from .code_keys import SECTION as CODE_SECTION
 from .container_keys import SECTION as ENGINE_SECTION
+from .database_keys import DATABASES
 from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
@@ -371,14 +372,14 @@ CODE: Final = Key("code", CODE_SECTION, "Programs of models that call tools, run
 
 PEGBOARD: Final = Section(
     "The settings of Pegboard: the servers on the board, and what is allowed of them. Texts of command, args, env, "
-    "cwd, url, headers, oauth, token, pin, embeddings, chat, docspace and store may hold references: ${NAME} and "
-    "${NAME:-default} for an environment variable, ${file:path} for the content of a file, $${ for a plain ${. Keys "
-    "that begin with x- are yours.",
+    "cwd, url, headers, oauth, token, pin, embeddings, chat, docspace, databases and store may hold references: "
+    "${NAME} and ${NAME:-default} for an environment variable, ${file:path} for the content of a file, $${ for a "
+    "plain ${. Keys that begin with x- are yours.",
     (
         *(SCHEMA, SERVERS, TOOLSETS, SELECTION, DENY, OVERRIDES, GRANTS, PRINCIPALS),
         *(STORE, AUDIT, GATEWAY, CONFIRMATION, REDACT, CONTAINERS),
         *(PRESENTATION, THRESHOLD, ALWAYS_VISIBLE, MATERIALISED, SEARCH),
-        *(PROMPTS, MODELS, CHAT, CODE, DOCSPACE),
+        *(PROMPTS, MODELS, CHAT, CODE, DOCSPACE, DATABASES),
     ),
     advice={
         "mcpServers": "This is another client's list. Convert it with: pegboard import --from FILE, "

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +14,7 @@ from pegboard.core.policy import Declared
 from . import gateway_keys, keys
 from .chat_keys import ChatSettings, chat_settings
 from .container_keys import ContainerSettings, container_settings
+from .databases import database_warnings, databases
 from .declaring import Place, declared
 from .docspace import with_docspace
 from .files import decoded, read_bytes
@@ -120,7 +121,7 @@ def load_text(
         return Broken(file, tell.told(), digest)
     place = Place(file, folder, environ)
     hung = with_docspace(with_principals(declared(values, place, tell), values, place, tell), values, place)
-    board = hung.board
+    board = replace(hung.board, databases=databases(values, place, tell))
     store = _store(values, place, tell)
     if tell.problems:
         return Broken(file, tell.told(), digest)
@@ -135,7 +136,12 @@ def load_text(
         containers=_containers(values, place),
         search=_search(values),
         chat=_chat(values),
-        warnings=(*warnings(values, board, place), *principal_warnings(values, place), *hung.warnings),
+        warnings=(
+            *warnings(values, board, place),
+            *principal_warnings(values, place),
+            *hung.warnings,
+            *database_warnings(values, place),
+        ),
         doubts=(*doubts(values, board, place),),
     )
 

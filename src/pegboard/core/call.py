@@ -171,6 +171,13 @@ class Returned:
 
 
 @dataclass(frozen=True)
+class Noted(Returned):
+    """The same from a tool of the gateway's own, which has a word for the record: how many rows, say, and of what."""
+
+    said: str = ""
+
+
+@dataclass(frozen=True)
 class ToolFailed:
     """The tool ran and says it failed: the model should read this and adapt."""
 

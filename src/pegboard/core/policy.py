@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 from .code import CodeSettings
 from .consent import Consent
+from .database.declaration import Database
+from .database.source import SourceId
 from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
 from .override import Override, OverrideIndex
 from .pattern import Pattern, Patterns
@@ -80,6 +82,7 @@ class Declared:
     code: CodeSettings = field(default_factory=CodeSettings)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
+    databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from .database.declaration import Database
 from .override import Override
 from .policy import Declared
 from .principal import Principal
@@ -30,6 +31,17 @@ _OF_TOOLSET: Final[Mapping[str, Callable[[Toolset], object]]] = {
     "description": lambda toolset: toolset.description,
     "version": lambda toolset: toolset.version,
     "enabled": lambda toolset: toolset.enabled,
+}
+_OF_DATABASE: Final[Mapping[str, Callable[[Database], object]]] = {
+    "url": lambda database: database.url,
+    "enabled": lambda database: database.enabled,
+    "description": lambda database: database.description,
+    "allow": lambda database: database.access.allow,
+    "deny": lambda database: database.access.deny,
+    "limits": lambda database: database.limits,
+    "samples": lambda database: database.samples,
+    "writes": lambda database: database.writes,
+    "force": lambda database: database.force,
 }
 _OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {"token": lambda principal: principal.hashes}
 
@@ -62,6 +74,7 @@ def _all(before: Declared, after: Declared) -> Iterator[str]:
         yield "code changed"
     yield from _things("grant to", before.grants, after.grants, {"toolsets": lambda granted: granted})
     yield from _things("principal", before.principals, after.principals, _OF_PRINCIPAL)
+    yield from _things("database", before.databases, after.databases, _OF_DATABASE)
 
 
 def _things(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -19,6 +20,7 @@ from .caller import Caller
 from .changes import Changes
 from .code.code import Code, Means
 from .confirmation import Confirmation
+from .databases import Databases
 from .filling import Filling, as_written
 from .finder import Finder
 from .fitting import Fitting
@@ -33,6 +35,9 @@ from .templates import fits
 from .ticket_tool import TicketTool
 from .tickets import NoTickets, TicketDesk
 from .validation import Serial, Validators
+
+if TYPE_CHECKING:
+    from pegboard.ports.opening import Engines
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Gateway:
     fitting: Fitting
     builtins: Builtins
     code: Code
+    databases: Databases
     meanings: Meanings | None = None
 
     async def settled(self, within: float) -> bool:
@@ -81,6 +87,7 @@ async def open_gateway(
     prepare: Callable[[Policy], Awaitable[None]] | None = None,
     meanings: Meanings | None = None,
     programs: Means | None = None,
+    engines: "Engines | None" = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
@@ -119,6 +126,8 @@ async def open_gateway(
         tasks.start_soon(Changes(board, operator).run, name="changes")
         tasks.start_soon(StoreWatch(store, operator, board, clock, heard.ring).run, name="store")
         tasks.start_soon(following.run, name="followed resources")
+        databases = Databases(board, builtins, engines, clock, meanings)
+        tasks.start_soon(databases.run, name="databases")
         finder = Finder(board, meanings)
         if meanings is not None:
             tasks.start_soon(meanings.run, board.changed, finder.readable, name="meanings")
@@ -128,6 +137,7 @@ async def open_gateway(
                 *(audit, clock, desk, provider_for, filling, fitting),
                 builtins=builtins,
                 code=code,
+                databases=databases,
                 meanings=meanings,
             )
             raised = None

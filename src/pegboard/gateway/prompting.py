@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pegboard.core.database.declaration import in_use
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.presentations.kept import kept
@@ -38,11 +39,10 @@ def capable(
     model: Model,
     settings: Prompting,
     found: Materialised = Materialised(),  # noqa: B008  a constant
-    *,
-    sources: Sequence[str] = (),
 ) -> Capabilities:
     """`view` as `launched` made it: its filters are asked about built-ins as well."""
     board = gateway.board
+    sources = tuple(in_use(board.policy.declared.databases))
     resolution = board.resolution(view)
     always = kept(resolution, board.policy.declared.presenting, ()).values()
     return capabilities(
@@ -71,15 +71,14 @@ async def prompted(
     launch: LaunchFilter = NO_FILTER,
     found: Materialised = Materialised(),  # noqa: B008  a constant
     client: Sequence[ToolShape] = (),
-    sources: Sequence[str] = (),
 ) -> Prompted:
     """For what the user says, in one order: capabilities, search, prompt. `settings` are those of the board unless
     others are given; `found` is what the conversation found before; `client` are tools of whoever asks."""
     told = gateway.board.policy.declared.prompting if settings is None else settings
     view = launched(view, told, launch)
-    before = capable(gateway, view, model, told, found, sources=sources)
+    before = capable(gateway, view, model, told, found)
     automatic = await automatic_search(gateway, view, said, model, found=found, is_on=before.may_search)
     # Asked of the board again: it may have changed while the search ran.
-    after = capable(gateway, view, model, told, automatic.found, sources=sources)
+    after = capable(gateway, view, model, told, automatic.found)
     prompt = build(after, told, overrides=gateway.board.policy.overrides, client=client)
     return Prompted(prompt, automatic, view)

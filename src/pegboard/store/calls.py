@@ -21,6 +21,7 @@ from pegboard.core.call import (
     Demanded,
     NeedsInput,
     NotConfirmed,
+    Noted,
     ProviderFailed,
     Returned,
     ToolFailed,
@@ -170,8 +171,8 @@ def _known(principal: str, client: str, name: str, tool: ToolId | None) -> tuple
 def _ended(record: CallRecord) -> tuple[str, str, str, bytes]:
     """Its kind, how it ended, what is said of it, and its result."""
     match record.ended:
-        case Returned(body):
-            return CALL, "returned", "", body
+        case Returned(body) as ended:
+            return CALL, "returned", ended.said if isinstance(ended, Noted) else "", body
         case ToolFailed(body):
             return CALL, "tool_failed", "", body
         case NeedsInput(body):

@@ -6,7 +6,7 @@ from typing import Final
 import anyio
 
 from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
-from pegboard.core.ids import Source
+from pegboard.core.ids import BuiltinKey, Source
 from pegboard.gateway.gateway import Gateway
 
 from .link import Tell
@@ -49,7 +49,7 @@ async def _tell_on(gateway: Gateway, told: Tell) -> None:
                 del known[source]
             for source, listing in listings.items():
                 state = _state(listing.health)
-                if state is None or known.get(source) == state:
+                if state is None or known.get(source) == state or isinstance(source, BuiltinKey):
                     continue
                 known[source] = state
                 if line := _line(str(source), listing.health, len(listing.tools)):
@@ -75,7 +75,7 @@ def _told(gateway: Gateway, heard: set[Source], told: Tell) -> list[str]:
     """Tells what is new; those that are still starting are what is left to wait for."""
     waiting: list[str] = []
     for source, listing in gateway.board.catalogue.listings.items():
-        if source in heard:
+        if source in heard or isinstance(source, BuiltinKey):
             continue
         if isinstance(listing.health, Starting) and listing.health.attempt <= 1:
             waiting.append(str(source))

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "search": "meaning:search",
         "prompt": "prompt:prompt",
         "docspace": "docspace:docspace",
+        "db": "db:db",
         "chat": "chat:chat",
         "tickets": "tickets:tickets",
         "approvals": "approvals:approvals",

@@ -18,6 +18,7 @@ from pegboard.ports import SignIns
 from .access import TokenGate
 from .activity import activity_routes
 from .approvals import approval_routes
+from .databases import database_findings, database_routes
 from .diffs import diff_routes
 from .health import is_first_start
 from .overrides import override_routes
@@ -83,6 +84,7 @@ def routed(
     app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(prompt_routes(gateway), prefix=PREFIX)
     app.include_router(program_routes(gateway), prefix=PREFIX)
+    app.include_router(database_routes(gateway), prefix=PREFIX)
     app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)
@@ -123,6 +125,7 @@ def routed(
             *await waiting_tickets(gateway.tickets),
             *unfit_overrides(gateway),
             *clear_pins(gateway),
+            *await database_findings(gateway),
         )
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 

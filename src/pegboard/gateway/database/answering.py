@@ -1,0 +1,133 @@
+"""What callers of the tools over databases read: a result of the protocol, for programs and for models."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import anyio.to_thread
+import msgspec
+
+from pegboard.core.call import Noted, ToolFailed
+from pegboard.core.database import Field, Refused, Rows
+from pegboard.core.database.declaration import Database
+from pegboard.core.database.table_text import table_text
+from pegboard.core.tool import Json, JsonObject
+
+T = TypeVar("T")
+_ALONGSIDE: Final = 200
+"""Rows from which on an answer is written beside the event loop."""
+
+ROWS: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "source": {"type": "string"},
+        "columns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "type": {"type": "string"},
+                    "written": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "How values are written that JSON has no word for.",
+                    },
+                },
+                "required": ["name", "type"],
+            },
+        },
+        "rows": {"type": "array", "items": {"type": "array"}, "description": "Values in the order of the columns."},
+        "row_count": {"type": "integer", "description": "How many rows these are."},
+        "truncated": {
+            "type": ["object", "null"],
+            "description": "What was left out; null where this is all.",
+            "properties": {
+                "more_rows": {"type": "boolean"},
+                "by": {"type": "string", "description": "The limit that was met: rows or bytes."},
+                "cut_values": {
+                    "type": "array",
+                    "description": "Values that were cut, and end in …",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "row": {"type": "integer"},
+                            "column": {"type": "string"},
+                            "bytes": {"type": "integer", "description": "Of the whole value."},
+                        },
+                    },
+                },
+            },
+        },
+        "changed_rows": {"type": "integer", "description": "By a statement that changes the database."},
+        "milliseconds": {"type": "number"},
+    },
+    "required": ["source", "columns", "rows", "row_count", "truncated", "milliseconds"],
+}
+"""Of what a statement answers."""
+
+
+def returned(text: str, structured: JsonObject, said: str) -> Noted:
+    body = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+    return Noted(msgspec.json.encode(body), said=said)
+
+
+def failed(text: str) -> ToolFailed:
+    return ToolFailed(msgspec.json.encode({"content": [{"type": "text", "text": text}], "isError": True}))
+
+
+async def aside(rows: int, work: Callable[[], T]) -> T:
+    """In a thread where it would hold up others."""
+    return work() if rows < _ALONGSIDE else await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+
+def rows_returned(database: Database, answer: Rows) -> Noted:
+    names = [column.name for column in answer.columns]
+    structured: JsonObject = {
+        "source": str(database.id),
+        "columns": [_column(column) for column in answer.columns],
+        "rows": [[*row] for row in answer.rows],
+        "row_count": len(answer.rows),
+        "truncated": _truncated(answer, names),
+        "milliseconds": round(answer.seconds * 1000, 1),
+    }
+    lines = [table_text(names, answer.rows, answer.cut)] if names or answer.affected is None else []
+    if answer.affected is not None:
+        structured["changed_rows"] = answer.affected
+        lines.append(f"{_counted(answer.affected)} changed.")
+    return returned("\n".join(lines), structured, _said(database, answer))
+
+
+def refused_text(database: Database, answer: Refused) -> str:
+    if answer.is_write and not database.writes:
+        why = f"{database.id} may only be read, and this statement would change it."
+        return f"Refused: {why} It has not run. Ask for what is there instead, or tell the user."
+    return f"Refused by {database.id}: {_sentence(answer.why)} {answer.mend}".rstrip()
+
+
+def _column(column: Field) -> JsonObject:
+    told: JsonObject = {"name": column.name, "type": column.type}
+    return {**told, "written": [mark.value for mark in column.marks]} if column.marks else told
+
+
+def _truncated(answer: Rows, names: list[str]) -> Json:
+    if answer.cut is None:
+        return None
+    cells: list[Json] = [{"row": row, "column": names[column], "bytes": size} for row, column, size in answer.cut.cells]
+    told: JsonObject = {"more_rows": answer.cut.rows, **({"by": answer.cut.by} if answer.cut.by else {})}
+    return {**told, **({"cut_values": cells} if cells else {})}
+
+
+def _said(database: Database, answer: Rows) -> str:
+    """For the record."""
+    if answer.affected is not None:
+        return f"{_counted(answer.affected)} of {database.id} changed."
+    more = ", and there are more" if answer.cut is not None and answer.cut.rows else ""
+    return f"{_counted(len(answer.rows))} of {database.id}{more}."
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows} rows"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,125 @@
+"""One database in use: opened when somebody first asks it, left when the operator says so."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from pegboard.core.database import Dialect
+from pegboard.core.database.declaration import Database
+from pegboard.ports.databases import Checked, Engine, SourceAway
+from pegboard.ports.opening import Engines
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CHECK_SECONDS: Final = 20.0
+CLOSE_SECONDS: Final = 10.0
+MOST_AT_ONCE: Final = 16
+"""Questions to one source at a time; more wait their turn."""
+
+
+class Source:
+    """Whatever runs in it ends when it is left: with `SourceAway`, whose words go to whoever asked."""
+
+    def __init__(self, database: Database, engines: Engines) -> None:
+        self.database: Final = database
+        self.dialect: Final[Dialect | None] = engines.dialect(database)
+        self._engines = engines
+        self._engine: Engine | None = None
+        self._is_checked = False
+        self._lost: list[Engine] = []
+        """Opened once and not used any more, until somebody closes them."""
+        self._opening = anyio.Lock()
+        self._turns = anyio.Semaphore(MOST_AT_ONCE)
+        self._running: set[anyio.CancelScope] = set()
+        self._left = ""
+
+    async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+        """What comes of it. Raises `SourceAway` where the source cannot be opened, is not served, or is left."""
+        return await self._while_here(lambda: self._served(work))
+
+    async def check(self) -> Checked:
+        """What an operator should know of it now. Raises `SourceAway` where it cannot be opened."""
+        return await self._while_here(self._looked_at)
+
+    def away(self) -> None:
+        """It was not reached: the next who asks opens it anew, with the secrets of then."""
+        if self._engine is not None:
+            self._lost.append(self._engine)
+            self._engine = None
+
+    def leave(self, why: str) -> None:
+        self._left = why
+        self.away()
+        for scope in tuple(self._running):
+            scope.cancel()
+
+    @property
+    def has_lost(self) -> bool:
+        return bool(self._lost)
+
+    async def close_lost(self) -> None:
+        lost, self._lost = self._lost, []
+        for engine in lost:
+            await self._closed(engine)
+
+    async def _while_here(self, work: Callable[[], Awaitable[T]]) -> T:
+        if self._left:
+            raise SourceAway(self._left)
+        with anyio.CancelScope() as scope:
+            self._running.add(scope)
+            try:
+                return await work()
+            finally:
+                self._running.discard(scope)
+        raise SourceAway(self._left)
+
+    async def _served(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+        async with self._turns:
+            async with self._opening:
+                engine = await self._opened()
+                if not self._is_checked:
+                    checked = await self._checked(engine)
+                    if (grave := self._grave(checked)) is not None:
+                        self.away()
+                        raise SourceAway(grave)
+                    self._is_checked = True
+            return await work(engine)
+
+    async def _looked_at(self) -> Checked:
+        async with self._opening:
+            checked = await self._checked(await self._opened())
+            self._is_checked = self._grave(checked) is None
+            if not self._is_checked:
+                self.away()
+            return checked
+
+    def _grave(self, checked: Checked) -> str | None:
+        grave = [each.words for each in checked.findings if each.is_grave]
+        return " ".join(grave) if grave and not (self.database.force and checked.version) else None
+
+    async def _opened(self) -> Engine:
+        if self._engine is None:
+            self._is_checked = False
+            self._engine = await anyio.to_thread.run_sync(self._engines.opened, self.database)
+        return self._engine
+
+    async def _checked(self, engine: Engine) -> Checked:
+        with anyio.move_on_after(CHECK_SECONDS):
+            return await engine.check()
+        self.away()
+        raise SourceAway(f"it did not answer within {CHECK_SECONDS:g} seconds. See whether it runs, and try again.")
+
+    async def _closed(self, engine: Engine) -> None:
+        try:
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True) as closing:
+                await engine.aclose()
+        except Exception:  # its end is supervised here: it must keep neither the others nor the gateway from ending
+            log.exception("Database %s broke while it was closed", self.database.id)
+        else:
+            if closing.cancelled_caught:
+                log.error("Database %s was not closed within %g seconds", self.database.id, CLOSE_SECONDS)

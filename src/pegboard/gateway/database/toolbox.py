@@ -1,0 +1,83 @@
+"""The databases in use, and the tools over them: on the board while there is at least one."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from pegboard.core.database import SourceId
+from pegboard.core.database.declaration import Database
+from pegboard.core.reference import closest
+from pegboard.gateway.builtins import Builtins
+from pegboard.gateway.meanings import Meanings
+from pegboard.ports.databases import SourceAway
+from pegboard.ports.opening import Engines
+
+from .executing import ExecuteSql
+from .finding import SchemaFinder
+from .searching import SearchSchemas
+from .source import Source
+from .specs import EXECUTE, SEARCH
+
+_LEFT: Final = "it was switched off, or its settings were changed. See in the list of tools what there is now."
+
+
+class Toolbox:
+    def __init__(self, builtins: Builtins, engines: Engines, meanings: Meanings | None) -> None:
+        self._builtins = builtins
+        self._engines = engines
+        self.finder: Final = SchemaFinder(lambda: self._sources, meanings)
+        self._sources: Mapping[SourceId, Source] = {}
+        self._leaving: list[Source] = []
+
+    @property
+    def sources(self) -> Mapping[SourceId, Source]:
+        """By id, in the order of their ids."""
+        return self._sources
+
+    def source(self, id: str) -> Source:
+        """Raises `SourceAway` for one that is not in use."""
+        found = self._sources.get(SourceId(id))
+        if found is not None:
+            return found
+        near = closest(id, self._sources)
+        there = ", ".join(self._sources) or "none"
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {there}."
+        raise SourceAway(f"there is no database {id[:64]!r} here. {hint}")
+
+    def follow(self, wanted: Mapping[SourceId, Database]) -> None:
+        """Take up what is new, and leave what is gone or changed: whoever asks those is told so at once."""
+        former = self._sources
+        now = {id: self._kept(former.get(id), database) for id, database in wanted.items()}
+        if list(now.values()) == list(former.values()):
+            return
+        self._sources = now
+        gone = [source for id, source in former.items() if now.get(id) is not source]
+        if not now:
+            self._builtins.withdraw(SEARCH, EXECUTE)
+        else:
+            self._builtins.register(SearchSchemas(self, tuple(now.values())), ExecuteSql(self, tuple(now.values())))
+        for source in gone:
+            source.leave(_LEFT)
+        self._leaving += gone
+
+    def tidy(self, tasks: TaskGroup) -> None:
+        """Close what nobody uses any more, beside whatever else is going on."""
+        leaving, self._leaving = self._leaving, []
+        for source in (*leaving, *self._sources.values()):
+            if source.has_lost:
+                tasks.start_soon(source.close_lost, name=f"closing database {source.database.id}")
+
+    async def aclose(self) -> None:
+        with anyio.CancelScope(shield=True):
+            sources = (*self._leaving, *self._sources.values())
+            for source in sources:
+                source.leave(_LEFT)
+            async with anyio.create_task_group() as tasks:
+                for source in sources:
+                    tasks.start_soon(source.close_lost, name=f"closing database {source.database.id}")
+
+    def _kept(self, former: Source | None, database: Database) -> Source:
+        same = former is not None and former.database.reach() == database.reach()
+        return former if former is not None and same else Source(database, self._engines)

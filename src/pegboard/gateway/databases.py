@@ -1,0 +1,70 @@
+"""The databases of the board: open while the operator's file says so. Where it names none, nothing more is loaded."""
+
+from typing import TYPE_CHECKING
+
+from anyio import create_task_group
+
+from pegboard.core.database.declaration import in_use
+from pegboard.ports import Clock
+
+from .board import Board
+from .builtins import Builtins
+from .meanings import Meanings
+
+if TYPE_CHECKING:
+    from pegboard.ports.opening import Engines
+
+    from .database.toolbox import Toolbox
+
+
+class Databases:
+    def __init__(
+        self,
+        board: Board,
+        builtins: Builtins,
+        engines: "Engines | None",
+        clock: Clock,
+        meanings: Meanings | None,
+    ) -> None:
+        self._board = board
+        self._builtins = builtins
+        self._engines = engines
+        self._clock = clock
+        self._meanings = meanings
+        self.toolbox: Toolbox | None = None
+        """Once there was a database in use."""
+        self.follow()
+
+    def follow(self) -> None:
+        """Bring what is open, and the tools over it, in line with what the policy says."""
+        wanted = in_use(self._board.policy.declared.databases)
+        if self.toolbox is None:
+            if not wanted or self._engines is None:
+                return
+            from .database.toolbox import Toolbox
+
+            self.toolbox = Toolbox(self._builtins, self._engines, self._of_tables())
+        self.toolbox.follow(wanted)
+
+    async def run(self) -> None:
+        """Until cancelled. What is left is closed meanwhile, and at the end everything is."""
+        try:
+            async with create_task_group() as tasks:
+                searches = False
+                with self._board.changed.listen() as bell:
+                    while True:
+                        self.follow()
+                        if self.toolbox is not None:
+                            self.toolbox.tidy(tasks)
+                            if not searches:
+                                tasks.start_soon(self.toolbox.finder.run, name="schemas of databases")
+                                searches = True
+                        await bell.wait()
+        finally:
+            if self.toolbox is not None:
+                await self.toolbox.aclose()
+
+    def _of_tables(self) -> Meanings | None:
+        """Of its own, by the same encoder: what is read of tools says nothing of how far tables are read."""
+        known = self._meanings
+        return None if known is None else Meanings(known.encoder, known.kept, self._clock)

@@ -1,0 +1,19 @@
+"""How the databases that the operator declares become engines."""
+
+from typing import Protocol
+
+from pegboard.core.database import Dialect
+from pegboard.core.database.declaration import Database
+
+from .databases import Engine
+
+
+class Engines(Protocol):
+    def dialect(self, database: Database) -> Dialect | None:
+        """What it speaks, as far as its address tells; `None` where that refers to nothing now."""
+        ...
+
+    def opened(self, database: Database) -> Engine:
+        """Its engine, with the secrets of now. Connects to nothing yet; may load a driver, and so belongs in a thread.
+        Raises `SourceAway` for an address that is none, or a driver that is not installed."""
+        ...

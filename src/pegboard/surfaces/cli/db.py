@@ -1,0 +1,172 @@
+"""`pegboard db …`: the databases of the board: which there are, whether they answer, what is in them, and a query."""
+
+import json
+import sys
+from typing import Any, Final
+
+import click
+
+from .addressed import to_you
+from .link import Api
+from .options import asked, asks
+from .output import Exit, document, fail, say, tell
+from .result import result_text
+from .text import clean, one_line, table
+from .tickets import decided_here
+from .tools import CALL_CODES
+
+_TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL", "mysql": "MySQL", None: "unknown"}
+_NONE: Final = "No databases. Declare one under databases in pegboard.yaml: docs/how-to/databases.md"
+LONGEST: Final = 1_000_000
+
+
+@click.group()
+def db() -> None:
+    """Databases that models may ask."""
+
+
+@db.command("list")
+@asks()
+async def list_databases(api: Api, *, as_json: bool) -> None:
+    """Every database of pegboard.yaml, as it is declared. Nothing is asked of it."""
+    body = await asked(api, "GET", "/databases")
+    if as_json:
+        document(body)
+        return
+    if not body["databases"]:
+        say(_NONE)
+        return
+    rows = [
+        (f"{'●' if each['on'] else '○'} {each['id']}", _TITLES[each["dialect"]], each["url"], _how(each))
+        for each in body["databases"]
+    ]
+    say(table(("DATABASE", "KIND", "WHERE", "HOW"), rows))
+
+
+@db.command()
+@click.argument("source", required=False)
+@asks()
+async def check(api: Api, source: str | None, *, as_json: bool) -> int:
+    """Ask every database, or one, who you are there and what may be seen. Nothing is changed.
+
+    Ends with 1 when a database cannot be asked, and with 4 for one that is not declared.
+    """
+    params = [] if source is None else [("source", source)]
+    body = await asked(api, "GET", "/databases/check", params=params, waiting="the databases")
+    if as_json:
+        document(body)
+    elif not body["databases"]:
+        say(_NONE)
+    else:
+        say("\n".join(line for each in body["databases"] for line in _checked(each)))
+    return Exit.OK if all(each["served"] for each in body["databases"]) else Exit.FAILED
+
+
+@db.command()
+@click.argument("query")
+@click.option("--source", help="Only in this database.")
+@click.option("--limit", type=click.IntRange(1, 20), help="Tables at most.  [default: 5]")
+@asks()
+async def search(api: Api, query: str, source: str | None, limit: int | None, *, as_json: bool) -> int:
+    """Find tables and columns by what they mean: the answer that a model gets from search_schemas."""
+    arguments: dict[str, object] = {"query": query}
+    arguments |= {} if source is None else {"source": source}
+    arguments |= {} if limit is None else {"limit": limit}
+    return await _called(api, "search_schemas", arguments, as_json)
+
+
+@db.command()
+@click.argument("source")
+@click.argument("sql", required=False)
+@click.option(
+    "--param", "params", multiple=True, help="A value for a placeholder: JSON, or else text. May be repeated."
+)
+@click.option("--max-rows", type=click.IntRange(1, 10_000), help="Rows at most.  [default: 100]")
+@asks()
+async def query(
+    api: Api, source: str, sql: str | None, params: tuple[str, ...], max_rows: int | None, *, as_json: bool
+) -> int:
+    """Run one statement: the answer that a model gets from execute_sql. Without SQL, or with -, it is read from
+    standard input.
+
+    A placeholder is written as the database has it; --param NAME=VALUE gives one by its name, --param VALUE by place.
+    """
+    statement = _statement(sql)
+    arguments: dict[str, object] = {"source": source, "sql": statement}
+    arguments |= {} if max_rows is None else {"max_rows": max_rows}
+    arguments |= {} if not params else {"parameters": _parameters(params)}
+    return await _called(api, "execute_sql", arguments, as_json)
+
+
+async def _called(api: Api, tool: str, arguments: dict[str, object], as_json: bool) -> int:
+    if not (await asked(api, "GET", "/databases"))["databases"]:
+        fail(Exit.NOT_FOUND, _NONE)
+    body = {"tool": tool, "arguments": arguments}
+    ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
+        ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
+    code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
+    if as_json:
+        document(ended.get("result", {}).get("structuredContent", ended))
+    elif "result" not in ended:
+        hint = " It may have run: look before you call again." if ended.get("mayHaveRun") else ""
+        told = to_you(ended.get("sentence", ended["ended"]))
+        fail(code, f"{told.rstrip('.')}.{hint}" if hint else told)
+    elif code == Exit.OK:
+        say(result_text(ended["result"]))
+    else:
+        fail(code, clean(result_text(ended["result"])))
+    return code
+
+
+def _statement(sql: str | None) -> str:
+    if sql is not None and sql != "-":
+        return sql
+    if sys.stdin.isatty():
+        tell("  … reading SQL from the terminal; end it with Ctrl-D")
+    try:
+        text = sys.stdin.read(LONGEST + 1)
+    except UnicodeDecodeError:
+        fail(Exit.USAGE, "standard input is not UTF-8 text. Convert it first.")
+    if not text.strip():
+        fail(Exit.USAGE, "there is no SQL. Write it after the source, or into standard input.")
+    if len(text) > LONGEST:
+        fail(Exit.USAGE, f"the SQL has more than {LONGEST:,} characters.")
+    return text
+
+
+def _parameters(given: tuple[str, ...]) -> list[object] | dict[str, object]:
+    pairs = [text.partition("=") for text in given]
+    named = [name.isidentifier() and bool(sign) for name, sign, _ in pairs]
+    if all(named):
+        return {name: _value(value) for name, _, value in pairs}
+    if any(named):
+        fail(Exit.USAGE, "--param gives either NAME=VALUE each time, or VALUE each time.")
+    return [_value(text) for text in given]
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _how(each: dict[str, Any]) -> str:
+    words = ["may be changed after a yes" if each["writes"] else "read-only"]
+    words += ["samples are read"] if each["samples"] else []
+    words += ["forced"] if each["force"] else []
+    words += [] if each["on"] else ["off"]
+    return ", ".join(words)
+
+
+def _checked(each: dict[str, Any]) -> list[str]:
+    mark = "●" if each["served"] else "○"
+    if each["served"]:
+        role = "" if each["role"] is None else f", as {each['role']}"
+        counted = f"{each['tables']} table{'' if each['tables'] == 1 else 's'} of {each['columns']} columns"
+        changes = ", may be changed after a yes" if each["writes"] else ""
+        lines = [f"{mark} {each['id']}: {one_line(each['version'] or '')}{one_line(role)}; {counted}{changes}"]
+    else:
+        lines = [f"{mark} {each['id']} cannot be asked: {one_line(each['why'])}"]
+    return [*lines, *(f"  ! {one_line(words)}" for words in each["findings"])]

@@ -1,0 +1,118 @@
+"""Routes for databases: which are declared, and whether each answers. They are asked by calls, as all tools are."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Query
+
+from pegboard.config.databases import dialect_of, shown_url
+from pegboard.core.database.declaration import Database, in_use
+from pegboard.core.database.source import SourceId
+from pegboard.core.reference import closest
+from pegboard.gateway.doctor import Finding
+from pegboard.gateway.gateway import Gateway
+
+from .bodies import Name
+from .problems import Problem
+from .shapes import Shape
+
+if TYPE_CHECKING:
+    from pegboard.gateway.database.looking import Looked
+
+
+def database_routes(gateway: Gateway) -> APIRouter:
+    routes = APIRouter(tags=["databases"])
+
+    @routes.get("/databases")
+    async def list_databases() -> Shape:
+        """Every database of pegboard.yaml, as it is declared."""
+        declared = gateway.board.policy.declared.databases
+        used = in_use(declared)
+        return {"databases": [_shape(declared[id], id in used) for id in sorted(declared)]}
+
+    @routes.get("/databases/check")
+    async def check(source: Annotated[Name | None, Query()] = None) -> Shape:
+        """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
+        declared = gateway.board.policy.declared.databases
+        if source is not None and source not in declared:
+            raise Problem(HTTPStatus.NOT_FOUND, _unknown(source, declared))
+        if source is not None and source not in in_use(declared):
+            at = declared[SourceId(source)].origin
+            raise Problem(HTTPStatus.CONFLICT, f"Database {source!r} is off. Write enabled: true at {at}.")
+        return {"databases": [_looked_shape(each) for each in await _looked(gateway, source)]}
+
+    return routes
+
+
+async def database_findings(gateway: Gateway) -> tuple[Finding, ...]:
+    """For the doctor: what keeps a database from being asked, and what its operator should look at."""
+    found: list[Finding] = []
+    for each in await _looked(gateway):
+        database = each.source.database
+        subject, again = f"database {database.id}", f"pegboard db check {database.id}"
+        if each.away is not None:
+            what = f"Database {database.id} cannot be asked: {each.away}"
+            found.append(Finding(subject, what, f"Correct it at {database.origin}, then look again: {again}"))
+        found += [
+            Finding(subject, f"Database {database.id}: {words}", f"See {database.origin}", grave=False)
+            for words in each.matters
+        ]
+    return tuple(found)
+
+
+async def _looked(gateway: Gateway, source: str | None = None) -> "list[Looked]":
+    toolbox = gateway.databases.toolbox
+    if toolbox is None:
+        return []
+    # Only here, because most boards have no database.
+    from pegboard.gateway.database.looking import looked_at
+
+    sources = [each for id, each in toolbox.sources.items() if source in (None, id)]
+    return await looked_at(sources)
+
+
+def _shape(database: Database, is_on: bool) -> Shape:
+    dialect = dialect_of(database.url)
+    return {
+        "id": str(database.id),
+        "dialect": None if dialect is None else dialect.value,
+        "url": shown_url(database.url),
+        "on": is_on,
+        "description": database.description,
+        "allow": [str(each) for each in database.access.allow],
+        "deny": [str(each) for each in database.access.deny],
+        "limits": {
+            "rows": database.limits.rows,
+            "bytes": database.limits.bytes,
+            "cell": database.limits.cell,
+            "seconds": database.limits.seconds,
+        },
+        "samples": database.samples,
+        "writes": database.writes,
+        "force": database.force,
+        "declaredAt": str(database.origin),
+    }
+
+
+def _looked_shape(looked: "Looked") -> Shape:
+    checked, schema = looked.checked, looked.schema
+    dialect = looked.source.dialect
+    return {
+        "id": str(looked.source.database.id),
+        "dialect": None if dialect is None else dialect.value,
+        "served": looked.is_served,
+        "why": looked.away,
+        "version": None if checked is None else checked.version or None,
+        "role": None if checked is None else checked.role,
+        "tables": None if schema is None else len(schema.tables),
+        "columns": None if schema is None else sum(len(table.columns) for table in schema.tables),
+        "writes": looked.source.database.writes,
+        "findings": [*looked.matters],
+    }
+
+
+def _unknown(source: str, declared: Mapping[SourceId, Database]) -> str:
+    near = closest(source, declared)
+    known = f"There are: {', '.join(sorted(declared))}." if declared else "None is declared under databases."
+    return f"There is no database {source!r}. {f'Did you mean {near[0]!r}?' if near else known}"

@@ -1,0 +1,132 @@
+"""Engines in the hands of a test: our own port in memory, and houses with databases."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+import anyio.from_thread
+from tests.core.boards import key
+from tests.support.doubles import Providers, named
+from tests.support.house import PATIENCE, House, declared, opened
+
+from pegboard.core.database import (
+    Answer,
+    Checked,
+    Column,
+    Dialect,
+    Field,
+    Limits,
+    Refused,
+    Rows,
+    Schema,
+    SourceId,
+    Table,
+    TableName,
+)
+from pegboard.core.database.declaration import Database
+from pegboard.core.policy import Declared
+from pegboard.core.server import DeclaredAt
+from pegboard.core.tool import Json
+from pegboard.ports import TicketStore
+from pegboard.ports.databases import Engine, Parameters, SourceAway
+
+GITHUB = key("dev~github")
+AT = DeclaredAt("pegboard.yaml", 3)
+CHECKED = Checked("SQLite 3", None)
+ONE = Rows((Field("n", "INTEGER"),), ((1,),), None, 0.5)
+SCHEMA = Schema(
+    Dialect.SQLITE,
+    (Table(TableName("main", "orders"), (Column("id", "INTEGER", is_nullable=False), Column("city", "TEXT"))),),
+    default="main",
+)
+WRITES = Refused("it would change the database", "Ask for what is there.", is_write=True)
+
+
+@dataclass
+class ScriptedEngine:
+    """Reads anything but what begins with `write`, and that only when it is told to."""
+
+    database: Database
+    dialect: Dialect = Dialect.SQLITE
+    checked: Checked = CHECKED
+    known: Schema = SCHEMA
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    ran: list[tuple[str, Parameters, Limits, bool]] = field(default_factory=list[tuple[str, Parameters, Limits, bool]])
+    began: anyio.Event = field(default_factory=anyio.Event)
+    held: anyio.Event | None = None
+    """Until it is set, a statement runs."""
+    given_up: int = 0
+    checks: int = 0
+    closed: anyio.Event = field(default_factory=anyio.Event)
+
+    async def check(self) -> Checked:
+        self.checks += 1
+        return self.checked
+
+    async def schema(self) -> Schema:
+        return self.known
+
+    async def stamp(self) -> str:
+        return str(hash(self.known))
+
+    async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
+        self.ran.append((statement, parameters, limits, write))
+        self.began.set()
+        if self.held is not None:
+            try:
+                await self.held.wait()
+            except anyio.get_cancelled_exc_class():
+                self.given_up += 1
+                raise
+        if statement.startswith("write"):
+            return Rows((), (), None, 0.1, affected=3) if write and self.database.writes else WRITES
+        return self.answers.get(statement, ONE)
+
+    async def aclose(self) -> None:
+        self.closed.set()
+
+
+class ScriptedEngines:
+    """Opens engines as the gateway asks for them, and keeps all it opened by their ids, the latest last."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.changes = changes
+        self.made: list[ScriptedEngine] = []
+        self.first = anyio.Event()
+        """Set when one was opened."""
+        self.away: str | None = None
+
+    def dialect(self, database: Database) -> Dialect | None:
+        return Dialect.SQLITE
+
+    def opened(self, database: Database) -> Engine:
+        if self.away is not None:
+            raise SourceAway(self.away)
+        engine = ScriptedEngine(database, **self.changes)
+        self.made.append(engine)
+        anyio.from_thread.run_sync(self.first.set)
+        return engine
+
+
+def database(id: str, **changes: Any) -> Database:
+    return Database(SourceId(id), f"sqlite:///{id}.db", AT, **changes)
+
+
+def declaring(*databases: Database, board: Declared | None = None) -> Declared:
+    return replace(board or declared(GITHUB), databases={each.id: each for each in databases})
+
+
+@asynccontextmanager
+async def housing(
+    board: Declared, engines: ScriptedEngines, tickets: TicketStore | None = None
+) -> AsyncIterator[House]:
+    providers = Providers({GITHUB: named(GITHUB, "search")})
+    async with opened(board, providers, tickets=tickets, engines=engines) as house:
+        with anyio.fail_after(PATIENCE):
+            yield house
+
+
+def asks(sql: str, source: str = "shop", **more: Json) -> Mapping[str, Json]:
+    return {"source": source, "sql": sql, **more}

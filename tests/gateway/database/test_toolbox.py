@@ -1,0 +1,306 @@
+"""Databases on the board: their tools are there while one is on, and whatever runs in one that is left ends."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from subprocess import run
+
+import anyio
+import pytest
+from tests.core.boards import ME
+from tests.gateway.asking import YES, text_of, ticket_of
+from tests.gateway.database.engines import (
+    AT,
+    CHECKED,
+    ScriptedEngines,
+    asks,
+    database,
+    declaring,
+    housing,
+)
+from tests.store.engines import now
+from tests.support.asking import AskedClient
+from tests.support.house import House, call_of
+
+from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
+from pegboard.core.commands import ThrowSwitch
+from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused
+from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.policy import Declared
+from pegboard.core.ticket import Scope
+from pegboard.core.tool import canonical
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+from pegboard.gateway.database.looking import looked_at
+from pegboard.store import key_of, open_store
+from pegboard.surfaces.rest.databases import database_findings
+
+pytestmark = pytest.mark.anyio
+
+SQL = ToolId(BuiltinKey(), "execute_sql")
+SHOP = database("shop")
+
+
+async def says(house: House, board: Declared) -> None:
+    """The operator's file is edited."""
+    assert await house.gateway.operator.redeclare(board) == ()
+
+
+async def sql(house: House, statement: str, peer: AskedClient | None = None, **more: object) -> Ended:
+    call = call_of("execute_sql", asks(statement, **more))  # type: ignore[arg-type]
+    return await house.gateway.caller.call(call, View(), None, peer)
+
+
+def names(house: House) -> list[str]:
+    return [str(id) for id in house.board.resolution(View()).open_ids]
+
+
+@pytest.mark.behaviour("databases.tools_while_one_is_on", "databases.follow_the_file")
+async def test_the_tools_are_on_the_board_while_a_database_is_on() -> None:
+    async with housing(declaring(replace(SHOP, enabled=False)), ScriptedEngines()) as house:
+        assert names(house) == ["mcp:dev~github:search"]
+        assert isinstance(await sql(house, "read"), UnknownTool)
+        await says(house, declaring(SHOP))
+        await house.until(lambda: SQL in house.board.catalogue.tools)
+        assert names(house) == ["execute_sql", "search_schemas", "mcp:dev~github:search"]
+        await says(house, declaring())
+        await house.until(lambda: SQL not in house.board.catalogue.tools)
+        assert names(house) == ["mcp:dev~github:search"]
+
+
+@pytest.mark.behaviour("databases.tools_while_one_is_on")
+async def test_the_tools_name_every_source_its_dialect_and_what_is_in_it() -> None:
+    hr = database("hr", description="People.", writes=True)
+    async with housing(declaring(SHOP, hr, database("off", enabled=False)), ScriptedEngines()) as house:
+        for name in ("search_schemas", "execute_sql"):
+            spec = house.board.catalogue.tools[ToolId(BuiltinKey(), name)].spec
+            assert '"enum":["hr","shop"]' in canonical(spec.input_schema).decode()
+            assert spec.description.endswith("- hr (SQLite, may be changed): People.\n- shop (SQLite)")
+            assert spec.output_schema is not None
+            assert spec.hints.read_only is (name == "search_schemas")
+    async with housing(declaring(SHOP), ScriptedEngines()) as house:
+        assert house.board.catalogue.tools[SQL].spec.hints.read_only
+
+
+@pytest.mark.behaviour("databases.structured_answer", "databases.audited", "builtins.execute_sql_answers")
+async def test_a_statement_is_run_with_its_parameters_and_limits_and_recorded_with_its_rows() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(database("shop", limits=Limits(rows=500))), engines) as house:
+        assert engines.made == []
+        ended = await sql(house, "read")
+        assert isinstance(ended, Noted)
+        assert json.loads(ended.body) == {
+            "content": [{"type": "text", "text": "| n |\n|---|\n| 1 |"}],
+            "structuredContent": {
+                "source": "shop",
+                "columns": [{"name": "n", "type": "INTEGER"}],
+                "rows": [[1]],
+                "row_count": 1,
+                "truncated": None,
+                "milliseconds": 500.0,
+            },
+        }
+        await sql(house, "by place", parameters=[1, "two", None])
+        await sql(house, "by name", parameters={"city": "Lyon"}, max_rows=400)
+        (engine,) = engines.made
+        usual = Limits(rows=100)
+        assert engine.ran == [
+            ("read", (), usual, False),
+            ("by place", [1, "two", None], usual, False),
+            ("by name", {"city": "Lyon"}, Limits(rows=400), False),
+        ]
+        assert [record.ended.said for record in house.audit.records if isinstance(record.ended, Noted)] == [
+            "1 row of shop."
+        ] * 3
+        beyond = await sql(house, "read", max_rows=501)
+        assert isinstance(beyond, BadArguments)
+        assert engine.checks == 1
+
+
+@pytest.mark.behaviour("databases.writes_confirmed")
+async def test_a_statement_that_writes_is_refused_where_the_source_may_not_be_changed() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(SHOP), engines) as house:
+        client = AskedClient(YES)
+        ended = await sql(house, "write it", client)
+        assert text_of(ended).startswith("Refused: shop may only be read, and this statement would change it.")
+        assert client.asked == []
+        assert [write for *_, write in engines.made[0].ran] == [False]
+
+
+@pytest.mark.behaviour("databases.writes_confirmed", "databases.audited")
+async def test_a_statement_that_writes_runs_after_a_yes_to_itself_and_reading_needs_none() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(database("shop", writes=True)), engines) as house:
+        client = AskedClient(YES)
+        assert isinstance(await sql(house, "read", client), Noted)
+        assert client.asked == []
+        ended = await sql(house, "write it", client)
+        assert isinstance(ended, Noted)
+        assert json.loads(ended.body)["structuredContent"]["changed_rows"] == 3
+        ((_, params),) = client.asked
+        assert '"sql": "write it"' in str(params["message"])
+        no = await sql(house, "write more", AskedClient({"action": "decline"}))
+        assert isinstance(no, NotConfirmed)
+        assert [(statement, write) for statement, _, _, write in engines.made[0].ran] == [
+            ("read", False),
+            ("write it", False),
+            ("write it", False),
+            ("write it", True),
+            ("write more", False),
+        ]
+        said = [record.ended.said if isinstance(record.ended, Noted) else "" for record in house.audit.records]
+        assert said == ["1 row of shop.", "3 rows of shop changed.", ""]
+
+
+@pytest.mark.behaviour("databases.writes_confirmed")
+async def test_no_yes_to_all_calls_writes_and_a_ticket_shows_the_statement(tmp_path: Path) -> None:
+    engines = ScriptedEngines()
+    async with (
+        open_store(f"sqlite:///{tmp_path / 't.db'}", clock=now, key=key_of({}, tmp_path)) as kept,
+        housing(declaring(database("shop", writes=True)), engines, kept.tickets) as house,
+    ):
+        ticket = ticket_of(await sql(house, "write it"))
+        (waiting,) = await house.gateway.tickets.waiting()
+        assert waiting.shown == asks("write it")
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        assert isinstance(await sql(house, "write it"), Noted)
+        ticket_of(await sql(house, "write it"))
+        ticket_of(await sql(house, "write other"))
+        assert [statement for statement, _, _, write in engines.made[0].ran if write] == ["write it"]
+
+
+@pytest.mark.behaviour("databases.follow_the_file", "databases.cancelled")
+async def test_a_source_that_is_switched_off_ends_what_runs_there_and_is_closed() -> None:
+    engines = ScriptedEngines(held=anyio.Event())
+    other = database("other")
+    async with housing(declaring(SHOP, other), engines) as house:
+        ended: list[Ended] = []
+
+        async def ask() -> None:
+            ended.append(await sql(house, "read"))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await engines.first.wait()
+            await engines.made[0].began.wait()
+            await says(house, declaring(other))
+        assert text_of(ended[0]).startswith(
+            "Database 'shop' cannot be asked: it was switched off, or its settings were"
+        )
+        await engines.made[0].closed.wait()
+        assert engines.made[0].given_up == 1
+        refused = await sql(house, "read")
+        assert isinstance(refused, BadArguments)
+
+
+@pytest.mark.behaviour("databases.follow_the_file")
+async def test_an_edit_that_is_not_about_a_source_leaves_it_open() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(SHOP), engines) as house:
+        await sql(house, "read")
+        stamp = house.board.catalogue
+        await says(house, declaring(replace(SHOP, origin=replace(AT, line=99))))
+        await sql(house, "read")
+        assert (len(engines.made), house.board.catalogue) == (1, stamp)
+        await says(house, declaring(replace(SHOP, limits=Limits(rows=3))))
+        await house.until(lambda: house.board.catalogue != stamp)
+        await sql(house, "read")
+        assert [engine.database.limits.rows for engine in engines.made] == [1000, 3]
+        await engines.made[0].closed.wait()
+
+
+@pytest.mark.behaviour("databases.cancelled", "audit.every_call")
+async def test_a_caller_that_leaves_stops_its_statement() -> None:
+    engines = ScriptedEngines(held=anyio.Event())
+    async with housing(declaring(SHOP), engines) as house:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(sql, house, "read")
+            await engines.first.wait()
+            await engines.made[0].began.wait()
+            tasks.cancel_scope.cancel()
+        assert engines.made[0].given_up == 1
+        assert [record.ended for record in house.audit.records] == [Cancelled()]
+
+
+@pytest.mark.behaviour("databases.cancelled")
+async def test_the_end_of_the_gateway_closes_every_source() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(SHOP, database("other")), engines) as house:
+        for id in ("shop", "other"):
+            await sql(house, "read", source=id)
+    assert [engine.closed.is_set() for engine in engines.made] == [True, True]
+
+
+@pytest.mark.behaviour("databases.errors_help")
+async def test_a_source_that_cannot_be_opened_is_told_and_tried_again_by_the_next() -> None:
+    engines = ScriptedEngines()
+    engines.away = "there is no file shop.db. Create it."
+    async with housing(declaring(SHOP), engines) as house:
+        assert text_of(await sql(house, "read")) == f"Database 'shop' cannot be asked: {engines.away}"
+        engines.away = None
+        assert isinstance(await sql(house, "read"), Noted)
+        engines.made[0].answers["gone"] = Failed("the server closed the connection", fault=Fault.AWAY)
+        assert isinstance(await sql(house, "gone"), ToolFailed)
+        assert isinstance(await sql(house, "read"), Noted)
+        assert len(engines.made) == 2
+
+
+@pytest.mark.behaviour("databases.doctor")
+async def test_a_source_that_must_not_be_served_is_not_unless_its_operator_insists() -> None:
+    grave = Checked("PostgreSQL 15", "postgres", (Finding("postgres is a superuser. Create a role.", is_grave=True),))
+    async with housing(declaring(SHOP), ScriptedEngines(checked=grave)) as house:
+        told = text_of(await sql(house, "read"))
+        assert told == "Database 'shop' cannot be asked: postgres is a superuser. Create a role."
+        (finding,) = await database_findings(house.gateway)
+        assert finding.what == "Database shop cannot be asked: postgres is a superuser. Create a role."
+        assert finding.grave
+    async with housing(declaring(database("shop", force=True)), ScriptedEngines(checked=grave)) as house:
+        assert isinstance(await sql(house, "read"), Noted)
+        (finding,) = await database_findings(house.gateway)
+        assert (finding.what, finding.grave) == ("Database shop: postgres is a superuser. Create a role.", False)
+
+
+@pytest.mark.behaviour("databases.doctor")
+async def test_a_look_at_all_sources_tells_of_each() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(SHOP, database("other")), engines) as house:
+        assert house.gateway.databases.toolbox is not None
+        looked = await looked_at([*house.gateway.databases.toolbox.sources.values()])
+        assert [(each.source.database.id, each.checked, each.is_served, each.matters) for each in looked] == [
+            ("other", CHECKED, True, ()),
+            ("shop", CHECKED, True, ()),
+        ]
+        assert await database_findings(house.gateway) == ()
+
+
+@pytest.mark.behaviour("databases.tools_while_one_is_on", "builtins.on_the_board")
+async def test_the_tools_follow_switches_like_any_other() -> None:
+    engines = ScriptedEngines()
+    async with housing(declaring(SHOP), engines) as house:
+        await house.does(ThrowSwitch(SQL, on=False))
+        ended = await sql(house, "read")
+        assert house.statuses()["execute_sql"] == "disabled_by_user"
+        assert engines.made == []
+        (record,) = house.audit.records
+        assert record == CallRecord(call_of("execute_sql", asks("read")), SQL, ended, record.took, 1)
+
+
+@pytest.mark.behaviour("databases.errors_help")
+async def test_what_the_engine_refuses_is_told_with_what_to_write_instead() -> None:
+    engines = ScriptedEngines(answers={"two": Refused("these are two statements", "Ask one at a time.")})
+    async with housing(declaring(SHOP), engines) as house:
+        assert text_of(await sql(house, "two")) == "Refused by shop: these are two statements. Ask one at a time."
+
+
+@pytest.mark.behaviour("databases.not_loaded_without_any")
+def test_a_gateway_without_databases_loads_nothing_of_them() -> None:
+    script = (
+        "import sys, pegboard.gateway.gateway, pegboard.config.settings, pegboard.compose.house\n"
+        "late = ('pegboard.gateway.database.', 'pegboard.ports.databases', 'pegboard.ports.opening', 'sqlite3',"
+        "'duckdb', 'pegboard.providers.builtin', 'pglast', 'sqlglot', 'psycopg', 'pymysql')\n"
+        "print([name for name in sys.modules if name.startswith(late)])"
+    )
+    done = run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
