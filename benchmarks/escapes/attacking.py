@@ -196,9 +196,10 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS) -
     await process.aclose()
     text, _, last = said.decode(errors="replace").partition(MARK)
     calls = max(map(int, re.findall(f"{COUNT}(\\d+)", text)), default=0)
-    end: dict[str, Any] = {"calls": calls, "is_changed": False, "error": None, "signal": 0}
+    end: dict[str, Any] = {"calls": calls, "is_changed": False, "error": None, "signal": 0, "threads": 0}
     if last.strip():
         end = json.loads(last)
+    usage.threads = max(usage.threads, end["threads"])
     found = [*observed(world, text, usage, end["calls"], _CONTROL_CALLS - 1, connections)]
     if late.cancelled_caught:
         found.append("hang")

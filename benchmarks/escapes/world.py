@@ -25,7 +25,7 @@ class World:
     port: int
     secret: str = field(default_factory=lambda: f"file-canary-{token_hex(8)}")
     variable: str = field(default_factory=lambda: f"env-canary-{token_hex(8)}")
-    value: str = field(default_factory=lambda: f"HOSTSECRET-{token_hex(8)}")
+    value: str = field(default_factory=lambda: f"HOSTSECRET{token_hex(4)}")
     connections: int = 0
 
     @property

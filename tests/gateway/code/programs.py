@@ -150,6 +150,7 @@ async def place(
     keeps: bool = True,
     sandboxes: Mapping[Python, Sandbox] | None = None,
     tools: tuple[Tool, ...] = TOOLS,
+    patience: float = PATIENCE,
 ) -> AsyncIterator[Place]:
     """`board` is that of another place on the same store; without one, `delete` is made to be confirmed here."""
     providers = Providers({FILES: tools})
@@ -164,7 +165,7 @@ async def place(
             async with opened(said_so, providers, store=board, tickets=store.tickets, programs=means) as house:
                 if board is None:
                     await house.does(ASKS)
-                with anyio.fail_after(PATIENCE):
+                with anyio.fail_after(patience):
                     yield Place(house, store, folder)
     finally:
         with anyio.CancelScope(shield=True):
