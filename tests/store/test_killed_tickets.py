@@ -2,9 +2,9 @@
 
 import json
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ class Place:
 
     folder: Path
     store: str
+    more: Mapping[str, object] = field(default_factory=dict)
+    """What else its file says."""
 
     @property
     def ran(self) -> list[str]:
@@ -40,6 +42,7 @@ class Place:
             "servers": {"tally": {"command": command, "args": args, "trust": "open"}},
             "overrides": {"tally": {"*:mark": {"requires_confirmation": True}}},
             "store": self.store,
+            **self.more,
         }
         async with served(self.folder, board) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
             await gateway.until("servers", "list", holds=_is_up)

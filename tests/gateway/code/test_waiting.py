@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 from tests.gateway.code.programs import ASKS, DELETE, ok, place, said, ticket_of, words_of
 from tests.support.asking import AskedClient
 from tests.support.doubles import held_forever
-from tests.support.house import call_of
+from tests.support.house import PATIENCE, call_of
 
 from pegboard.core.call import Admitted, NotConfirmed, Outcome, Returned
-from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings
+from pegboard.core.code import PYTHON_ID, CodeSettings
 from pegboard.core.commands import SetOverride, ThrowSwitch
 from pegboard.core.ids import LOCAL, CallId, PrincipalId
 from pegboard.core.override import Override
@@ -20,6 +21,7 @@ from pegboard.core.tool import Json
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.code.runs import KEPT
+from pegboard.gateway.code.wall import Patient, Wall
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -271,24 +273,18 @@ async def test_a_client_that_can_be_asked_is_asked_in_the_middle_of_the_program(
 
 
 @pytest.mark.behaviour("programs.asked_in_place")
-async def test_the_time_of_a_program_stands_still_while_a_person_thinks(tmp_path: Path) -> None:
-    settings = CodeSettings(limits=CodeLimits(wall=5.0))
-    async with place(tmp_path, settings=settings) as here:
-        client = AskedClient()
-        ended: list[Ended] = []
-
-        async def run() -> None:
-            ended.append(await here.runs(CLEANS, peer=client, timeout_s=0.5))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            await client.was_asked.wait()
-            with anyio.move_on_after(1.0):
-                await client.given_up.wait()
-            assert not client.given_up.is_set()
-            assert ended == []
-            tasks.cancel_scope.cancel()
-        assert client.given_up.is_set()
+async def test_the_time_of_a_program_stands_still_while_a_person_thinks() -> None:
+    wall, client = Wall(0.1), AskedClient()
+    patient = Patient(client, wall)
+    with anyio.fail_after(PATIENCE):
+        with wall.running():
+            for _ in range(2):
+                with anyio.move_on_after(0.3):
+                    await patient.ask("elicitation/create", {})
+                await anyio.lowlevel.checkpoint()
+            assert len(client.asked) == 2
+            await anyio.sleep_forever()
+        assert wall.is_over
 
 
 @pytest.mark.behaviour("programs.waits_for_a_person")

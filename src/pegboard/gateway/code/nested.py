@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
+from uuid import uuid4
 
 import anyio
 
@@ -84,7 +85,7 @@ class Nested:
     _under_way: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
 
     def __post_init__(self) -> None:
-        self._turns = anyio.Semaphore(self.limits.concurrency)
+        self._turns = anyio.Semaphore(self.limits.concurrency, fast_acquire=True)
 
     async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
         name = f"{function.module}.{function.name}" if function.module else function.name
@@ -147,7 +148,7 @@ class Nested:
 
     async def _made(self, ordinal: int, name: str, tool: ToolId, arguments: JsonObject, text: bytes | None) -> Reply:
         started = perf_counter()
-        ended = await self._carried(self._call(fresh_call(), tool, arguments, text), None)
+        ended = await self._carried(self._call(CallId(uuid4().hex), tool, arguments, text), None)
         return await self._reply(ordinal, name, tool, arguments, ended, perf_counter() - started)
 
     async def _carried(self, call: Call, yes: Confirmed | None) -> Outcome | Refusal:
