@@ -17,6 +17,7 @@ LANGUAGES = {
     "json": "checked below",
     "python": "checked below",
     "sh": "checked below",
+    "sql": "run as it is written by tests/providers/database/test_roles.py",
     "text": "what a program prints, or a drawing",
     "yaml": "checked below",
 }
