@@ -308,6 +308,15 @@ async def test_a_write_happens_only_where_writes_are_on_and_asked_for(tmp_path: 
 
 
 @pytest.mark.behaviour("databases.writes")
+async def test_a_row_that_is_there_already_is_changed_where_something_is_closed_too(tmp_path: Path) -> None:
+    script = "CREATE TABLE stock (id INTEGER PRIMARY KEY, code TEXT UNIQUE, n); CREATE TABLE hidden (a)"
+    upsert = "INSERT INTO stock (code, n) VALUES ('a', 1) ON CONFLICT (code) DO UPDATE SET n = n + 1"
+    async with opened(made(tmp_path / "shop.db", script), _closed("hidden"), writes=True) as engine:
+        assert [(await rows(engine, upsert, write=True)).affected for _ in range(2)] == [1, 1]
+        assert (await rows(engine, "SELECT code, n FROM stock")).rows == (("a", 2),)
+
+
+@pytest.mark.behaviour("databases.writes")
 async def test_a_write_that_fails_changes_nothing_and_no_schema_is_ever_changed(tmp_path: Path) -> None:
     path = made(
         tmp_path / "shop.db",

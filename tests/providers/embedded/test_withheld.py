@@ -1,6 +1,7 @@
 """Law 8: a source of which something is closed answers as one in which it never was, by every road."""
 
 import json
+import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -102,6 +103,46 @@ async def test_a_closed_name_is_answered_as_one_that_never_was(dialect: str, tmp
             if (failed or _is_of_rows(statement)) and one != other:
                 differing.append((statement, one, other))
     assert differing == []
+
+
+TABLES = (
+    *("accounts", "accounts", "accounts", "orders", "customers", "account_names"),
+    *("vault", "accounts", "main.vault", "orders", "customers", "vault_view", "account_names", "account_view"),
+    *("order_totals", "nowhere", '"vault"', "(SELECT * FROM accounts)", "(SELECT 1 AS id, 'x' AS password)"),
+)
+COLUMNS = ("*", "id", "name", "secret", "password", "count(*)", "nothing", "max(name)", "x.id", "x.password", "'a'")
+JOINS = (
+    "",
+    " JOIN {} AS y USING (id)",
+    " NATURAL JOIN {} AS y",
+    " LEFT JOIN {} AS y ON x.id = y.id",
+    " JOIN {} AS y USING (password)",
+)
+TAILS = (
+    "",
+    " WHERE x.id IN (SELECT id FROM {})",
+    " WHERE EXISTS (SELECT password FROM {})",
+    " ORDER BY password",
+    " GROUP BY 1",
+)
+
+
+@pytest.mark.behaviour("databases.withheld")
+async def test_statements_made_at_random_find_no_difference(tmp_path: Path) -> None:
+    chance = random.Random(8)
+    answered, differing = 0, list[str]()
+    async with both("sqlite", tmp_path) as (narrow, without):
+        for _ in range(400):
+            before = chance.choice(("", "", "WITH vault AS (SELECT 1 AS id) ", "WITH q AS (SELECT * FROM vault) "))
+            join, tail = (chance.choice(each).format(chance.choice(TABLES)) for each in (JOINS, TAILS))
+            statement = f"{before}SELECT {chance.choice(COLUMNS)} FROM {chance.choice(TABLES)} AS x{join}{tail}"
+            one = timeless(await narrow.run(statement, (), Limits()))
+            other = timeless(await without.run(statement, (), Limits()))
+            answered += isinstance(one, Rows)
+            if one != other:
+                differing.append(statement)
+    assert differing == []
+    assert answered > 40
 
 
 def _is_of_rows(statement: str) -> bool:

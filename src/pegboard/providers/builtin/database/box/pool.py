@@ -9,11 +9,13 @@ import anyio
 
 from pegboard.ports.databases import SourceAway
 
-from .frames import Setup
+from .frames import Ask, Setup
 from .worker import Worker, started
 
 MOST: Final = 4
 """Workers of a source at once: more statements than that wait for their turn."""
+_OPEN: Final = 60.0
+"""Seconds to open a database, however large its schema is."""
 
 
 class Pool:
@@ -47,7 +49,10 @@ class Pool:
             timer.cancel()
             if not worker.is_gone:
                 return worker
-        return await started(self._setup)
+        worker = await started(self._setup)
+        # Opens the database: what a large schema takes is not for the first statement to pay.
+        await worker.ask(Ask.STAMP, within=_OPEN)
+        return worker
 
     def _rest(self, worker: Worker) -> None:
         if self._is_closed:

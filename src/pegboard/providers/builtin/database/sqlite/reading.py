@@ -23,14 +23,20 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    table: str
+    columns: tuple[str, ...]
+    is_unique: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """All of a file, open or not."""
 
     schema: Schema
     forms: dict[str, Form]
     """By the table's name."""
-    indexes: tuple[tuple[str, tuple[str, ...]], ...]
-    """A table, and the columns of an index of it."""
+    indexes: tuple[Index, ...]
 
     @property
     def known(self) -> frozenset[str]:
@@ -56,7 +62,7 @@ _LIST = """
 _COLUMNS = "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid"
 _KEYS = 'SELECT id, seq, "table", "from", "to" FROM pragma_foreign_key_list(?, \'main\') ORDER BY id, seq'
 _INDEXES = """
-    SELECT l.name, i.seqno, i.name FROM pragma_index_list(?, 'main') AS l, pragma_index_info(l.name, 'main') AS i
+    SELECT l.name, l."unique", i.name FROM pragma_index_list(?, 'main') AS l, pragma_index_info(l.name, 'main') AS i
     WHERE NOT l.partial ORDER BY l.name, i.seqno
 """
 
@@ -65,7 +71,7 @@ def whole(connection: sqlite3.Connection) -> Whole:
     forms: dict[str, Form] = {}
     tables: list[Table] = []
     relations: list[Relation] = []
-    indexes: list[tuple[str, tuple[str, ...]]] = []
+    indexes: list[Index] = []
     counts = _counts(connection)
     for name, kind, without_rowid, statement in connection.execute(_LIST).fetchall():
         if name in ("sqlite_schema", "sqlite_master"):
@@ -79,7 +85,7 @@ def whole(connection: sqlite3.Connection) -> Whole:
         tables.append(Table(TableName(MAIN, name), columns, key, "", kind == "view", counts.get(name)))
         if kind == "table":
             relations.extend(_relations(connection, name))
-            indexes.extend((name, each) for each in _indexes(connection, name))
+            indexes.extend(_indexes(connection, name))
     keys = {table.name: table.key for table in tables}
     names = {table.name.table.casefold(): table.name for table in tables}
     return Whole(
@@ -123,14 +129,14 @@ def _resolved(
             yield Relation(each.table, each.columns, to, to_columns)
 
 
-def _indexes(connection: sqlite3.Connection, table: str) -> Iterator[tuple[str, ...]]:
-    columns: dict[str, list[str | None]] = defaultdict(list)
-    for index, _, column in connection.execute(_INDEXES, (table,)):
-        columns[index].append(column)
-    for each in columns.values():
+def _indexes(connection: sqlite3.Connection, table: str) -> Iterator[Index]:
+    columns: dict[tuple[str, bool], list[str | None]] = defaultdict(list)
+    for index, is_unique, column in connection.execute(_INDEXES, (table,)):
+        columns[index, bool(is_unique)].append(column)
+    for (_, is_unique), each in columns.items():
         named = tuple(column for column in each if column is not None)
         if len(named) == len(each):
-            yield named
+            yield Index(table, named, is_unique)
 
 
 def _counts(connection: sqlite3.Connection) -> dict[str, int]:
@@ -145,7 +151,7 @@ def _counts(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def definition(table: Table, form: Form, relations: Iterable[Relation]) -> str:
-    """A statement that makes the same table without rows, as far as a statement that reads it can tell."""
+    """A statement that makes the same table without rows, as far as a statement can tell; `relations` are its own."""
     alone = table.key[0] if len(table.key) == 1 else None
     parts = [
         " ".join(
@@ -165,7 +171,6 @@ def definition(table: Table, form: Form, relations: Iterable[Relation]) -> str:
     parts += [
         f"FOREIGN KEY ({_list(each.columns)}) REFERENCES {quoted(each.to.table)} ({_list(each.to_columns)})"
         for each in relations
-        if each.table == table.name
     ]
     end = "" if form.has_rowid or not table.key else " WITHOUT ROWID"
     return f"CREATE TABLE {quoted(table.name.table)} ({', '.join(parts)}){end}"

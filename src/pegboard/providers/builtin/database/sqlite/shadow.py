@@ -6,11 +6,12 @@ for the schema or for a plan are answered by it alone.
 """
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pegboard.core.database import Access, Schema, Table, narrowed
+from pegboard.core.database import Access, Relation, Schema, Table, TableName, narrowed
 
 from .authorizer import MAIN, Authorizer
 from .connecting import limited
@@ -43,6 +44,9 @@ def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Ac
         table.name.table.casefold() for table in open_schema.tables
     }
     complete = {table.name: len(table.columns) for table in whole.schema.tables}
+    relations: dict[TableName, list[Relation]] = defaultdict(list)
+    for relation in open_schema.relations:
+        relations[relation.table].append(relation)
     kept: list[Table] = []
     views: list[Table] = []
     masks: dict[str, str] = {}
@@ -61,7 +65,7 @@ def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Ac
             views.append(table)
             continue
         if not (form.kind == "virtual" and is_whole and _made(connection, form.statement)):
-            connection.execute(definition(table, form, open_schema.relations))
+            connection.execute(definition(table, form, relations[table.name]))
         kept.append(table)
     _index(connection, whole, kept)
     kept += _viewed(connection, whole, views)
@@ -116,11 +120,12 @@ def _made(connection: sqlite3.Connection, statement: str) -> bool:
 def _index(connection: sqlite3.Connection, whole: Whole, tables: Iterable[Table]) -> None:
     """So that plans are like the real ones. They are named by us: a name may tell of what is closed."""
     columns = {table.name.table: {column.name for column in table.columns} for table in tables}
-    for place, (table, indexed) in enumerate(whole.indexes):
-        if columns.get(table, set()).issuperset(indexed) and table in columns:
-            listed = ", ".join(map(quoted, indexed))
+    for place, index in enumerate(whole.indexes):
+        if index.table in columns and columns[index.table].issuperset(index.columns):
+            kind = "UNIQUE INDEX" if index.is_unique else "INDEX"
+            name, listed = quoted(f"{index.table}_index_{place}"), ", ".join(map(quoted, index.columns))
             with suppress(sqlite3.Error):
-                connection.execute(f"CREATE INDEX {quoted(f'{table}_index_{place}')} ON {quoted(table)} ({listed})")
+                connection.execute(f"CREATE {kind} {name} ON {quoted(index.table)} ({listed})")
 
 
 def _mentions(statement: str, names: Iterable[str]) -> bool:
