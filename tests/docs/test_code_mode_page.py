@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.behaviour("code.run_command", "code.stubs_command")
 def test_the_programs_of_the_page_do_what_it_shows(tmp_path: Path) -> None:
     right, wrong = blocks("python")
-    shown, complaint = blocks("console")
+    shown, complaint = blocks("text")
     (tmp_path / "decades.py").write_text(right, "utf-8")
     (tmp_path / "wrong.py").write_text(wrong, "utf-8")
     demo = {"DESK_DIR": str(tmp_path / "desk"), "PYTHON_FOR_DEMO": sys.executable}
