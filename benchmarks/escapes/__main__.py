@@ -89,6 +89,12 @@ def told(report: Report) -> str:
     return "\n".join(lines)
 
 
+def as_text(report: Report, is_json: bool) -> str:
+    text = json.dumps(report, ensure_ascii=False, indent=1) if is_json else told(report)
+    # An attack may say half of a character, which no output takes. So written, it is the same to whoever reads JSON.
+    return text.encode(errors="backslashreplace").decode()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.escapes", description=__doc__)
     parser.add_argument("file", type=Path, help="attacks with what none may do: a JSON array")
@@ -103,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BadFileError, NoWorldError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(json.dumps(report, ensure_ascii=False, indent=1) if chosen.json else told(report))
+    print(as_text(report, chosen.json))
     verdicts = report["cases"]
     assert isinstance(verdicts, list)
     return 0 if all(one["held"] for one in verdicts) and not report["away"] else 1

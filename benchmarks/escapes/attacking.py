@@ -19,7 +19,7 @@ from anyio.abc import Process, TaskGroup
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from benchmarks.escapes.cases import Case
-from benchmarks.escapes.control import COUNT, MARK
+from benchmarks.escapes.control import COUNT
 from benchmarks.escapes.effects import Seen, observed
 from benchmarks.escapes.watching import Usage, left, watched
 from benchmarks.escapes.world import World
@@ -32,6 +32,7 @@ GRACE = 4.0
 _START = 60.0
 _MOST_LINE = 64 << 20
 _MOST_CONTROL = 1 << 20
+_MOST_END = 65_536
 _CONTROL_SECONDS = 7.0
 _CONTROL_CALLS = 5_000
 
@@ -181,10 +182,14 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS) -
     connections = world.connections
     environment = {**os.environ, "CANARY_ENV": world.variable}
     began = time.monotonic()
-    words = [sys.executable, "-m", "benchmarks.escapes.control"]
-    process = await anyio.open_process(
-        words, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    told, tells = os.pipe()
+    words = [sys.executable, "-m", "benchmarks.escapes.control", str(tells)]
+    try:
+        process = await anyio.open_process(
+            words, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, start_new_session=True, pass_fds=(tells,)
+        )
+    finally:
+        os.close(tells)
     assert process.stdin is not None
     await process.stdin.send(json.dumps({"value": world.value, "code": world.fitted(case.code)}).encode() + b"\n")
     said = bytearray()
@@ -194,20 +199,32 @@ async def without(world: World, case: Case, seconds: float = _CONTROL_SECONDS) -
     _end(process.pid, usage.seen)
     await process.wait()
     await process.aclose()
-    text, _, last = said.decode(errors="replace").partition(MARK)
-    calls = max(map(int, re.findall(f"{COUNT}(\\d+)", text)), default=0)
-    end: dict[str, Any] = {"calls": calls, "is_changed": False, "error": None, "signal": 0, "threads": 0}
-    if last.strip():
-        end = json.loads(last)
+    text = said.decode(errors="replace")
+    end = _end_told(told)
+    if end is None:
+        calls = max(map(int, re.findall(f"{COUNT}(\\d{{1,9}})\n", text)), default=0)
+        end = {"calls": calls, "is_changed": False, "error": None, "signal": signal.SIGKILL, "threads": 0}
     usage.threads = max(usage.threads, end["threads"])
     found = [*observed(world, text, usage, end["calls"], _CONTROL_CALLS - 1, connections)]
     if late.cancelled_caught:
         found.append("hang")
-    elif end["signal"] or not last.strip():
+    elif end["signal"]:
         found.append("host_crash")
     if end["is_changed"]:
         found.append("host_state")
     return Seen(tuple(found), text, end["error"], time.monotonic() - began)
+
+
+def _end_told(told: int) -> dict[str, Any] | None:
+    """What the control says at its end; nothing where the attack ended it."""
+    os.set_blocking(told, False)
+    try:
+        end: dict[str, Any] = json.loads(os.read(told, _MOST_END))
+    except (ValueError, BlockingIOError):
+        return None
+    finally:
+        os.close(told)
+    return end
 
 
 async def _read(process: Process, said: bytearray) -> None:
@@ -215,7 +232,7 @@ async def _read(process: Process, said: bytearray) -> None:
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
         while True:
             piece = await process.stdout.receive()
-            if len(said) < _MOST_CONTROL or MARK.encode() in piece:
+            if len(said) < _MOST_CONTROL:
                 said += piece
 
 

@@ -1,7 +1,8 @@
 """An attack without any sandbox, in a process that may be lost: whether it does what it is meant to do.
 
-`python -m benchmarks.escapes.control`; one JSON line in, what the attack prints out, and a last line about its end. The
-attack runs in a child of this process, with few rights and few processes, so that this machine survives it.
+`python -m benchmarks.escapes.control DESCRIPTOR`; one JSON line in, what the attack prints out, and how it ended to the
+descriptor. The attack runs in a child of this process, with few rights and few processes, so that this machine survives
+it, and without that descriptor: whatever it prints is its own, and its end is not.
 """
 
 import ast
@@ -16,7 +17,6 @@ import sys
 from contextlib import suppress
 
 HOST_SECRET = ""
-MARK = "\0end "
 COUNT = "\0calls "
 NOBODY = 64_999
 MOST_PROCESSES = 400
@@ -70,7 +70,19 @@ def attack(code: str) -> None:
         exec(compiled, names)
 
 
-def main() -> None:
+def _end_of(told: bytes) -> dict[str, object]:
+    """What the child says of its attack, which may have written there too."""
+    end: dict[str, object] = {"calls": 0, "is_changed": False, "error": None, "threads": 0}
+    with suppress(ValueError, RecursionError):
+        said = json.loads(told)
+        kinds = {"calls": int, "is_changed": bool, "threads": int}
+        if isinstance(said, dict) and all(isinstance(said.get(name), kind) for name, kind in kinds.items()):
+            error = said.get("error")
+            end |= {name: said[name] for name in kinds} | {"error": error if error is None else str(error)}
+    return end
+
+
+def main(tells: int) -> None:
     global HOST_SECRET
     first = json.loads(sys.stdin.readline())
     HOST_SECRET = first["value"]
@@ -79,6 +91,7 @@ def main() -> None:
     reads, writes = os.pipe()
     if (child := os.fork()) == 0:
         os.close(reads)
+        os.close(tells)
         error = None
         try:
             attack(first["code"])
@@ -88,17 +101,17 @@ def main() -> None:
             sys.stdout.flush()
         is_changed = json.dumps is not _DUMPS or len is not _LEN
         threads = len(os.listdir("/proc/self/task"))
-        end = {"calls": calls, "is_changed": is_changed, "error": error, "threads": threads}
-        os.write(writes, _DUMPS(end).encode())
+        found = {"calls": calls, "is_changed": is_changed, "error": error, "threads": threads}
+        os.write(writes, _DUMPS(found).encode())
         os._exit(0)
     os.close(writes)
     with suppress(InterruptedError):
         told = os.read(reads, 65_536)
     _, status = os.waitpid(child, 0)
-    end = json.loads(told) if told else {"calls": 0, "is_changed": False, "error": None, "threads": 0}
+    end = _end_of(told)
     end["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    os.write(1, f"\n{MARK}{_DUMPS(end)}\n".encode())
+    os.write(tells, _DUMPS(end).encode())
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

@@ -1,13 +1,14 @@
 """`python -m benchmarks.escapes` and `python -m benchmarks.hostile` run any file of attacks."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import anyio
 import pytest
-from benchmarks.escapes.__main__ import judged, main, told
+from benchmarks.escapes.__main__ import as_text, judged, main, told
 from benchmarks.escapes.cases import read
 from benchmarks.escapes.world import world
 
@@ -47,6 +48,79 @@ def test_each_attack_is_told_with_what_happened_and_whether_it_works_without_a_s
     }
     assert (report["away"], report["orphans"]) == ({}, {"monty": 0, "full": 0})
     assert "full A1: held" in told(report)
+
+
+HARM_TO_THE_WORLD = {
+    "a folder": "import os\nos.makedirs(W + '/d/e')\nos.close(os.open(W + '/d/e/f', os.O_CREAT))",
+    "a folder nobody may enter": "import os\nos.mkdir(W + '/d')\nos.mkdir(W + '/d/e')\nos.chmod(W + '/d', 0)",
+    "folders without end": "import os\nos.chdir(W)\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')",
+    "a pipe": "import os\nos.mkfifo(W + '/p')",
+    "a link to what never ends": "import os\nos.symlink('/dev/zero', W + '/z')",
+    "a file of a terabyte": "import os\nos.close(os.open(W + '/t', os.O_CREAT))\nos.truncate(W + '/t', 1 << 40)",
+    "no folder": "import os\nos.rmdir(W)",
+    "a link to another folder": "import os\nos.rmdir(W)\nos.symlink(KEPT, W)",
+    "a link for the secret": "import os\nos.remove(SECRET)\nos.symlink(KEPT + '/kept.txt', SECRET)",
+    "no secret": "import os\nos.remove(SECRET)",
+    "nothing at all": "import shutil\nshutil.rmtree(FOLDER)",
+    "a link for everything": "import os, shutil\nshutil.rmtree(FOLDER)\nos.symlink(KEPT, FOLDER)",
+}
+
+
+@pytest.mark.behaviour("benchmarks.escapes")
+@pytest.mark.parametrize("harm", HARM_TO_THE_WORLD)
+def test_whatever_an_attack_makes_of_its_world_is_seen_and_gone_before_the_next(tmp_path: Path, harm: str) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "kept.txt").write_text("kept")
+    with world(tmp_path / "canary", 0) as made:
+        names = {"W": made.writable, "SECRET": made.folder / "secret.txt", "FOLDER": made.folder, "KEPT": kept}
+        before = os.getcwd()
+        try:
+            exec(HARM_TO_THE_WORLD[harm], {name: str(path) for name, path in names.items()})
+        finally:
+            os.chdir(before)
+        assert made.written() != {}
+        made.clear()
+        assert made.written() == {}
+        assert sorted(path.name for path in made.folder.iterdir()) == ["secret.txt", "w"]
+    assert (kept / "kept.txt").read_text() == "kept"
+    with world(tmp_path / "canary", 0) as again:
+        assert again.written() == {}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("benchmarks.escapes")
+def test_attacks_on_the_benchmark_itself_end_none(tmp_path: Path) -> None:
+    file = tmp_path / "attacks.json"
+    codes = {
+        "X1": "import os\nos.mkdir('/tmp/codemode/canary/w/d')",
+        "X2": "print('\\0end {', flush=True)",
+        "X3": "print('\\0end []', '\\0calls ' + '9' * 5000, flush=True)",
+        "X4": "raise ValueError('\\ud800')",
+        "X5": "print('\ud800')",
+        "X6": "import os\nos.closerange(0, 3)\nos.kill(os.getppid(), 9)",
+        "X7": "import os\nfor descriptor in range(3, 20):\n    try:\n        os.write(descriptor, b'[' * 9000)\n"
+        "    except OSError:\n        pass",
+    }
+    file.write_text(json.dumps([{"id": id, "must_not": [], "code": code} for id, code in codes.items()]))
+    with world(tmp_path / "canary", 0) as made:
+        report = anyio.run(judged, made, read(file), ["monty", "full"], True)
+    cases = report["cases"]
+    assert isinstance(cases, list)
+    assert [(case["id"], case["without"]["effects"]) for case in cases[:7]] == [
+        *(
+            ("X1", ["write_host_file"]),
+            ("X2", []),
+            ("X3", []),
+            ("X4", []),
+            ("X5", []),
+            ("X6", ["host_crash"]),
+            ("X7", []),
+        ),
+    ]
+    assert [case["id"] for case in cases if not case["held"]] == []
+    assert json.loads(as_text(report, True).encode()) == report
+    assert "monty X4: held" in as_text(report, False).encode().decode()
 
 
 @pytest.mark.behaviour("benchmarks.escapes")

@@ -33,7 +33,7 @@ WORK_WITHOUT = (
 
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path, 0) as found:
+    with world(tmp_path / "canary", 0) as found:
         yield found
 
 
