@@ -165,7 +165,7 @@ SELECT pg_catalog.json_build_object(
         SELECT o.oprname, s.nspname AS oprschema, {_FACTS}
         FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace s ON s.oid = o.oprnamespace
         JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        WHERE o.oprname = ANY($5::text[]) AND s.nspname <> 'pg_catalog') f),
+        WHERE o.oprname = ANY($5::text[]) AND o.oid >= 16384 AND s.nspname <> 'pg_catalog') f),
     'types', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
         SELECT t.typname, n.nspname, t.typtype,
             (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid

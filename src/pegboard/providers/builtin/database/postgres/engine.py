@@ -3,8 +3,8 @@ and the plan before it is run, and stopped on the server when nobody waits for i
 """
 
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -61,7 +61,7 @@ class PostgresEngine:
 
     async def check(self) -> Checked:
         try:
-            async with self._connection() as connection:
+            async with self._connection(_looking) as connection:
                 checked: Checked = connection.role.checked
                 return checked
         except SourceAway as away:
@@ -86,7 +86,7 @@ class PostgresEngine:
         answer: Answer = Failed(_late(limits), None, Fault.TIME)
         try:
             with anyio.move_on_after(limits.seconds):
-                async with self._connection() as connection:
+                async with self._connection(partial(_begin, reading, limits)) as connection:
                     if connection.role.powers and not self._forced:
                         return Refused(connection.role.powers[0], MEND)
                     answer = await self._answer(connection, statement, reading, parameters, limits, begun)
@@ -115,18 +115,18 @@ class PostgresEngine:
     ) -> Answer:
         text = Rewritten(statement)
         try:
-            await connection.execute(_begin(connection, reading, limits))
             judged = await self._judge(connection, statement, reading)
             if not isinstance(judged, _Judged):
                 return judged
             text = judged.text
             if parameters:
                 await connection.execute("SET LOCAL plan_cache_mode = auto")
-            prepared = await connection.prepare(text.text)
+            guarded = not self._access.is_whole and reading.kind == "select"
+            # Without a name it makes room for the next by itself. Its plan is asked for as one without a name too.
+            prepared = await connection.prepare(text.text, name=None if guarded else "")
             arguments = bound(parameters, prepared.get_parameters())
             if isinstance(arguments, Failed):
                 return arguments
-            guarded = not self._access.is_whole and reading.kind == "select"
             if guarded and await beyond(connection, text.text, arguments, judged.reach):
                 return Refused("The statement reads more than it names.", "Name the tables that you need.")
             if not reading.writes:
@@ -214,20 +214,20 @@ class PostgresEngine:
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[Metered]:
         """A read-only transaction for questions of our own. Raises `SourceAway`."""
-        async with self._connection() as connection:
+        async with self._connection(_looking) as connection:
             if connection.role.powers and not self._forced:
                 raise SourceAway(f"{place(self._url)}: {connection.role.powers[0]} {MEND}")
             try:
-                await connection.execute("BEGIN TRANSACTION READ ONLY")
                 yield connection
             except _DRIVER as error:
                 raise SourceAway(f"{place(self._url)}: {error}") from error
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Metered]:
-        """One that nobody else uses, rolled back and reset afterwards, or closed where that does not work."""
+    async def _connection(self, begin: Callable[[Metered], str]) -> AsyncIterator[Metered]:
+        """One that nobody else uses, in a transaction that has begun; rolled back and reset afterwards, or closed where
+        that does not work."""
         async with self._places:
-            connection = await self._ready()
+            connection = await self._begun(begin)
             whole = False
             try:
                 yield connection
@@ -237,30 +237,41 @@ class PostgresEngine:
                 with anyio.CancelScope(shield=True):
                     await self._put_back(connection, whole)
 
-    async def _ready(self) -> Metered:
+    async def _begun(self, begin: Callable[[Metered], str]) -> Metered:
+        """One that was kept and still answers, else a new one. Raises `SourceAway`."""
         while self._idle:
             connection = self._idle.pop()
-            try:
-                await connection.execute("SELECT 1")
-            except _DRIVER:
-                connection.terminate()
-                continue
-            return connection
-        return await connect(self._url)
+            with suppress(*_DRIVER):
+                await _execute(connection, begin(connection))
+                return connection
+        connection = await connect(self._url)
+        try:
+            await _execute(connection, begin(connection))
+        except _DRIVER as error:
+            raise SourceAway(f"{place(self._url)}: {error}") from error
+        return connection
 
     async def _put_back(self, connection: Metered, whole: bool) -> None:
         if whole and not connection.is_closed() and not connection.meter.overrun and not self._closed:
             try:
                 with anyio.fail_after(_GRACE):
-                    if connection.is_in_transaction():
-                        await connection.execute("ROLLBACK")
-                    await connection.reset()
+                    undo = "ROLLBACK;" if connection.is_in_transaction() else ""
+                    await connection.execute(f"{undo}{connection.get_reset_query()}")
                 if len(self._idle) < _IDLE:
                     self._idle.append(connection)
                     return
             except (*_DRIVER, TimeoutError):
                 connection.terminate()
         await _shut(connection)
+
+
+async def _execute(connection: Metered, text: str) -> None:
+    """Nothing is left of a connection on which it fails, or on which nobody waits for it."""
+    try:
+        await connection.execute(text)
+    except BaseException:
+        connection.terminate()
+        raise
 
 
 async def _shut(connection: Metered) -> None:
@@ -270,13 +281,18 @@ async def _shut(connection: Metered) -> None:
         connection.terminate()
 
 
-def _begin(connection: Metered, reading: Reading, limits: Limits) -> str:
+def _begin(reading: Reading, limits: Limits, connection: Metered) -> str:
     """A first query pins the snapshot, after which no command can make the transaction write."""
     way = "READ WRITE" if reading.writes else "READ ONLY"
     # A server that is busy for somebody who is gone looks up only if it is told to; since PostgreSQL 14 it can be.
     looks = "SET LOCAL client_connection_check_interval = '1s'; " if connection.get_server_version().major >= 14 else ""
     late = max(1, int(limits.seconds * 1000))
     return f"BEGIN TRANSACTION {way}; SET LOCAL statement_timeout = {late}; {looks}SELECT 1"
+
+
+def _looking(_: Metered) -> str:
+    """For questions of our own."""
+    return "BEGIN TRANSACTION READ ONLY"
 
 
 def _late(limits: Limits) -> str:

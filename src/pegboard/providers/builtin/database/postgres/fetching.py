@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 import asyncpg
+from asyncpg.cursor import Cursor
 
 from pegboard.core.database import Catch, Cut, Limits, Rows
 from pegboard.core.database.answered import answered
@@ -29,6 +30,15 @@ _TYPES: Final = {
 }
 
 
+class Portal(Cursor):  # type: ignore[misc]  # the driver has no types
+    """A cursor that is opened together with the request for its first rows. The driver's own takes a round trip to the
+    server for each."""
+
+    async def first(self, count: int) -> list[Any]:
+        rows: list[Any] = await self._bind_exec(count, None)
+        return rows
+
+
 async def fetched(connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float) -> Rows:
     """The first rows of a prepared statement, in the transaction that is open. Raises `TooMuch` for a row that is too
     large to be taken in."""
@@ -40,18 +50,19 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
     catch = Catch(limits)
     before = connection.allow(ROW)
     try:
-        cursor = await prepared.cursor(*arguments)
-        wanted = 1
+        portal = Portal(connection, prepared.get_query(), prepared._state, arguments, None)
+        asked = wanted = 1
+        rows = await portal.first(asked)
         while True:
-            # One more than is kept tells whether there are more.
-            asked = min(wanted, limits.rows + 1 - len(catch.rows))
-            rows = await cursor.fetch(asked)
             if not catch.take([tuple(map(plain, row)) for row in rows] if ranged else rows) or len(rows) < asked:
                 break
             received = connection.allow(ROW)
             size = max(1, (received - before) // len(rows))
             before = received
-            wanted = max(1, min(_MOST, wanted * 4, _BATCH // size))
+            wanted = max(1, min(_MOST, wanted * 16, _BATCH // size))
+            # One more than is kept tells whether there are more.
+            asked = min(wanted, limits.rows + 1 - len(catch.rows))
+            rows = await portal.fetch(asked)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
         if not connection.meter.overrun:
             raise

@@ -11,7 +11,8 @@ from .relations import Reach
 
 async def beyond(connection: Any, text: str, arguments: list[object], reach: Reach) -> bool:
     """Whether it would read something else. Nothing is run: the question is for the plan alone."""
-    told = await connection.fetchval(f"EXPLAIN (FORMAT JSON, VERBOSE, COSTS OFF) {text}", *arguments)
+    question = await connection.prepare(f"EXPLAIN (FORMAT JSON, VERBOSE, COSTS OFF) {text}", name="")
+    told = await question.fetchval(*arguments)
     for schema, name in scanned(json.loads(told)):
         if schema in SYSTEM and reach.catalogue:
             continue
