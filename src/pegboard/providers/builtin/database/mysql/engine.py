@@ -191,12 +191,14 @@ class MysqlEngine:
         def ask(question: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
             return asked(connection, question, given)
 
-        lower = asked(connection, "SELECT @@lower_case_table_names")[0][0] != 0
+        # A server may be behind something that greets in its place.
+        lower, *told = asked(connection, "SELECT @@lower_case_table_names, VERSION(), @@version_comment")[0]
         return Tables(
             ask,
             self._access,
             self._place.database,
-            lower,
+            lower != 0,
+            "mariadb" in " ".join(map(str, told)).lower(),
             lambda: [
                 (*table.name, tuple(one.name for one in table.columns)) for table in self._whole(connection).tables
             ],

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from .functions import strange_call
+from .functions import Call, calls
 from .words import Unreadable, Word, Words, words
 
 # It warns of what it does not know; here that is refused, and told to whoever asked.
@@ -85,6 +85,7 @@ class Reading:
     named: tuple[Named, ...]
     tree: exp.Expression | None = None
     listed: Listed | None = None
+    calls: tuple[Call, ...] = ()
 
     @property
     def writes(self) -> bool:
@@ -132,9 +133,10 @@ def _query(found: Words, inner: Sequence[Word], write: bool, kind: str = "select
             return Unreadable(
                 f"The statement holds {type(node).__name__.upper()}, which is not part of a query.", _ONLY
             )
-    if fault := strange_call(inner, target=kind == "insert"):
-        return fault
-    return Reading(kind, found.text, found.words, tuple(_tables(tree)), tree)
+    called = calls(inner, target=kind == "insert")
+    if isinstance(called, Unreadable):
+        return called
+    return Reading(kind, found.text, found.words, tuple(_tables(tree)), tree, calls=called)
 
 
 def _parsed(text: str) -> exp.Expression | Unreadable | Broken:

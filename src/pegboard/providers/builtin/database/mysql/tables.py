@@ -15,6 +15,7 @@ from sqlglot import exp
 from pegboard.core.database import Access, Failed, Fault
 from pegboard.providers.builtin.database.names import names
 
+from .functions import unlisted
 from .reading import Broken, Named, Reading, is_defined, read
 from .words import Unreadable
 
@@ -50,10 +51,13 @@ class Tables:
     access: Access
     default: str
     lower: bool
+    is_mariadb: bool
     visible: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
 
     def judged(self, reading: Reading) -> Failed | Unreadable | str:
         """The text to run."""
+        if stored := self._stored(reading, self.default):
+            return stored
         known = self._known(reading.named)
         narrow: dict[tuple[str, str], tuple[str, ...]] = {}
         catalogued = False
@@ -81,6 +85,24 @@ class Tables:
         if reading.kind == "explain":
             return Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
         return self._rewritten(reading.tree, narrow)
+
+    def _stored(self, reading: Reading, schema: str) -> Unreadable | None:
+        """What would be called and is not built in, or is hidden by what somebody stored."""
+        for call in reading.calls:
+            if not (call.is_mariadbs if self.is_mariadb else call.is_mysqls):
+                return Unreadable(
+                    f"{call.name}() is not built into {'MariaDB' if self.is_mariadb else 'MySQL'}.",
+                    "Write the statement without it.",
+                )
+        if not reading.calls:
+            return None
+        # Whoever may call a function sees it here.
+        rows = self.ask(
+            "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s "  # noqa: S608 - places for values alone
+            f"AND ROUTINE_TYPE = 'FUNCTION' AND ROUTINE_NAME IN ({', '.join(['%s'] * len(reading.calls))})",
+            (schema, *(call.name for call in reading.calls)),
+        )
+        return unlisted(str(rows[0][0])) if rows else None
 
     def _schema(self, named: Named) -> str:
         return self._cased(named.schema if named.schema is not None else self.default)
@@ -146,6 +168,8 @@ class Tables:
             return cannot
         reading = read(str(rows[0][0]), write=False)
         if isinstance(reading, Unreadable | Broken) or reading.tree is None:
+            return cannot
+        if self._stored(reading, view.schema):
             return cannot
         known = self._known(reading.named)
         used = {column.name.casefold() for column in reading.tree.find_all(exp.Column)}
