@@ -1,98 +1,17 @@
 """What the server's catalogue says of the names in a statement: one question, put in the transaction that runs it.
 
-Names are resolved by the search path of the session, which is pinned. Nothing is kept between statements, because a
-view or a function may be replaced at any time.
+Names are resolved by the search path of the session, which is pinned. What was answered before is asked again as soon
+as anything was written on the server, because a view or a function may be replaced at any time.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
+from .connecting import Metered
+from .found import Beneath, Found, Function, Operator, Relation, Type
+from .memory import STAMP, Wanted
 from .reading import Reading
-
-SYSTEM: Final = frozenset({"pg_catalog", "information_schema", "pg_toast"})
-
-
-@dataclass(frozen=True)
-class Beneath:
-    """What is read along with a table: the tables under a view, the parents and parts of a partitioned one."""
-
-    schema: str
-    name: str
-    kind: str
-    columns: tuple[str, ...]
-    """Those that a view over it uses."""
-    definition: str | None
-
-
-@dataclass(frozen=True)
-class Relation:
-    oid: int
-    schema: str
-    name: str
-    kind: str
-    columns: tuple[str, ...]
-    definition: str | None
-    beneath: tuple[Beneath, ...]
-
-
-@dataclass(frozen=True)
-class Function:
-    schema: str
-    name: str
-    volatility: str
-    least: int
-    most: int | None
-    extension: str | None
-    definer: bool
-    catalogued: bool
-    """Takes or gives the name of something in the catalogue (regclass and its like)."""
-
-    def takes(self, count: int | None) -> bool:
-        return count is None or (self.least <= count and (self.most is None or count <= self.most))
-
-
-@dataclass(frozen=True)
-class Operator:
-    schema: str
-    name: str
-    function: Function
-
-
-@dataclass(frozen=True)
-class Type:
-    schema: str
-    name: str
-    kind: str
-    extension: str | None
-    row_of: tuple[str, str] | None
-    """The table whose rows are of this type, or of an array of it."""
-    checked_by: tuple[str, ...]
-    """Functions that a domain calls for each value."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What there is of what was named. A name that nothing has is not in it."""
-
-    path: tuple[str, ...]
-    database: str
-    relations: dict[tuple[str | None, str], Relation]
-    functions: tuple[Function, ...]
-    fields: tuple[Function, ...]
-    operators: tuple[Operator, ...]
-    types: tuple[Type, ...]
-
-    def functions_named(self, schema: str | None, name: str) -> tuple[Function, ...]:
-        return tuple(one for one in self.functions if one.name == name and self.reached(one.schema, schema))
-
-    def types_named(self, schema: str | None, name: str) -> tuple[Type, ...]:
-        return tuple(one for one in self.types if one.name == name and self.reached(one.schema, schema))
-
-    def reached(self, schema: str, written: str | None) -> bool:
-        return schema in self.path if written is None else schema == written
-
 
 _FACTS: Final = """
     p.proname, n.nspname, p.provolatile, p.pronargs - p.pronargdefaults AS least,
@@ -142,6 +61,7 @@ WITH RECURSIVE asked AS (
     FROM under u JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 )
 SELECT pg_catalog.json_build_object(
+    'stamp', {STAMP},
     'path', (SELECT pg_catalog.json_agg(s ORDER BY at) FROM path),
     'database', pg_catalog.current_database(),
     'relations', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -187,16 +107,27 @@ SELECT pg_catalog.json_build_object(
 """  # noqa: S608 - put together from constants
 
 
-async def ask(connection: Any, readings: Iterable[Reading]) -> Found:
+async def ask(connection: Metered, readings: Iterable[Reading]) -> Found:
     """What the catalogue knows of everything that these statements name."""
-    readings = tuple(readings)
-    named = sorted({(one.schema, one.name) for reading in readings for one in reading.named}, key=str)
-    called = sorted({one.name for reading in readings for one in reading.called})
-    types = sorted({one.name for reading in readings for one in reading.types} | set(called))
-    fields = sorted({name for reading in readings for name in reading.fields})
-    operators = sorted({name for reading in readings for _, name in reading.operators})
-    schemas, names = [schema for schema, _ in named], [name for _, name in named]
-    return found(json.loads(await connection.fetchval(QUESTION, schemas, names, called, fields, operators, types)))
+    memory, wanted = connection.memory, Wanted.of(readings)
+    rest = memory.lacks(wanted)
+    if rest is not None:
+        told = await _told(connection, rest)
+        if told["stamp"] != memory.stamp and rest != wanted:
+            rest, told = wanted, await _told(connection, wanted)
+        memory.learn(told["stamp"], rest, found(told))
+    known: Found = memory.found(wanted)
+    return known
+
+
+async def _told(connection: Metered, wanted: Wanted) -> dict[str, Any]:
+    named = sorted(wanted.relations, key=str)
+    lists = (wanted.functions, wanted.fields, wanted.operators, wanted.types)
+    answer = await connection.fetchval(
+        QUESTION, [schema for schema, _ in named], [name for _, name in named], *map(sorted, lists)
+    )
+    told: dict[str, Any] = json.loads(answer)
+    return told
 
 
 def found(told: dict[str, Any]) -> Found:

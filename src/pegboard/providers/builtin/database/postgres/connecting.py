@@ -15,6 +15,8 @@ from pegboard.core.database import Checked, Finding
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.names import names
 
+from .memory import Memory
+
 PATIENCE: Final = 10.0
 ROW: Final = 32 * 2**20
 """Bytes that may come in answer to one request for rows. A server sends a value of a gigabyte if it is asked for
@@ -93,11 +95,12 @@ class _Meter(asyncio.Protocol):
 
 
 class Metered(Connection):  # type: ignore[misc]  # the driver has no types
-    __slots__ = ("meter", "role")
+    __slots__ = ("memory", "meter", "role")
 
     def __init__(self, protocol: Any, transport: Any, loop: Any, addr: Any, config: Any, params: Any) -> None:
         super().__init__(protocol, transport, loop, addr, config, params)
         self.meter = _Meter(protocol, transport)
+        self.memory = Memory()
         transport.set_protocol(self.meter)
 
     def allow(self, size: int) -> int:

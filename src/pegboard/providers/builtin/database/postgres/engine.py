@@ -17,13 +17,15 @@ from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fau
 from pegboard.ports.databases import Parameters, SourceAway
 
 from .arguments import bound
-from .catalogue import Found, ask
+from .catalogue import ask
 from .connecting import MEND, ROW, Metered, TooMuch, connect, place
 from .fetching import changed, fetched
+from .found import Found
 from .functions import Missing, faulty, views_of
+from .memory import STAMP as SAME
 from .plan import beyond
 from .reading import Broken, Reading, Unreadable, read
-from .relations import Reach, Visible, reach
+from .relations import Reach, Visible, literal, reach
 from .rewriting import Rewritten, rewritten
 from .saying import discreet, failed
 from .schema import STAMP, read_schema
@@ -268,7 +270,8 @@ class PostgresEngine:
 async def _execute(connection: Metered, text: str) -> None:
     """Nothing is left of a connection on which it fails, or on which nobody waits for it."""
     try:
-        await connection.execute(text)
+        if await connection.execute(text) != "SELECT 1" or connection.memory.is_full:
+            connection.memory.forget()
     except BaseException:
         connection.terminate()
         raise
@@ -282,12 +285,16 @@ async def _shut(connection: Metered) -> None:
 
 
 def _begin(reading: Reading, limits: Limits, connection: Metered) -> str:
-    """A first query pins the snapshot, after which no command can make the transaction write."""
+    """A first query pins the snapshot, after which no command can make the transaction write. It finds a row where
+    nothing was written since the catalogue was asked."""
     way = "READ WRITE" if reading.writes else "READ ONLY"
     # A server that is busy for somebody who is gone looks up only if it is told to; since PostgreSQL 14 it can be.
     looks = "SET LOCAL client_connection_check_interval = '1s'; " if connection.get_server_version().major >= 14 else ""
     late = max(1, int(limits.seconds * 1000))
-    return f"BEGIN TRANSACTION {way}; SET LOCAL statement_timeout = {late}; {looks}SELECT 1"
+    return (
+        f"BEGIN TRANSACTION {way}; SET LOCAL statement_timeout = {late}; {looks}"
+        f"SELECT 1 WHERE {SAME} = {literal(connection.memory.stamp)}"
+    )
 
 
 def _looking(_: Metered) -> str:

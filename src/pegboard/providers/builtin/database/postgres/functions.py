@@ -10,7 +10,7 @@ from typing import Final
 from pegboard.core.database import Access, Fault
 from pegboard.providers.builtin.database.names import names
 
-from .catalogue import Found, Function, Type
+from .found import Found, Function, Type
 from .grammar import SHOWN
 from .reading import Called, Reading, Unreadable
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .catalogue import SYSTEM
+from .found import SYSTEM
 from .relations import Reach
 
 

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pegboard.core.database import Access, Fault
 from pegboard.providers.builtin.database.names import names
 
-from .catalogue import SYSTEM, Beneath, Found, Relation
+from .found import SYSTEM, Beneath, Found, Relation
 from .functions import Missing
 from .reading import Named, Reading, Unreadable, read
 
