@@ -185,6 +185,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
         )
     ]
     left = mysql.outside("SELECT id, note FROM basket ORDER BY id")
+    (too_much,), (beyond,) = [(await engine.check()).findings for engine in (reading, writing)]
     mysql.outside("DROP TABLE basket")
     assert isinstance(told, Rows), told
     assert told.affected == 2
@@ -194,6 +195,9 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(mysq
     assert "Duplicate entry" in clash.words
     assert [told for told in others if isinstance(told, Rows)] == []
     assert left == [(1, "z"), (2, "z")]
+    assert f"DELETE, INSERT, UPDATE on `{mysql.name}`.`basket`" in too_much.words
+    assert too_much.words.endswith("What is asked through here still only reads.")
+    assert f"may do more than change rows (EXECUTE on `{mysql.name}`.*)" in beyond.words
 
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")

@@ -210,6 +210,7 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
         )
     ]
     left = await shop.outside("SELECT id, note FROM basket ORDER BY id")
+    too_much, right = [(await engine.check()).findings for engine in (reading, writing)]
     await shop.outside("DROP TABLE basket")
     await reading.aclose()
     await writing.aclose()
@@ -221,6 +222,8 @@ async def test_rows_are_changed_only_where_the_source_and_the_caller_say_so(shop
     assert "duplicate key" in clash.words
     assert [told for told in others if isinstance(told, Rows)] == []
     assert [tuple(row) for row in left] == [(1, "z"), (2, "z")]
+    assert ["may change tables (public.basket)" in finding.words for finding in too_much] == [True]
+    assert right == ()
 
 
 @pytest.mark.behaviour("databases.schema_is_read_whole")

@@ -27,9 +27,10 @@ def written(title: str) -> str:
 @pytest.mark.behaviour("databases.roles_as_written")
 async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_with_it(shop: postgres_shop.Shop) -> None:
     await _run(shop.admin, written("PostgreSQL"))
-    await _run(shop.admin, "CREATE TABLE made_later (id int)")
+    await _run(shop.admin, "CREATE TABLE made_later (id int); CREATE TABLE baskets (id int)")
+    await _run(shop.admin, written("Where rows may be changed"))
     mine = re.sub(r"//[^@]*@", f"//pegboard_reader:{PASSWORD}@", shop.admin)
-    engine = postgresql_engine(mine, EVERYTHING)
+    engine = postgresql_engine(mine, EVERYTHING, writes=True)
     try:
         checked = await engine.check()
         answers = [
@@ -40,13 +41,14 @@ async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_wit
                 "SELECT * FROM order_totals LIMIT 1",
             )
         ]
+        answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), Limits(seconds=20), write=True))
     finally:
         await engine.aclose()
     with pytest.raises(asyncpg.PostgresError, match="read-only transaction"):
         await _run(mine, "DELETE FROM orders")
     with pytest.raises(asyncpg.PostgresError, match="permission denied"):
         await _run(mine, "BEGIN READ WRITE; DELETE FROM orders")
-    await _run(shop.admin, "DROP TABLE made_later; DROP OWNED BY pegboard_reader; DROP ROLE pegboard_reader")
+    await _run(shop.admin, "DROP TABLE made_later, baskets; DROP OWNED BY pegboard_reader; DROP ROLE pegboard_reader")
     assert (checked.role, checked.findings) == ("pegboard_reader", ())
     assert all(isinstance(told, Rows) for told in answers)
 
@@ -64,20 +66,23 @@ async def test_the_user_of_the_page_reads_in_mariadb_and_nothing_is_wrong_with_i
     lines = [
         line for line in written("MySQL and MariaDB").replace("shop.*", f"{mysql.name}.*").split(";\n") if line.strip()
     ]
-    mysql.outside(*lines)
+    rows = written("Where rows may be changed").strip(";\n")
+    rows = rows.replace("baskets", f"{mysql.name}.baskets").replace("pegboard_reader", "'pegboard_reader'@'%'")
+    mysql.outside("CREATE TABLE baskets (id int PRIMARY KEY)", *lines, rows)
     mine = mysql.reader.replace(f"{mysql.name}_reader:reads@", f"pegboard_reader:{PASSWORD}@")
-    engine = mysql_engine(mine, EVERYTHING)
+    engine = mysql_engine(mine, EVERYTHING, writes=True)
     checked = await engine.check()
     answers = [
         await engine.run(text, (), Limits(seconds=20))
         for text in ("SELECT count(*) FROM orders", "SELECT * FROM order_totals LIMIT 1", "SHOW TABLES")
     ]
+    answers.append(await engine.run("INSERT INTO baskets VALUES (1)", (), Limits(seconds=20), write=True))
     connection = pymysql.connect(
         unix_socket=str(mysql.socket), user="pegboard_reader", password=PASSWORD, database=mysql.name
     )
     with connection.cursor() as cursor, pytest.raises(pymysql.MySQLError, match="DELETE command denied"):
         cursor.execute("DELETE FROM orders")
     connection.close()
-    mysql.outside("DROP USER 'pegboard_reader'@'%'")
+    mysql.outside("DROP TABLE baskets", "DROP USER 'pegboard_reader'@'%'")
     assert (checked.role, checked.findings) == ("pegboard_reader@%", ())
     assert all(isinstance(told, Rows) for told in answers)

@@ -155,14 +155,22 @@ class Role:
     name: str
     version: str
     powers: tuple[str, ...]
-    writes: tuple[str, ...]
+    writes: tuple[tuple[str, frozenset[str]], ...]
+    """By where: what it may do there beyond reading."""
 
-    @property
-    def checked(self) -> Checked:
+    def checked(self, *, writes: bool) -> Checked:
+        """Where the operator lets rows be changed, only what does more than that is too much."""
         findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
-        if self.writes:
-            told = f"The user {self.name} may change data ({'; '.join(self.writes)}). {MEND}"
-            findings.append(Finding(f"{told} What is asked through here still only reads."))
+        beyond = [(where, sorted(granted - _ROWS if writes else granted)) for where, granted in self.writes]
+        if some := "; ".join(f"{', '.join(granted)} on {where}" for where, granted in beyond if granted):
+            if writes:
+                told = f"The user {self.name} may do more than change rows ({some}). Statements here only do that."
+                findings.append(
+                    Finding(f"{told} Leave it INSERT, UPDATE and DELETE on the tables that may be changed.")
+                )
+            else:
+                told = f"The user {self.name} may change data ({some}). {MEND}"
+                findings.append(Finding(f"{told} What is asked through here still only reads."))
         return Checked(self.version, self.name, tuple(findings))
 
 
@@ -188,6 +196,7 @@ _GRAVE: Final = {
     "SYSTEM_USER": "is a system user",
 }
 _WRITING: Final = names("INSERT UPDATE DELETE CREATE DROP ALTER TRUNCATE INDEX TRIGGER EVENT EXECUTE")
+_ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
 _GRANT: Final = re.compile(r"GRANT (?P<what>.+?) ON (?P<where>.+?) TO ", re.IGNORECASE)
 
 
@@ -196,7 +205,7 @@ def role(connection: Metered) -> Role:
     version = str(asked(connection, "SELECT VERSION()")[0][0])
     lines = [str(row[0]) for row in asked(connection, "SHOW GRANTS")]
     powers: list[str] = []
-    writes: list[str] = []
+    writes: list[tuple[str, frozenset[str]]] = []
     for line in lines:
         found = _GRANT.match(line)
         if found is None:
@@ -207,8 +216,8 @@ def role(connection: Metered) -> Role:
             powers += [f"The user {name} {_GRAVE[one]} ({one})." for one in granted if one in _GRAVE]
             if line.upper().endswith("WITH GRANT OPTION"):
                 powers.append(f"The user {name} {_GRAVE['GRANT OPTION']} (GRANT OPTION).")
-        if changing := sorted({one for one in granted if one in _WRITING or one == "ALL PRIVILEGES"}):
-            writes.append(f"{', '.join(changing)} on {where}")
+        if changing := frozenset(one for one in granted if one in _WRITING or one == "ALL PRIVILEGES"):
+            writes.append((where, changing))
     product = "MariaDB" if is_mariadb(connection) else "MySQL"
     return Role(name, f"{product} {version.split('-')[0]}", tuple(powers), tuple(writes))
 

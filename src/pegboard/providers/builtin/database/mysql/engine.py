@@ -95,7 +95,7 @@ class MysqlEngine:
 
     async def check(self) -> Checked:
         def look(connection: Metered) -> Checked:
-            return role(connection).checked
+            return role(connection).checked(writes=self._writes)
 
         try:
             return await self._worked(look, _LONG)

@@ -64,7 +64,7 @@ class PostgresEngine:
     async def check(self) -> Checked:
         try:
             async with self._connection(_looking) as connection:
-                checked: Checked = connection.role.checked
+                checked: Checked = connection.role.checked(writes=self._writes)
                 return checked
         except SourceAway as away:
             return Checked("", None, (Finding(str(away), is_grave=True),))
