@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
+import duckdb
 import pytest
 from inline_snapshot import snapshot
 from tests.core.boards import NOW
@@ -19,6 +20,7 @@ from pegboard.gateway.database.finding import SchemaFinder
 from pegboard.gateway.database.reading import Pace
 from pegboard.gateway.meanings import Meanings
 from pegboard.ports.databases import Engine, SourceAway
+from pegboard.providers.builtin.database.duckdb.engine import duckdb_engine
 from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
 
 pytestmark = pytest.mark.anyio
@@ -147,6 +149,18 @@ async def test_with_denied_tables_and_columns_every_answer_is_that_of_a_database
     assert await first.plan(SHOP) == await second.plan(SHOP)
     await closed(one)
     await closed(other)
+
+
+@pytest.mark.behaviour("databases.search")
+async def test_lists_and_objects_are_no_samples_and_leave_the_source_searchable(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
+        connection.execute("CREATE TABLE moods (id INTEGER, tags VARCHAR[], of_it STRUCT(a VARCHAR), word VARCHAR)")
+        connection.execute("INSERT INTO moods VALUES (1, ['x'], {'a': 'b'}, 'glum')")
+    sources = {SHOP: Source(duckdb_engine(str(tmp_path / "shop.db"), EVERYTHING), Declared(samples=True))}
+    answer = await SchemaFinder(lambda: sources, pace=AT_ONCE).search("glum")
+    await closed(sources)
+    assert names(answer) == ["moods"]
+    assert "notices" not in answer
 
 
 @pytest.mark.behaviour("databases.search_incremental")

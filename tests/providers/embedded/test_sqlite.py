@@ -218,6 +218,31 @@ async def test_a_full_text_index_is_searched_and_keeps_its_tables_to_itself(tmp_
         assert [str(table.name) for table in (await engine.schema()).tables] == ["main.docs"]
 
 
+@pytest.mark.behaviour("databases.full_text", "databases.closed_columns")
+async def test_a_full_text_index_over_a_closed_column_is_closed_and_so_is_its_vocabulary(tmp_path: Path) -> None:
+    path = made(
+        tmp_path / "shop.db",
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, name, email); INSERT INTO people VALUES (1, 'Ann', 'ann@secret');"
+        "CREATE VIRTUAL TABLE found USING fts5(name, email, content='people', content_rowid='id');"
+        "CREATE VIRTUAL TABLE names USING fts5(name, content=people, content_rowid=id);"
+        "INSERT INTO found(found) VALUES ('rebuild'); INSERT INTO names(names) VALUES ('rebuild');"
+        "CREATE VIEW all_people AS SELECT * FROM people;"
+        "CREATE VIRTUAL TABLE by_view USING fts5(name, content='all_people');"
+        "CREATE VIRTUAL TABLE terms USING fts5vocab(found, col); CREATE VIRTUAL TABLE fine USING fts5vocab(names, col);"
+        "CREATE VIEW seen AS SELECT term FROM terms",
+    )
+    async with opened(path, _closed("people.email")) as engine:
+        for table in ("found", "terms", "seen", "by_view", "found_data", "all_people"):
+            told, absent = [await engine.run(f"SELECT * FROM {name}", (), Limits()) for name in (table, "nowhere")]
+            assert str(told).replace(table, "nowhere") == str(absent)
+        matching = await failed(engine, "SELECT rowid FROM found WHERE found MATCH 'email:ann'")
+        assert matching.fault is Fault.NO_TABLE
+        assert (await rows(engine, "SELECT rowid FROM names WHERE names MATCH 'ann'")).rows == ((1,),)
+        assert (await rows(engine, "SELECT term FROM fine")).rows == (("ann",),)
+        assert [table.name.table for table in (await engine.schema()).tables] == ["fine", "names", "people"]
+        assert "email" not in str(await rows(engine, "SELECT sql FROM sqlite_master"))
+
+
 def _closed(*patterns: str) -> Access:
     return Access(deny=tuple(each for each in map(name_pattern, patterns) if isinstance(each, NamePattern)))
 

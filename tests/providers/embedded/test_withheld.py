@@ -196,3 +196,38 @@ async def test_where_only_some_is_open_the_rest_is_not_there(dialect: str, tmp_p
         assert "total" not in told
     finally:
         await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(dialect: str, tmp_path: Path) -> None:
+    make, opened = MAKERS[dialect]
+    columns = """id INTEGER, "Se cret" TEXT DEFAULT ('a,(b'), copy TEXT GENERATED ALWAYS AS (upper("se cret")) VIRTUAL,
+        again TEXT AS (copy || 'x'), twice INTEGER GENERATED ALWAYS AS (id * 2) VIRTUAL, CHECK (id > 0)"""
+    make(
+        tmp_path / "shop.db",
+        [
+            f"CREATE TABLE gen ({columns})",
+            "INSERT INTO gen VALUES (1, 'plugh')",
+            "CREATE VIEW v AS SELECT again FROM gen",
+        ],
+    )
+    engine = opened(str(tmp_path / "shop.db"), closed("gen.se cret"))
+    try:
+        answer = await engine.run("SELECT * FROM gen", (), Limits())
+        assert isinstance(answer, Rows)
+        assert ([column.name for column in answer.columns], answer.rows) == (["id", "twice"], ((1, 2),))
+        for column in ("copy", "again", "Se cret"):
+            told, absent = [
+                await engine.run(f'SELECT gen."{name}" FROM gen', (), Limits()) for name in (column, "nothing")
+            ]
+            assert isinstance(told, Failed)
+            assert isinstance(absent, Failed)
+            # Which open column is nearest hangs on the name itself.
+            words = [each.words.partition("\nCandidate")[0].partition("Candidate")[0] for each in (told, absent)]
+            assert words[0].replace(column, "nothing") == words[1]
+            assert (told.fault, str(told.name).removeprefix("gen.")) == (absent.fault, column)
+        assert isinstance(await engine.run("SELECT * FROM v", (), Limits()), Failed)
+        assert [str(table.name) for table in (await engine.schema()).tables] == ["main.gen"]
+    finally:
+        await engine.aclose()

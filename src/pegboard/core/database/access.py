@@ -8,6 +8,7 @@ What is closed does not exist for whoever asks: it is in no list, and naming it 
 has.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ from typing import Final
 from pegboard.core.pattern import MAX_LENGTH, fits
 
 ANY: Final = "*"
+_WILD: Final = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,12 @@ class Access:
             return False
         return not self.allow or any(each.fits_column(schema, table, column) for each in self.allow)
 
+    def closing(self, *names: tuple[str, ...]) -> "Access":
+        """With these closed too, each a schema, a table and maybe a column, by its very name."""
+        if not names:
+            return self
+        return Access(self.allow, (*self.deny, *map(_exactly, names)))
+
     def vain(self, names: Iterable[tuple[str, str, str]]) -> tuple[NamePattern, ...]:
         """The patterns that fit none of these columns, each a schema, a table and a name: most likely misspelt."""
         known = tuple(names)
@@ -95,6 +103,11 @@ class Access:
 
 
 EVERYTHING: Final = Access()
+
+
+def _exactly(name: tuple[str, ...]) -> NamePattern:
+    schema, table, *column = (_WILD.sub(r"[\g<0>]", part.casefold()) for part in name)
+    return NamePattern(".".join(name), schema, table, column[0] if column else ANY)
 
 
 def _is_all(each: NamePattern) -> bool:

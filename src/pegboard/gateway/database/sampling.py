@@ -48,9 +48,11 @@ def _columns(table: Table) -> Sequence[str]:
 def _values(columns: Sequence[str], answer: Rows) -> dict[str, tuple[str, ...]]:
     kept: dict[str, tuple[str, ...]] = {}
     for number, column in enumerate(columns):
-        values = {*(row[number] for row in answer.rows if row[number] is not None)}
-        texts = sorted(value for value in values if isinstance(value, str))
-        if texts and len(values) <= MOST_VALUES and all(map(_is_short, texts)):
+        values = [row[number] for row in answer.rows if row[number] is not None]
+        texts = sorted({value for value in values if isinstance(value, str)})
+        # A list or an object is no word, even of a column whose type tells of texts.
+        is_of_texts = all(isinstance(value, str) for value in values)
+        if texts and is_of_texts and len(texts) <= MOST_VALUES and all(map(_is_short, texts)):
             kept[column] = tuple(texts)
     return kept
 

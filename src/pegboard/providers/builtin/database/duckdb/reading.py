@@ -21,6 +21,7 @@ _KEYS = """
     FROM duckdb_constraints() WHERE database_name = ? AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
     ORDER BY schema_name, table_name, constraint_index
 """
+_STATEMENTS = "SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE database_name = ? ORDER BY 1, 2"
 _VIEWS = """
     SELECT schema_name, view_name, sql FROM duckdb_views() WHERE database_name = ? AND NOT internal ORDER BY 1, 2
 """
@@ -48,9 +49,18 @@ def whole(connection: duckdb.DuckDBPyConnection, database: str) -> Schema:
     return Schema(Dialect.DUCKDB, tables, tuple(relations), "main")
 
 
+def statements(connection: duckdb.DuckDBPyConnection, database: str) -> dict[TableName, str]:
+    """Those that make tables."""
+    return _by_name(connection, _STATEMENTS, database)
+
+
 def views(connection: duckdb.DuckDBPyConnection, database: str) -> dict[TableName, str]:
     """The statements that make them."""
+    return _by_name(connection, _VIEWS, database)
+
+
+def _by_name(connection: duckdb.DuckDBPyConnection, question: str, database: str) -> dict[TableName, str]:
     return {
-        TableName(schema, view): str(statement)
-        for schema, view, statement in connection.execute(_VIEWS, [database]).fetchall()
+        TableName(schema, name): str(statement)
+        for schema, name, statement in connection.execute(question, [database]).fetchall()
     }

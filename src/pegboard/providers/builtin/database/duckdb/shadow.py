@@ -14,9 +14,10 @@ from typing import Final
 import duckdb
 
 from pegboard.core.database import Access, Relation, Schema, Table, TableName, narrowed
+from pegboard.providers.builtin.database.derived import derived
 
 from .connecting import alone, attach, locked, quote
-from .reading import views, whole
+from .reading import statements, views, whole
 
 _TAKEN: Final = frozenset({"memory", "system", "temp", "main"})
 
@@ -38,7 +39,7 @@ def shown(path: str, database: str, access: Access) -> Shown:
     try:
         attach(world, path, hidden)
         found = whole(world, hidden)
-        opened = narrowed(found, access)
+        opened = narrowed(found, _closing(found, statements(world, hidden), access))
         complete = {table.name: len(table.columns) for table in found.tables}
         for connection in (world, shadow):
             _prepare(connection, database, {table.name.schema for table in opened.tables})
@@ -62,6 +63,20 @@ def shown(path: str, database: str, access: Access) -> Shown:
     order = {table.name: place for place, table in enumerate(opened.tables)}
     tables = tuple(sorted(kept, key=lambda table: order[table.name]))
     return Shown(world, shadow, found, replace(opened, tables=tables))
+
+
+def _closing(found: Schema, made_by: Mapping[TableName, str], access: Access) -> Access:
+    """Columns that are computed from closed ones, and the tables of full-text indexes over them, are closed too."""
+    names: list[tuple[str, ...]] = []
+    indexed: set[str] = set()
+    for table in found.tables:
+        schema, name = table.name
+        if not table.is_view and access.opens(schema, name):
+            names += [(schema, name, column) for column in derived(table, made_by[table.name], access)]
+        if not all(access.opens_column(schema, name, column.name) for column in table.columns):
+            indexed.add(f"fts_{schema}_{name}".casefold())
+    names += [tuple(table.name) for table in found.tables if table.name.schema.casefold() in indexed]
+    return access.closing(*names)
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, database: str, schemas: Iterable[str]) -> None:

@@ -13,6 +13,7 @@ from pegboard.providers.builtin.database.box.words import out_of_time
 
 from .authorizer import MAIN, Authorizer
 from .binding import Bound, bound
+from .closing import closing
 from .connecting import connected, limited, opening
 from .failing import MIXED, denied, failed
 from .fetching import Watch, fetched
@@ -171,9 +172,10 @@ class SqliteSession:
         try:
             stamp = _stamp(connection, self._path)
             found = whole(connection)
-            guard = Authorizer(self._access, found.known, found.owners)
+            access = self._access if self._access.is_whole else closing(found, self._access)
+            guard = Authorizer(access, found.known, found.owners)
             limited(connection, guard)
-            shown = None if self._access.is_whole else shadow(connection, guard, found, self._access)
+            shown = None if self._access.is_whole else shadow(connection, guard, found, access)
             if shown is not None:
                 shown.mask(connection, guard)
             with guard.ours():

@@ -16,7 +16,7 @@ from pegboard.core.database import Access, Relation, Schema, Table, TableName, n
 from .authorizer import MAIN, Authorizer
 from .connecting import limited
 from .reading import Whole, definition
-from .tokens import Kind, quoted, tokens, uncommented
+from .tokens import quoted, uncommented
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,6 @@ def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Ac
     """`file` is the real one, with `guard` as its authorizer."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     open_schema = narrowed(whole.schema, access)
-    closed = {table.name.table.casefold() for table in whole.schema.tables} - {
-        table.name.table.casefold() for table in open_schema.tables
-    }
     complete = {table.name: len(table.columns) for table in whole.schema.tables}
     relations: dict[TableName, list[Relation]] = defaultdict(list)
     for relation in open_schema.relations:
@@ -52,8 +49,6 @@ def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Ac
     masks: dict[str, str] = {}
     for table in open_schema.tables:
         name, form = table.name.table, whole.forms[table.name.table]
-        if form.kind == "virtual" and _mentions(form.statement, closed):
-            continue
         is_whole = len(table.columns) == complete[table.name]
         if form.kind == "view" and not _compiles(file, guard, table):
             continue
@@ -126,10 +121,3 @@ def _index(connection: sqlite3.Connection, whole: Whole, tables: Iterable[Table]
             name, listed = quoted(f"{index.table}_index_{place}"), ", ".join(map(quoted, index.columns))
             with suppress(sqlite3.Error):
                 connection.execute(f"CREATE {kind} {name} ON {quoted(index.table)} ({listed})")
-
-
-def _mentions(statement: str, names: Iterable[str]) -> bool:
-    """Whether any of the names stands in it, also within a quoted option such as `content='…'`."""
-    known = set(names)
-    words = {token.value.casefold() for token in tokens(statement) if token.kind in (Kind.WORD, Kind.QUOTED)}
-    return not known.isdisjoint(words)
