@@ -41,6 +41,16 @@ async def test_what_monty_lacks_is_run_by_the_full_python_and_the_answer_says_so
 
 
 @pytest.mark.behaviour("programs.falls_back")
+@pytest.mark.parametrize("wrong", ['await files.read(pat="a")', 'files.read(path="a")["x"]'])
+async def test_what_is_wrong_in_either_python_is_told_before_anything_runs(tmp_path: Path, wrong: str) -> None:
+    async with both(tmp_path, FALLS) as here:
+        answer = await here.answers(f'import statistics\nawait files.read(path="b")\n{wrong}')
+        assert answer["error"]["type"] == "TypeCheckError"
+        assert "line 3: " in answer["error"]["message"]
+        assert here.called("read") == []
+
+
+@pytest.mark.behaviour("programs.falls_back")
 async def test_without_a_word_in_the_file_it_is_an_error(tmp_path: Path) -> None:
     async with both(tmp_path, CodeSettings()) as here:
         answer = await here.answers(LACKING)

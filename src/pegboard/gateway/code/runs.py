@@ -86,7 +86,8 @@ class Runs:
         try:
             sandbox = self.means.sandbox(python)
             complaints = await sandbox.check(given.program, host.limits) if settings.check else ()
-            if complaints and not (falls and any(each.is_lacking for each in complaints)):
+            if complaints and not (falls and all(each.is_lacking for each in complaints)):
+                # What is wrong by the tools' own types is wrong in either Python.
                 return complained(complaints, given.missing)
             if not complaints:
                 ended = await sandbox.run(given.program, host, host.limits)
