@@ -8,33 +8,27 @@ from typing import Any
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
 
-from .words import Word, Words, words
+from .splicing import Edit
+from .words import Word
 
 
-def bound(text: str, parameters: Parameters) -> str | Failed:
-    """The text with a literal in each place. Texts are written in digits, so that no way of reading a quotation mark
+def bound(words: Sequence[Word], parameters: Parameters) -> tuple[Edit, ...] | Failed:
+    """A literal for each place of a statement. Texts are written in digits, so that no way of reading a quotation mark
     or a backslash makes anything else of them."""
-    found = words(text)
-    assert isinstance(found, Words), "a text that was read before"
-    places = [word for word in found.words if word.kind == "place"]
+    places = [word for word in words if word.kind == "place"]
     if not isinstance(parameters, list | tuple):
         if parameters:
             return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
         parameters = ()
     if len(places) != len(parameters):
         return _wrong(f"The statement has {len(places)} places for parameters (?), and {len(parameters)} were given.")
-    return _filled(text, places, parameters)
-
-
-def _filled(text: str, places: Sequence[Word], values: Sequence[Any]) -> str | Failed:
-    told, last = [], 0
-    for number, (place, value) in enumerate(zip(places, values, strict=True), 1):
+    edits = []
+    for number, (place, value) in enumerate(zip(places, parameters, strict=True), 1):
         written = literal(value)
         if written is None:
             return _wrong(f"Parameter {number} is not a value that SQL can hold.")
-        told += [text[last : place.start], written]
-        last = place.end
-    return "".join((*told, text[last:]))
+        edits.append(Edit(place.start, place.end, written))
+    return tuple(edits)
 
 
 def literal(value: Any) -> str | None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -34,9 +34,11 @@ from pegboard.ports.databases import Parameters, SourceAway
 
 from .arguments import bound
 from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
-from .reading import Broken, Listed, Reading, read
+from .listing import Row, told_row
+from .reading import Broken, Reading, read
 from .saying import failed, type_name
 from .schema import read_schema, stamp
+from .splicing import Edited, edited
 from .tables import Known, Tables
 from .words import Unreadable
 
@@ -207,61 +209,44 @@ class MysqlEngine:
     def _answer(
         self, connection: Metered, reading: Reading, parameters: Parameters, limits: Limits, begun: float
     ) -> Answer:
+        text = Edited(reading.text)
         try:
             set_up(connection, limits.seconds, write=reading.writes)
             tables = self._tables(connection)
-            text = tables.judged(reading)
-            match text:
+            judged = tables.judged(reading)
+            match judged:
                 case Unreadable(why, mend):
                     return Refused(why, mend)
                 case Failed():
-                    return text
-            text = bound(text, parameters)
-            if isinstance(text, Failed):
-                return text
-            keep = self._kept(reading, tables)
-            rows = _fetched(connection, text, limits, begun, keep)
+                    return judged
+            values = bound(reading.words, parameters)
+            if isinstance(values, Failed):
+                return values
+            text = edited(reading.text, (*judged, *values))
+            tell = _as_it_is if self._access.is_whole else told_row(reading, self._place.database, tables.visible)
+            rows = _fetched(connection, text, limits, begun, tell)
             if reading.writes:
                 connection.commit()
             return rows
         except TooMuch:
             return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
         except _DRIVER as error:
-            return failed(error, self._access)
+            told = failed(error, self._access)
+            return replace(told, words=text.as_written(told.words))
 
-    def _kept(self, reading: Reading, tables: Tables) -> Callable[[Sequence[object]], bool]:
-        """Which rows of a list of names are told."""
-        listed = reading.listed
-        if listed is None or self._access.is_whole:
-            return lambda _: True
-        open_ones = list(tables.visible())
-        match listed:
-            case Listed("tables", schema=schema):
-                names = {name for owner, name, _ in open_ones if owner == (schema or self._place.database)}
-            case Listed("schemas"):
-                names = {owner for owner, _, _ in open_ones}
-            case Listed("columns"):
-                table = reading.named[0]
-                owner = table.schema or self._place.database
-                names = {
-                    column
-                    for schema, name, columns in open_ones
-                    if (schema, name) == (owner, table.name)
-                    for column in columns
-                }
-            case _:
-                return lambda _: False
-        return lambda row: row[0] in names
+
+def _as_it_is(row: Row) -> Row:
+    return row
 
 
 def _fetched(
-    connection: Metered, text: str, limits: Limits, begun: float, keep: Callable[[Sequence[object]], bool]
+    connection: Metered, text: Edited, limits: Limits, begun: float, tell: Callable[[Row], Row | None]
 ) -> Rows:
     catch = Catch(limits)
     connection.allow(ROW)
     cursor = connection.cursor()
     try:
-        cursor.execute(text)
+        cursor.execute(text.text)
         described = cursor.description or ()
         if not described:
             return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
@@ -274,12 +259,12 @@ def _fetched(
                 if row is None:
                     ended = True
                     break
-                if keep(row):
-                    some.append(row)
+                if (told := tell(row)) is not None:
+                    some.append(told)
             ended = not catch.take(some) or ended
     finally:
         _forget(connection)
-    names, types = [one[0] for one in described], [type_name(one[1]) for one in described]
+    names, types = [text.as_written(one[0]) for one in described], [type_name(one[1]) for one in described]
     return answered(names, types, catch, time.monotonic() - begun)
 
 

@@ -72,7 +72,7 @@ class Listed:
     """SHOW and DESCRIBE: what of it names a table, a column or a schema."""
 
     what: str
-    """tables, columns, schemas or table: one that is told whole."""
+    """tables, columns, schemas; or one that is told whole: its indexes (table) or how it was created (created)."""
     schema: str | None = None
 
 
@@ -213,7 +213,7 @@ def _shown(found: Words) -> Reading | Unreadable:
         case ["INDEX" | "INDEXES" | "KEYS", "FROM" | "IN", *_] if (table := _of(rest[2:])) is not None:
             return Reading("list", found.text, found.words, (table,), listed=Listed("table"))
         case ["CREATE", "TABLE" | "VIEW", *_] if (table := _of(rest[2:])) is not None:
-            return Reading("list", found.text, found.words, (table,), listed=Listed("table"))
+            return Reading("list", found.text, found.words, (table,), listed=Listed("created"))
     return Unreadable(
         "Of SHOW, a few forms are answered.",
         "These: SHOW TABLES, SHOW COLUMNS FROM t, SHOW CREATE TABLE t, SHOW INDEX FROM t, SHOW DATABASES.",

@@ -1,22 +1,23 @@
 """Which tables a statement may read, and in what shape, by what the server's information_schema tells of them.
 
 A closed table is answered like one that is not there; one with closed columns is read through a subquery of the open
-ones; a
-view is what lies under it.
+ones; a view is what lies under it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-import sqlglot
 from sqlglot import exp
 
 from pegboard.core.database import Access, Failed, Fault
 from pegboard.providers.builtin.database.names import names
 
+from .columns import Made, leads_elsewhere, made, open_columns
 from .functions import unlisted
-from .reading import Broken, Named, Reading, is_defined, read
+from .reading import Broken, Named, Reading, read
+from .splicing import Edit, quoted, table_edits
 from .words import Unreadable
 
 Ask: TypeAlias = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
@@ -40,7 +41,8 @@ class Known:
     schema: str
     name: str
     is_view: bool
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
 
 
 @dataclass
@@ -54,8 +56,8 @@ class Tables:
     is_mariadb: bool
     visible: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
 
-    def judged(self, reading: Reading) -> Failed | Unreadable | str:
-        """The text to run."""
+    def judged(self, reading: Reading) -> Failed | Unreadable | tuple[Edit, ...]:
+        """What is put in place of tables that are not told whole."""
         if stored := self._stored(reading, self.default):
             return stored
         known = self._known(reading.named)
@@ -73,18 +75,31 @@ class Tables:
                 return missing(schema, named.name)
             if table.is_view and (fault := self.through(table)):
                 return missing(schema, named.name) if isinstance(fault, Failed) else fault
-            open_ones = self._open(table)
-            if table.columns and not open_ones:
+            if table.columns and not table.open:
                 return missing(schema, named.name)
-            if open_ones != table.columns:
-                narrow[schema, self._cased(named.name)] = open_ones
-                if named.target or reading.kind == "explain" or (reading.listed and reading.listed.what == "table"):
+            if table.open != table.columns:
+                narrow[schema, self._cased(named.name)] = table.open
+                if (
+                    named.target
+                    or reading.kind == "explain"
+                    or (reading.listed and reading.listed.what in {"table", "created"})
+                ):
                     return Unreadable(f"That is not answered for {named.name!r}.", "Query its columns by name.")
         if reading.tree is None or not (narrow or catalogued):
-            return reading.text
+            return ()
         if reading.kind == "explain":
             return Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
-        return self._rewritten(reading.tree, narrow)
+
+        def inner(schema: str | None, name: str) -> str | None:
+            owner = self._cased(schema if schema is not None else self.default)
+            if owner.lower() == "information_schema":
+                return self._listed(name.upper()) if catalogued else None
+            columns = narrow.get((owner, self._cased(name)))
+            if columns is None:
+                return None
+            return f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(owner)}.{quoted(name)}"  # noqa: S608 - names, quoted
+
+        return table_edits(reading, inner)
 
     def _stored(self, reading: Reading, schema: str) -> Unreadable | None:
         """What would be called and is not built in, or is hidden by what somebody stored."""
@@ -118,29 +133,32 @@ class Tables:
         where = " OR ".join(["(t.TABLE_SCHEMA = %s AND t.TABLE_NAME = %s)"] * len(pairs))
         given = [part for pair in pairs for part in pair]
         kinds = self.ask(
-            f"SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE FROM information_schema.TABLES t WHERE {where}",  # noqa: S608 - places for values alone
+            "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, t.ENGINE "  # noqa: S608 - places for values alone
+            f"FROM information_schema.TABLES t WHERE {where}",
             given,
         )
-        columns: dict[tuple[str, str], list[str]] = {}
+        columns: dict[tuple[str, str], list[Made]] = {}
         if not self.access.is_whole:
-            for schema, name, column in self.ask(
-                "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME FROM information_schema.COLUMNS t "  # noqa: S608 - as above
-                f"WHERE {where} ORDER BY t.ORDINAL_POSITION",
+            for schema, name, *told in self.ask(
+                "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME, t.EXTRA, t.GENERATION_EXPRESSION, "  # noqa: S608 - as above
+                f"t.COLUMN_DEFAULT FROM information_schema.COLUMNS t WHERE {where} ORDER BY t.ORDINAL_POSITION",
                 given,
             ):
-                columns.setdefault((schema, name), []).append(column)
-        told: dict[tuple[str, str], Known] = {}
-        for schema, name, kind in kinds:
+                columns.setdefault((schema, name), []).append(made(*told))
+        known: dict[tuple[str, str], Known] = {}
+        for schema, name, kind, engine in kinds:
             key = (self._cased(schema), self._cased(name))
             # A comparison on the server may not count capitals where names do.
-            if key in pairs and kind in {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}:
-                told[key] = Known(schema, name, kind == "VIEW", tuple(columns.get((schema, name), ())))
-        return told
-
-    def _open(self, table: Known) -> tuple[str, ...]:
-        if self.access.is_whole:
-            return table.columns
-        return tuple(one for one in table.columns if self.access.opens_column(table.schema, table.name, one))
+            if key not in pairs or kind not in {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}:
+                continue
+            if not self.access.is_whole and leads_elsewhere(engine):
+                continue
+            all_of_it = columns.get((schema, name), ())
+            opens = partial(self.access.opens_column, schema, name)
+            known[key] = Known(
+                schema, name, kind == "VIEW", tuple(one.name for one in all_of_it), open_columns(all_of_it, opens)
+            )
+        return known
 
     def _system(self, schema: str, named: Named) -> Unreadable | None:
         name = named.name.upper()
@@ -179,34 +197,12 @@ class Tables:
                 return cannot
             if not self.access.opens(table.schema, table.name):
                 return missing(table.schema, table.name)
-            closed = {one.casefold() for one in table.columns} - {one.casefold() for one in self._open(table)}
+            closed = {one.casefold() for one in table.columns} - {one.casefold() for one in table.open}
             if not self.access.is_whole and (closed & used or (closed and reading.tree.find(exp.Star))):
                 return missing(table.schema, table.name)
             if table.is_view and (fault := self.through(table, depth + 1)):
                 return fault
         return None
-
-    def _rewritten(self, tree: exp.Expression, narrow: dict[tuple[str, str], tuple[str, ...]]) -> str:
-        """The text of the tree that was judged, with what is narrowed in place of what was named."""
-        tree = tree.copy()
-        for table in list(tree.find_all(exp.Table)):
-            if isinstance(table.this, exp.Func) or is_defined(table):
-                continue
-            schema = self._cased(table.args["db"].name if table.args.get("db") is not None else self.default)
-            if schema.lower() == "information_schema":
-                inner = self._listed(table.name.upper())
-            elif columns := narrow.get((schema, self._cased(table.name))):
-                listed = ", ".join(map(quoted, columns))
-                inner = f"SELECT {listed} FROM {quoted(schema)}.{quoted(table.name)}"  # noqa: S608 - names, quoted
-            else:
-                continue
-            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
-            joins = table.args.get("joins")
-            subquery = exp.Subquery(this=sqlglot.parse_one(inner, read="mysql"), alias=alias)
-            if joins:
-                subquery.set("joins", joins)
-            table.replace(subquery)
-        return tree.sql(dialect="mysql", comments=False)
 
     def _listed(self, name: str) -> str:
         keys = _LISTED[name]
@@ -224,10 +220,6 @@ class Tables:
 def missing(schema: str, name: str) -> Failed:
     """As the server says it of a table that is not there."""
     return Failed(f"Table '{schema}.{name}' doesn't exist", None, Fault.NO_TABLE, name)
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
