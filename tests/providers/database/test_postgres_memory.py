@@ -105,7 +105,7 @@ async def test_what_is_known_is_not_asked_again(shop: Shop) -> None:
 
 async def test_nothing_is_kept_for_later_while_a_transaction_is_under_way() -> None:
     memory, wanted = Memory(), Wanted(functions=frozenset({"f"}))
-    nothing = Found(("public",), "shop", {}, (), (), (), ())
+    nothing = Found(("public",), "shop", {}, (), (), (), (), hides=False)
     stamps = ("7:7:{public}", "7:9:7,8{public}", "7:77:{public}", "77:7:{public}", "8:9:{public}")
     kept = []
     for stamp in stamps:

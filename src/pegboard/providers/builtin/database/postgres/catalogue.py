@@ -14,7 +14,7 @@ from .memory import STAMP, Wanted
 from .reading import Reading
 
 _FACTS: Final = """
-    p.proname, n.nspname, p.provolatile, p.pronargs - p.pronargdefaults AS least,
+    p.proname, n.nspname, p.oid >= 16384 AS added, p.provolatile, p.pronargs - p.pronargdefaults AS least,
     CASE WHEN p.provariadic <> 0 THEN NULL ELSE p.pronargs END AS most, p.prosecdef,
     (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
       WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e') AS extname,
@@ -64,6 +64,18 @@ SELECT pg_catalog.json_build_object(
     'stamp', {STAMP},
     'path', (SELECT pg_catalog.json_agg(s ORDER BY at) FROM path),
     'database', pg_catalog.current_database(),
+    'hides', EXISTS (SELECT FROM pg_catalog.pg_cast k WHERE k.oid >= 16384 AND k.castfunc >= 16384
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+                WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = k.castfunc
+                  AND d.deptype = 'e'))
+        OR EXISTS (SELECT FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_depend d
+            ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = k.oid
+            WHERE k.contypid >= 16384 AND d.refobjid >= 16384 AND d.refclassid IN
+            ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass))
+        OR EXISTS (SELECT FROM pg_catalog.pg_opclass k WHERE k.oid >= 16384 AND k.opcmethod IN (403, 405)
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+                WHERE d.classid = 'pg_catalog.pg_opclass'::pg_catalog.regclass AND d.objid = k.oid
+                  AND d.deptype = 'e')),
     'relations', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
         'schema', f.schema, 'name', f.name, 'oid', f.oid::bigint, 'nspname', f.nspname, 'relname', f.relname,
         'relkind', f.relkind,
@@ -94,13 +106,7 @@ SELECT pg_catalog.json_build_object(
             (SELECT ARRAY[m.nspname, c.relname] FROM pg_catalog.pg_type b
               JOIN pg_catalog.pg_class c ON c.oid = b.typrelid AND c.relkind <> 'c'
               JOIN pg_catalog.pg_namespace m ON m.oid = c.relnamespace
-              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0), NULLIF(t.typbasetype, 0)) LIMIT 1) AS row_of,
-            ARRAY(SELECT q.proname FROM pg_catalog.pg_constraint k
-              JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid
-              = k.oid
-               AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass
-              JOIN pg_catalog.pg_proc q ON q.oid = d.refobjid
-              WHERE k.contypid = t.oid) AS checked_by
+              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0), NULLIF(t.typbasetype, 0)) LIMIT 1) AS row_of
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
         WHERE t.typname = ANY($6::text[])) f)
 )
@@ -140,6 +146,7 @@ def found(told: dict[str, Any]) -> Found:
         tuple(map(_function, told["fields"] or ())),
         tuple(Operator(one["oprschema"], one["oprname"], _function(one)) for one in told["operators"] or ()),
         tuple(map(_type, told["types"] or ())),
+        told["hides"],
     )
 
 
@@ -163,6 +170,7 @@ def _function(told: dict[str, Any]) -> Function:
         told["most"],
         told["extname"],
         told["prosecdef"],
+        told["added"],
         told["catalogued"],
     )
 
@@ -175,5 +183,4 @@ def _type(told: dict[str, Any]) -> Type:
         told["typtype"],
         told["extname"],
         (row[0], row[1]) if row else None,
-        tuple(told["checked_by"]),
     )

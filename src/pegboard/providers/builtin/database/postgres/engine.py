@@ -22,6 +22,7 @@ from .connecting import MEND, ROW, Metered, TooMuch, connect, place
 from .fetching import changed, fetched
 from .found import Found
 from .functions import Missing, faulty, views_of
+from .hidden import hidden
 from .memory import STAMP as SAME
 from .plan import beyond
 from .reading import Broken, Reading, Unreadable, read
@@ -160,6 +161,8 @@ class PostgresEngine:
         verdict = reach(reading, found, self._access, visible, forced=self._forced)
         fault = verdict if not isinstance(verdict, Reach) else faulty(reading, found, self._access)
         if fault is None:
+            fault = await hidden(connection, (reading,), found)
+        if fault is None:
             fault = await self._looked_through(connection, found)
         if fault is None:
             assert isinstance(verdict, Reach)
@@ -187,6 +190,8 @@ class PostgresEngine:
                 return Unreadable(f"The view {name!r} cannot be looked through.", "Query the tables themselves.")
             readings[name] = reading
         inner = await ask(connection, readings.values())
+        if unnamed := await hidden(connection, readings.values(), inner):
+            return unnamed
         for name, reading in readings.items():
             if fault := faulty(reading, inner, self._access, within=name):
                 return fault

@@ -38,6 +38,8 @@ class Function:
     most: int | None
     extension: str | None
     definer: bool
+    added: bool
+    """Not there from the beginning, whatever its schema."""
     catalogued: bool
     """Takes or gives the name of something in the catalogue (regclass and its like)."""
 
@@ -60,8 +62,6 @@ class Type:
     extension: str | None
     row_of: tuple[str, str] | None
     """The table whose rows are of this type, or of an array of it."""
-    checked_by: tuple[str, ...]
-    """Functions that a domain calls for each value."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Found:
     fields: tuple[Function, ...]
     operators: tuple[Operator, ...]
     types: tuple[Type, ...]
+    hides: bool
+    """Whether the database has functions of its own that are called without being named."""
 
     def functions_named(self, schema: str | None, name: str) -> tuple[Function, ...]:
         return tuple(one for one in self.functions if one.name == name and self.reached(one.schema, schema))

@@ -127,7 +127,7 @@ def _known(types: Iterable[Type], access: Access) -> bool:
 
 
 def _computes(function: Function, withheld: bool) -> bool:
-    if function.schema != "pg_catalog":
+    if function.added or function.schema != "pg_catalog":
         if function.extension not in EXTENSIONS:
             return False
         return function.volatility != "v" or function.name in VOLATILE
@@ -142,7 +142,7 @@ def _computes(function: Function, withheld: bool) -> bool:
 
 def _why(function: Function, called: Called) -> str:
     name = f"{called.written}()"
-    if function.schema != "pg_catalog":
+    if function.added or function.schema != "pg_catalog":
         if function.extension is None:
             return f"{name} was defined in this database, and what it does is not looked into here."
         return f"{name} belongs to the extension {function.extension!r}, which does more than compute."
@@ -161,8 +161,6 @@ def _types(types: Iterable[Type], name: str, withheld: bool) -> Unreadable | Non
             continue
         if one.row_of is not None and withheld:
             return Unreadable("A table's name is used as a type.", "Name the columns and their types.")
-        if one.checked_by and one.extension not in EXTENSIONS:
-            return Unreadable(f"The domain {name} calls a function for each value.", "Cast to the type under it.")
         if one.kind not in _FINE_KINDS | {"c", "d"}:
             return Unreadable(f"The type {name} is not one that values can have.", "Use another type.")
     return None

@@ -61,6 +61,7 @@ class Memory:
     fields: dict[str, tuple[Function, ...]] = field(default_factory=dict)
     operators: dict[str, tuple[Operator, ...]] = field(default_factory=dict)
     types: dict[str, tuple[Type, ...]] = field(default_factory=dict)
+    hides: bool = True
 
     def forget(self) -> None:
         self.stamp, self.path = "", None
@@ -91,7 +92,7 @@ class Memory:
         if stamp != self.stamp:
             self.forget()
         self.stamp = stamp if _STEADY.match(stamp) else ""
-        self.path, self.database = found.path, found.database
+        self.path, self.database, self.hides = found.path, found.database, found.hides
         self.relations |= {key: found.relations.get(key) for key in asked.relations}
         self.functions |= _by_name(asked.functions, found.functions)
         self.fields |= _by_name(asked.fields, found.fields)
@@ -109,6 +110,7 @@ class Memory:
             _all(wanted.fields, self.fields),
             _all(wanted.operators, self.operators),
             _all(wanted.types, self.types),
+            self.hides,
         )
 
 

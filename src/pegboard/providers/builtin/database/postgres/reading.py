@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pglast import ast as _ast
 from pglast import parse_sql
+from pglast.enums.primnodes import SubLinkType
 from pglast.parser import ParseError, scan
 
 from .grammar import EXPLAINED, EXPRESSIONS, NAMES, SHOWN, WRITING
@@ -85,6 +86,8 @@ class Reading:
     """References of one word, and `t` of `t.*`: what may stand for a whole row."""
     aliases: frozenset[str] = frozenset()
     stars: bool = False
+    arrays: bool = False
+    """Whether it puts arrays together."""
     verbose: bool = False
 
     @property
@@ -187,6 +190,12 @@ def _refused(node: str) -> Unreadable:
     return Unreadable(f"The statement holds {told}, which is not a query.", mend)
 
 
+_EQUAL: Final = (None, "=")
+"""What IN, USING, NATURAL and CASE x WHEN y compare with, though nobody writes it."""
+_BETWEEN: Final = frozenset((None, sign) for sign in ("<", "<=", ">", ">="))
+"""What BETWEEN is written out as."""
+
+
 class _Stop(Exception):  # noqa: N818 - it carries an answer out of the walk
     def __init__(self, answer: Unreadable) -> None:
         self.answer = answer
@@ -205,6 +214,7 @@ class _Walk:
     bare: set[str] = field(default_factory=set)
     aliases: set[str] = field(default_factory=set)
     stars: bool = False
+    arrays: bool = False
 
     def whole(self, stmt: ast.Node, kind: str, *, verbose: bool = False) -> Reading | Unreadable:
         try:
@@ -221,6 +231,7 @@ class _Walk:
             frozenset(self.bare),
             frozenset(self.aliases),
             self.stars,
+            self.arrays,
             verbose,
         )
 
@@ -251,8 +262,20 @@ class _Walk:
                 self._call(node)
             case ast.A_Expr():
                 self._operator(node.name)
-            case ast.SubLink() if node.operName:
-                self._operator(node.operName)
+                if "BETWEEN" in node.name[0].sval:
+                    self.operators |= _BETWEEN
+            case ast.SubLink():
+                self.arrays = self.arrays or node.subLinkType == SubLinkType.ARRAY_SUBLINK
+                if node.operName:
+                    self._operator(node.operName)
+                elif node.testexpr is not None:
+                    self.operators.add(_EQUAL)
+            case ast.A_ArrayExpr():
+                self.arrays = True
+            case ast.JoinExpr() if node.usingClause or node.isNatural:
+                self.operators.add(_EQUAL)
+            case ast.CaseExpr() if node.arg is not None:
+                self.operators.add(_EQUAL)
             case ast.SortBy() if node.useOp:
                 self._operator(node.useOp)
             case ast.TypeName():
