@@ -160,3 +160,40 @@ async def test_a_source_with_thousands_of_columns_lists_them_all_where_something
         shop.outside(*(f"DROP TABLE {name}" for name in names))
     assert isinstance(told, Rows), told
     assert told.rows == ((2000,),)
+
+
+@pytest.mark.behaviour("databases.mysql.as_written")
+async def test_a_statement_that_writes_does_what_was_written_also_where_a_column_is_closed(shop: Shop) -> None:
+    shop.outside(
+        "CREATE TABLE basket (id int PRIMARY KEY, note varchar(20))",
+        f"GRANT INSERT, UPDATE, DELETE ON {shop.name}.basket TO '{shop.name}_reader'@'localhost'",
+    )
+    engine = mysql_engine(shop.reader, closed(shop), writes=True)
+    texts = (
+        "INSERT INTO basket SELECT id, TO_CHAR(DATE'2024-01-01', 'YYYY') FROM people",
+        "INSERT INTO basket SELECT id + 10, 0x1F + 0 FROM people",
+        "DELETE b FROM basket b JOIN people p ON p.id = b.id WHERE p.name REGEXP '^A'",
+        "DELETE FROM b USING basket AS b JOIN people AS p ON p.id + 10 = b.id WHERE p.name = 'Bob'",
+    )
+    refused = (
+        "TRUNCATE basket",
+        "DELETE p FROM basket b JOIN people p ON p.id = b.id",
+        "DELETE b FROM basket b, secret",
+    )
+    try:
+        answers = [await engine.run(text, (), Limits(seconds=20), write=True) for text in texts]
+        others = [await engine.run(text, (), Limits(seconds=20), write=True) for text in refused]
+        left = shop.outside("SELECT id, note FROM basket ORDER BY id")
+    finally:
+        shop.outside("DROP TABLE basket")
+    assert [told.affected if isinstance(told, Rows) else told for told in answers] == [2, 2, 1, 1]
+    assert left == [(2, "2024"), (11, "31")]
+    truncated, people, secret = others
+    assert truncated == Refused(
+        "TRUNCATE is not a query.",
+        "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS; "
+        "and INSERT, UPDATE and DELETE.",
+    )
+    assert people == Refused("That is not answered for 'people'.", "Query its columns by name.")
+    assert isinstance(secret, Failed)
+    assert secret.words == f"Table '{shop.name}.secret' doesn't exist"

@@ -35,7 +35,7 @@ from pegboard.ports.databases import Parameters, SourceAway
 from .arguments import bound
 from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
 from .listing import Row, told_row
-from .reading import Broken, Reading, read
+from .reading import ONLY, ONLY_AND_WRITES, Broken, Reading, read
 from .saying import failed, type_name
 from .schema import read_schema, stamp
 from .splicing import Edited, edited
@@ -120,7 +120,7 @@ class MysqlEngine:
         reading = await anyio.to_thread.run_sync(partial(read, statement, write=write and self._writes))
         match reading:
             case Unreadable(why, mend, is_write):
-                return Refused(why, mend, is_write)
+                return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
             case Broken(words, position):
                 return Failed(words, position, Fault.SYNTAX)
 

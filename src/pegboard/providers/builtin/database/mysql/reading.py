@@ -54,7 +54,9 @@ _FORBIDDEN: Final = tuple(
     )
     if hasattr(exp, name)
 )
-_ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS."
+ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS."
+ONLY_AND_WRITES: Final = f"{ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
+"""For a source that may be changed."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def read(statement: str, *, write: bool) -> Reading | Unreadable | Broken:
     if isinstance(found, Unreadable):
         return found
     if not found.words:
-        return Unreadable("The text holds no statement.", _ONLY)
+        return Unreadable("The text holds no statement.", ONLY)
     match found.words[0].upper:
         case "SHOW":
             return _shown(found)
@@ -123,16 +125,14 @@ def _query(found: Words, inner: Sequence[Word], write: bool, kind: str = "select
     tree = trees
     changing = write and kind == "select" and isinstance(tree, _WRITES)
     if not changing and kind == "select" and isinstance(tree, _WRITES):
-        return Unreadable(f"{inner[0].upper} changes rows.", _ONLY, is_write=True)
+        return Unreadable(f"{inner[0].upper} changes rows.", ONLY, is_write=True)
     if changing:
         kind = type(tree).__name__.lower()
     elif not isinstance(tree, _ROOTS):
-        return Unreadable(f"{inner[0].upper or 'This'} is not a query.", _ONLY)
+        return Unreadable(f"{inner[0].upper or 'This'} is not a query.", ONLY)
     for node in tree.walk():
         if isinstance(node, _FORBIDDEN) and node is not tree:
-            return Unreadable(
-                f"The statement holds {type(node).__name__.upper()}, which is not part of a query.", _ONLY
-            )
+            return Unreadable(f"The statement holds {type(node).__name__.upper()}, which is not part of a query.", ONLY)
     called = calls(inner, target=kind == "insert")
     if isinstance(called, Unreadable):
         return called
@@ -176,7 +176,7 @@ def _phrases(inner: Sequence[Word]) -> Unreadable | None:
     for phrase, told in _PHRASES:
         for place in range(len(said) - len(phrase) + 1):
             if tuple(said[place : place + len(phrase)]) == phrase:
-                return Unreadable(f"The statement holds {told}, which is not part of a query.", _ONLY)
+                return Unreadable(f"The statement holds {told}, which is not part of a query.", ONLY)
     return None
 
 
@@ -251,16 +251,40 @@ def _of(rest: Sequence[Word]) -> Named | None:
 
 
 def _tables(tree: exp.Expression) -> Iterator[Named]:
-    target = tree.this if isinstance(tree, _WRITES) else None
-    if isinstance(target, exp.Schema):
-        target = target.this
+    marks = _marks(tree)
+    targets = _targets(tree, marks)
     for table in tree.find_all(exp.Table):
-        if isinstance(table.this, exp.Func):
+        if isinstance(table.this, exp.Func) or any(table is mark for mark in marks):
             continue
         schema = table.args.get("db")
-        if schema is None and table is not target and _is_defined(table):
+        target = any(table is one for one in targets)
+        if schema is None and not target and _is_defined(table):
             continue
-        yield Named(schema.name if schema is not None else None, table.name, None, table is target)
+        yield Named(schema.name if schema is not None else None, table.name, None, target)
+
+
+def _marks(tree: exp.Expression) -> list[exp.Table]:
+    """`o` in `DELETE o FROM orders o JOIN …` and in `DELETE FROM o USING orders o JOIN …`: no tables, but words for
+    those behind them."""
+    if not isinstance(tree, exp.Delete):
+        return []
+    marks = tree.args.get("tables") or ([tree.this] if tree.args.get("using") else [])
+    sources = {table.alias_or_name for table in _side_by_side(tree) if not any(table is mark for mark in marks)}
+    plain = all(mark.args.get("db") is None and not mark.alias and mark.name in sources for mark in marks)
+    return list(marks) if plain else []
+
+
+def _targets(tree: exp.Expression, marks: list[exp.Table]) -> list[exp.Expression]:
+    if marks:
+        names = {mark.name for mark in marks}
+        return [table for table in _side_by_side(tree) if table.alias_or_name in names]
+    target = tree.this if isinstance(tree, _WRITES) else None
+    return [] if target is None else [target.this if isinstance(target, exp.Schema) else target]
+
+
+def _side_by_side(tree: exp.Expression) -> list[exp.Table]:
+    """The tables of a statement that writes, without those of its subqueries."""
+    return [table for table in tree.find_all(exp.Table) if table.find_ancestor(exp.Select) is None]
 
 
 def is_defined(table: exp.Table) -> bool:
