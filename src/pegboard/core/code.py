@@ -62,7 +62,7 @@ OUTPUT_SCHEMA: Final[JsonObject] = {
     "properties": {
         "result": {"description": "The value of the program's last expression; null where it has none."},
         "stdout": {"type": "string", "description": "What the program printed."},
-        "truncated": {"type": "boolean", "description": "Whether the result or stdout was too long and is cut."},
+        "truncated": {"type": "boolean", "description": "Whether more was printed than stdout may hold."},
         "tool_calls": {
             "type": "array",
             "description": "The calls of tools, in the order in which the program made them.",

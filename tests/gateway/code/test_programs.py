@@ -72,6 +72,20 @@ async def test_an_exception_that_nobody_catches_is_an_error_with_its_line(tmp_pa
 
 
 @pytest.mark.behaviour("programs.checked_first")
+async def test_a_name_that_is_nearly_right_is_told_with_what_was_meant_and_nothing_false(tmp_path: Path) -> None:
+    end = "\nNothing of it has run. Correct it, and run it again."
+    async with place(tmp_path) as here:
+        for code, told in (
+            ('await files.raed(path="a")', "files has no function 'raed'. Did you mean read?"),
+            ('await filse.read(path="a")', "line 1: The name `filse` is not defined. Did you mean `files`?"),
+            ("f = files.raed\nf", "line 1: `files` has none of the functions that the program names."),
+            ("nothing_like_it", "line 1: The name `nothing_like_it` is not defined."),
+        ):
+            error = (await here.answers(code))["error"]
+            assert error == {"type": "TypeCheckError", "message": told + end, "line": 1}
+
+
+@pytest.mark.behaviour("programs.checked_first")
 async def test_a_wrong_argument_is_told_before_anything_runs(tmp_path: Path) -> None:
     async with place(tmp_path) as here:
         answer = await here.answers('await files.read(path="a")\nawait files.read(file="b")')

@@ -1,6 +1,7 @@
 """The functions of one program: of the tools that are open to its caller, those that it mentions."""
 
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,8 @@ class Given:
     tools: dict[str, ToolId]
     missing: tuple[str, ...]
     """What it calls in vain, in words."""
+    modules: Collection[str] = ()
+    """All that its caller could name."""
 
 
 class Functions:
@@ -49,7 +52,7 @@ class Functions:
             stubs = stubs_for(mentioned, resolution, policy)
         functions = [Function(stub.named.module, stub.named.function, stub.text) for stub in stubs]
         tools = {str(named): named.id for named in mentioned}
-        return Given(Program(code, tuple(functions), HEADER), tools, names.missing(code))
+        return Given(Program(code, tuple(functions), HEADER), tools, names.missing(code), names.by_module.keys())
 
     def _names(self, resolution: Resolution) -> Names:
         known = self._known.get(resolution.view)

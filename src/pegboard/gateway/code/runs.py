@@ -88,7 +88,7 @@ class Runs:
             complaints = await sandbox.check(given.program, host.limits) if settings.check else ()
             if complaints and not (falls and all(each.is_lacking for each in complaints)):
                 # What is wrong by the tools' own types is wrong in either Python.
-                return complained(complaints, given.missing)
+                return complained(complaints, given.missing, given.modules)
             if not complaints:
                 ended = await sandbox.run(given.program, host, host.limits)
         except SandboxAway as error:
@@ -102,7 +102,7 @@ class Runs:
             else:
                 return await self._ended(second, host, Python.FULL, given.missing, FELL_BACK.format(lacks))
         if ended is None:
-            return complained(complaints, given.missing, note)
+            return complained(complaints, given.missing, given.modules, note)
         return await self._ended(ended, host, python, given.missing, note)
 
     async def _second(self, given: Given, host: Nested) -> Ran | Suspended:

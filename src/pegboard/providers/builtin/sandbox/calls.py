@@ -15,6 +15,7 @@ from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Wai
 
 from .arguments import Unfit, given
 from .plain import HELD, Room
+from .standins import stands_for
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class Calls:
         self._limits: Final = limits
         self._tasks: Final = tasks
         self._turns: Final = anyio.CapacityLimiter(limits.concurrency)
-        self._room: Final = Room(limits.arguments, HELD)
+        self._room: Final = Room(limits.arguments, HELD, stands_for)
         self._changed = anyio.Event()
         self._answers: dict[int, Settled] = {}
         self._naps: Final[dict[int, float]] = {}

@@ -112,6 +112,8 @@ class _Words:
                 takes = self._takes(function)
                 hint = _meant(argument, takes) or (f" It takes {', '.join(takes)}." if takes else "")
                 yield f"`{function}` has no argument `{argument}`.{hint}", False
+            case "missing-argument", [argument]:
+                yield f"The argument `{argument}` is missing.", False
             case "missing-argument", [*arguments, function]:
                 yield f"`{function}` needs the argument {' and '.join(f'`{each}`' for each in arguments)}.", False
             case "too-many-positional-arguments", [function, *_]:

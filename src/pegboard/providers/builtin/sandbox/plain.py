@@ -1,7 +1,7 @@
 """Values on their way out of a sandbox: plain JSON, of a size that was agreed on, or words that say what is not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "frozenset": "use sorted() or list()",
     "complex": "use a list of two numbers",
     "coroutine": "did you forget `await`?",
+    "function": "did you forget to call it?",
+    "iterator": "use list()",
+    "range": "use list()",
+    "dict_keys": "use list()",
+    "dict_values": "use list()",
+    "dict_items": "use dict() or list()",
+    "Match": "use .group()",
+    "Pattern": "use .pattern",
     "ellipsis": "use None",
 }
 
@@ -48,13 +56,15 @@ class Room:
     """How much may still cross, in bytes of JSON text, counted while values are walked through.
 
     `each` is counted besides for every value in a list or an object: two brackets are little text, and much memory and
-    time for whoever holds and walks through a million of them.
+    time for whoever holds and walks through a million of them. `stands_for` tells of a text the type of what it stands
+    for, where there may be such texts.
     """
 
-    def __init__(self, most: int, each: int = 0) -> None:
+    def __init__(self, most: int, each: int = 0, stands_for: Callable[[str], str | None] | None = None) -> None:
         self.most = most
         self.left = most
         self.each = each
+        self.stands_for = stands_for
 
     def take(self, size: int) -> None:
         self.left -= size
@@ -86,7 +96,7 @@ def plain(value: object, room: Room, depth: int = 0) -> "Json":
         case dict():
             return _object(value, room, depth)
         case _:
-            raise NotPlain(_unplain(value))
+            raise NotPlain(_unplain(_named(value)))
 
 
 def _text(value: str, room: Room) -> str:
@@ -94,6 +104,8 @@ def _text(value: str, room: Room) -> str:
         room.take(len(value.encode()) + 2)
     except UnicodeEncodeError:
         raise NotPlain("holds half of a character (a lone surrogate)") from None
+    if room.stands_for is not None and (kind := room.stands_for(value)) is not None:
+        raise NotPlain(_unplain(kind))
     return str(value)
 
 
@@ -147,8 +159,7 @@ def _deeper(depth: int) -> None:
         raise NotPlain(f"is nested more than {DEEPEST} levels deep")
 
 
-def _unplain(value: object) -> str:
-    name = _named(value)
+def _unplain(name: str) -> str:
     mend = _INSTEAD.get(name, "send plain values: None, bool, int, float, str, list, dict")
     return f"is of type {name}, which is not JSON; {mend}"
 

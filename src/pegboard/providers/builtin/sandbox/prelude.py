@@ -11,6 +11,19 @@ from pegboard.ports.sandbox import Function, Program, words
 START: Final = "pegboard_start"
 """A module that is imported before the program's first line: there a worker stops, after the check, before the run."""
 
+SHADOWED: Final = words(
+    "abs all any bin bool bytes chr complex dict divmod enumerate eval exec filter float format frozenset getattr "
+    "hasattr hash hex id int isinstance iter len list locals map max min next object oct open ord pow print property "
+    "range repr reversed round set setattr slice sorted str sum tuple type zip"
+)
+"""Names that a worker takes for its own functions where a comprehension outside of functions gives them a meaning:
+`[id for id in ids]`. It does not once the program has them as names of its own, whatever they mean there."""
+_FOR: Final = re.compile(r"\bfor\b")
+_IN: Final = re.compile(r"\bin\b")
+_WORD: Final = re.compile(r"\w+")
+_TARGETS: Final = 200
+"""Characters between `for` and `in` that are looked at."""
+
 _ANYTHING: Final = "from typing import Any as _Any"
 _FUTURE: Final = re.compile(r"\A((?:[ \t]*(?:#[^\n]*)?\n)*)from __future__ import [\w, \t]+")
 
@@ -39,7 +52,19 @@ def framed(program: Program) -> Framed:
     names = ", ".join([START, *sorted({each.module for each in functions if each.module})])
     # Nothing may stand before such an import, and it changes nothing for a program that runs once.
     code = _FUTURE.sub(r"\1", program.code)
-    return Framed(f"import {names}\n{code}", functions)
+    own = "".join(f"; {name} = {name}" for name in _its_own(code, said))
+    return Framed(f"import {names}{own}\n{code}", functions)
+
+
+def _its_own(code: str, said: frozenset[str]) -> list[str]:
+    """The names of a worker's functions that loops and comprehensions of the program use for something else."""
+    if not said & SHADOWED:
+        return []
+    targets: set[str] = set()
+    for found in _FOR.finditer(code):
+        targets.update(_WORD.findall(_IN.split(code[found.end() : found.end() + _TARGETS], maxsplit=1)[0]))
+    # What is annotated has its one type, which is not that of the function.
+    return sorted(name for name in targets & SHADOWED if not re.search(rf"^{name}[ \t]*:", code, re.MULTILINE))
 
 
 def modules(functions: Sequence[Function]) -> Mapping[str, tuple[Function, ...]]:

@@ -33,6 +33,7 @@ from .hosted import named
 from .plain import NotPlain, Room, plain
 from .prelude import Framed
 from .printing import Printing
+from .standins import stands_for
 from .state import Open, State, packed
 from .threads import Speaker
 
@@ -190,7 +191,7 @@ class Run:
         self.is_over = True
         said = self._printing.text, self._printing.truncated
         try:
-            result = plain(_output(step), Room(self._limits.result))
+            result = plain(_output(step), Room(self._limits.result, stands_for=stands_for))
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
