@@ -68,6 +68,10 @@ class Calls:
         self.said += 1
         self.open[id] = Call(id, self.said, function, arguments, offset, size=before - self._room.left)
 
+    def stop(self) -> None:
+        """The program is over, whoever still walks through its arguments: there is no more room for them."""
+        self._room.close()
+
     def sleep(self, id: int, seconds: float) -> None:
         """Awaited like a call."""
         self._naps[id] = seconds

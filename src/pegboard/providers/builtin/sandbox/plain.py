@@ -15,6 +15,7 @@ _MOST_INTEGER: Final = 2**64 - 1
 HELD: Final = 40
 """Bytes that a value of a list or an object counts besides its text while it is held."""
 _SHOWN: Final = 80
+_CLOSED: Final = -1
 
 _INSTEAD: Final[Mapping[str, str]] = {
     "datetime": "use .isoformat()",
@@ -66,9 +67,13 @@ class Room:
         self.each = each
         self.stands_for = stands_for
 
+    def close(self) -> None:
+        """From another thread: whoever walks through values ends at the next."""
+        self.most = self.left = _CLOSED
+
     def take(self, size: int) -> None:
         self.left -= size
-        if self.left < 0:
+        if self.left < 0 or self.most < 0:
             raise NotPlain(f"is too large: {self.most:,} bytes of JSON may leave the sandbox")
 
 

@@ -89,6 +89,7 @@ class Run:
         outcome: Ran | Suspended | Exception
         async with anyio.create_task_group() as tasks:
             calls = Calls(self._host, self._limits, tasks)
+            speaker.stop = calls.stop
             try:
                 self._restore(calls, answers)
                 outcome = await self._unflooded(speaker, first, calls)
@@ -101,7 +102,10 @@ class Run:
             # A call that nobody waits for any more, and its upstream with it.
             tasks.cancel_scope.cancel()
         if isinstance(outcome, Exception):
-            raise outcome
+            try:
+                raise outcome
+            finally:
+                del outcome
         return outcome
 
     async def _unflooded(self, speaker: Speaker, first: Callable[[], SyncSnapshot], calls: Calls) -> Ran | Suspended:

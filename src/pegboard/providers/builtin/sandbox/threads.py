@@ -32,9 +32,18 @@ class _Act(Generic[T]):
             self._error = error
 
     def result(self) -> T:
-        if self._error is not None:
-            raise self._error
+        """Once. An error knows the frames that it went through, and these know us: a ring that would keep whatever the
+        program handed over until the collector comes by."""
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error
         return self._result  # type: ignore[return-value]  # it is what the act gave
+
+    def forget(self) -> None:
+        self._error = self._result = None
 
 
 class Speaker:
@@ -45,6 +54,8 @@ class Speaker:
         self._acts: Final[SimpleQueue[_Act[object] | None]] = SimpleQueue()
         self.worker: int | None = None
         """The process that is spoken with."""
+        self.stop: Callable[[], None] | None = None
+        """What ends an act of ours that the end of the worker does not."""
         # It never keeps us from ending: what it waits for ends with the worker, and that ends with us.
         Thread(target=self._serve, name="sandbox", daemon=True).start()
 
@@ -57,11 +68,14 @@ class Speaker:
             self.kill()
             with anyio.CancelScope(shield=True):
                 await todo.ended
+            todo.forget()
             raise
         return todo.result()
 
     def kill(self) -> None:
         """It cannot be another's process: its parent, the pool, looks at its end only when the session is left."""
+        if self.stop is not None:
+            self.stop()
         if self.worker is not None:
             with suppress(ProcessLookupError):
                 os.kill(self.worker, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
