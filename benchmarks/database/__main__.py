@@ -4,20 +4,24 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from benchmarks.database import embedded, running, searching, servers
+from benchmarks.database.sales import Measurable
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import model_in
 from benchmarks.timing import positive
 
-_ENGINES = {
+_ENGINES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[Measurable | Unavailable]]] = {
     "SQLite": embedded.sqlite,
     "DuckDB": embedded.duckdb,
     "PostgreSQL": servers.postgresql,
+    "PostgreSQL, written to": partial(servers.postgresql, busy=True),
     "MariaDB": servers.mariadb,
 }
 

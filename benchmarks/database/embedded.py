@@ -19,7 +19,7 @@ async def sqlite(folder: Path) -> AsyncIterator[Measurable]:
     from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
 
     path = folder / "sales.db"
-    connection = sqlite3.connect(path, check_same_thread=False)
+    connection = sqlite3.connect(path, check_same_thread=False, cached_statements=0)
     connection.execute(MAKE.format(number="REAL", moment="TEXT"))
     connection.executemany(
         "INSERT INTO sales VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [tuple(map(_plain, r)) for r in sales()]

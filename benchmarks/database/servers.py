@@ -15,7 +15,8 @@ from pegboard.core.database import EVERYTHING
 
 
 @asynccontextmanager
-async def postgresql(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
+async def postgresql(folder: Path, *, busy: bool = False) -> AsyncIterator[Measurable | Unavailable]:
+    """`busy`: somebody writes before each statement, so that nothing which the guard knew holds any more."""
     try:
         import asyncpg
 
@@ -32,7 +33,8 @@ async def postgresql(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
     connection: Any = None
     try:
         url: str = server.get_uri()
-        connection = await asyncpg.connect(url)
+        # No statement comes twice; to name and close each would take the driver further round trips.
+        connection = await asyncpg.connect(url, statement_cache_size=0)
         await connection.execute(MAKE.format(number="numeric(12, 2)", moment="timestamp"))
         await connection.copy_records_to_table("sales", records=sales())
         await connection.execute("CREATE ROLE reader LOGIN PASSWORD 'reads'; GRANT SELECT ON sales TO reader; ANALYZE")
@@ -41,9 +43,13 @@ async def postgresql(folder: Path) -> AsyncIterator[Measurable | Unavailable]:
             rows: Sequence[Sequence[object]] = await connection.fetch(statement)
             return rows
 
+        async def written() -> None:
+            if busy:
+                await connection.execute("UPDATE sales SET note = note WHERE id = 9999")
+
         engine = postgresql_engine(url.replace("//postgres:@", "//reader:reads@"), EVERYTHING)
         try:
-            yield Measurable("PostgreSQL", engine, bare)
+            yield Measurable("PostgreSQL, written to" if busy else "PostgreSQL", engine, bare, written)
         finally:
             await engine.aclose()
     finally:

@@ -22,7 +22,17 @@ SMALL = {
 """Each benchmark with the least it can do. On a busy machine a shorter window may see no call end, and is then no
 measurement."""
 
-JUDGING = {"docspace_replay", "format_roundtrip", "formats", "parser_cases", "snippets", "escapes", "hostile"}
+JUDGING = {
+    "database",
+    "sql_attacks",
+    "docspace_replay",
+    "format_roundtrip",
+    "formats",
+    "parser_cases",
+    "snippets",
+    "escapes",
+    "hostile",
+}
 """Those that tell right from wrong, or speak of goals, beside which there is no floor: their own tests try them."""
 
 
