@@ -50,7 +50,7 @@ class Done(_Frame, tag="done", frozen=True):
 
 Frame: TypeAlias = Ready | Broken | Printed | Called | Done
 
-_decoder: Final = msgspec.json.Decoder(Frame)
+_decoder: Final[msgspec.json.Decoder[Frame]] = msgspec.json.Decoder(Frame)
 
 
 class AstrayError(Exception):
@@ -58,13 +58,13 @@ class AstrayError(Exception):
 
 
 class Frames:
-    """Takes bytes as they come, and gives whole frames with their lengths. No frame may be longer than `most`."""
+    """Takes bytes as they come, and gives whole frames, unread. No frame may be longer than `most`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._unread = bytearray()
 
-    def feed(self, piece: bytes) -> Iterator[tuple[Frame, int]]:
+    def feed(self, piece: bytes) -> Iterator[bytes]:
         """Raises `AstrayError`."""
         self._unread += piece
         while len(self._unread) >= _HEAD.size:
@@ -76,13 +76,17 @@ class Frames:
                 return
             body = bytes(memoryview(self._unread)[_HEAD.size : end])
             del self._unread[:end]
-            if holds_too_much(body):
-                raise AstrayError("more values than may leave the sandbox at once")
-            try:
-                frame = _decoder.decode(body)
-            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-                raise AstrayError(f"what is no frame: {error}") from error
-            yield frame, length
+            yield body
+
+
+def read(body: bytes) -> Frame:
+    """In time that grows with its length. Raises `AstrayError`."""
+    if holds_too_much(body):
+        raise AstrayError("more values than may leave the sandbox at once")
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise AstrayError(f"what is no frame: {error}") from error
 
 
 def framed(value: Json) -> bytes:

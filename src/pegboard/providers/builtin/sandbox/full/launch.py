@@ -16,7 +16,7 @@ from pegboard.children.child import Child, born, let_go, piece
 from pegboard.children.lines import one_line
 from pegboard.ports.sandbox import SandboxAway
 
-from .frames import AstrayError, Broken, Frames, Ready
+from .frames import AstrayError, Broken, Frames, Ready, read
 from .inside.calls import MACHINES
 
 SOURCE: Final = Path(__file__).parents[1]
@@ -114,7 +114,8 @@ class Jailed:
         assert self.child.stderr is not None
         try:
             while said := await piece(self.child.stdout):
-                for frame, _ in self.frames.feed(said):
+                for body in self.frames.feed(said):
+                    frame = read(body)
                     if isinstance(frame, Ready):
                         return
                     why = frame.why if isinstance(frame, Broken) else "the jailed process said something else first"

@@ -1,11 +1,15 @@
 """One program in one jailed process: its calls are answered, its limits kept, and its end told."""
 
+import asyncio
 import math
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 from anyio.abc import TaskGroup
 
@@ -14,7 +18,8 @@ from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits
 from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
 
-from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed
+from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed, read
+from .inside.printing import most_pieces
 from .launch import Jailed
 
 _FRAMING: Final = 4_096
@@ -23,6 +28,8 @@ _WORDS: Final = 16_384
 _ESCAPED: Final = 6
 """A character takes at most so many times its bytes in JSON; text takes less than half of that."""
 _PRINT_FRAME: Final = 32
+_LARGE: Final = 16_384
+"""Bytes of a frame that is read beside the event loop: all other work of the gateway would wait for it."""
 _MOST_WORDS: Final = 2_000
 _MOST_NAME: Final = 200
 _LAST: Final = 1.0
@@ -40,10 +47,13 @@ class Run:
     program: Program
     host: Host
     limits: Limits
+    beside: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    """Of threads that read large frames, over all runs: each takes from the loop half of its time."""
     _stdout: list[str] = field(default_factory=list[str])
     _is_cut: bool = False
     _shown: int = 0
     _said: int = 0
+    _pieces: int = 0
     _asked: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
@@ -52,7 +62,7 @@ class Run:
         self._writing = anyio.Lock()
         self._room = Room(limits.arguments, HELD)
         self.jailed.frames.most = (
-            max(2 * limits.arguments, _ESCAPED * limits.result, _ESCAPED * limits.stdout, _WORDS) + _FRAMING
+            max(limits.arguments, _ESCAPED * limits.result, _ESCAPED * limits.stdout, _WORDS) + _FRAMING
         )
 
     async def __call__(self) -> Ran:
@@ -120,26 +130,37 @@ class Run:
         """None when it ended without one. Raises `AstrayError`."""
         assert self.jailed.child.stdout is not None
         while said := await piece(self.jailed.child.stdout):
-            for frame, length in self.jailed.frames.feed(said):
-                if isinstance(frame, Done):
-                    return frame
-                self._hear(frame, length, calls)
+            for count, body in enumerate(self.jailed.frames.feed(said)):
+                if count:
+                    # A piece can hold thousands of frames, and others have their turn between them.
+                    await asyncio.sleep(0)
+                heard = await self._read(body)
+                if isinstance(heard, Done):
+                    return heard
+                self._hear(heard, len(body), calls)
         return None
 
-    def _hear(self, frame: Frame, length: int, calls: TaskGroup) -> None:
-        match frame:
+    async def _read(self, body: bytes) -> "Frame | _Call":
+        reading = partial(_heard, body, self.program.functions, self._room.most, self._room.left)
+        return await anyio.to_thread.run_sync(reading, limiter=self.beside) if len(body) > _LARGE else reading()
+
+    def _hear(self, heard: "Frame | _Call", length: int, calls: TaskGroup) -> None:
+        match heard:
             case Printed():
-                self._print(frame.s, length)
-            case Called():
-                function, arguments, size = self._checked(frame)
-                self._asked.add(frame.n)
-                calls.start_soon(self._answer, frame.n, function, arguments, size)
+                self._print(heard.s, length)
+            case _Call():
+                self._check(heard.ordinal)
+                # Answers may have made room meanwhile, and nothing else takes any.
+                self._room.left -= heard.size
+                calls.start_soon(self._answer, heard)
             case _:
                 raise AstrayError("what only a start says")
 
     def _print(self, text: str, length: int) -> None:
         self._said += length
-        if not text or self._said > (_ESCAPED + _PRINT_FRAME) * self.limits.stdout + _FRAMING:
+        self._pieces += 1
+        pieces = most_pieces(self.limits.stdout)
+        if not text or self._pieces > pieces or self._said > _ESCAPED * self.limits.stdout + _PRINT_FRAME * pieces:
             raise AstrayError("more than it may print")
         room = self.limits.stdout - self._shown
         encoded = text.encode()
@@ -149,27 +170,19 @@ class Run:
             self._stdout.append(shown)
             self.host.printed(shown)
 
-    def _checked(self, frame: Called) -> tuple[Function, dict[str, Json], int]:
-        """What it really calls, and with what: nothing that the process says of a call is believed."""
-        if not 1 <= frame.n <= self.limits.calls:
+    def _check(self, ordinal: int) -> None:
+        if not 1 <= ordinal <= self.limits.calls:
             raise AstrayError("more calls than it may make")
-        if frame.n in self._asked:
+        if ordinal in self._asked:
             raise AstrayError("one call twice")
-        if not 0 <= frame.f < len(self.program.functions):
-            raise AstrayError("a call of a function that it was not given")
-        before = self._room.left
-        try:
-            arguments = {str(plain(name, self._room)): plain(value, self._room) for name, value in frame.a.items()}
-        except NotPlain as unfit:
-            raise AstrayError(f"an argument that {unfit.why}") from unfit
-        return self.program.functions[frame.f], arguments, before - self._room.left
+        self._asked.add(ordinal)
 
-    async def _answer(self, ordinal: int, function: Function, arguments: dict[str, Json], size: int) -> None:
+    async def _answer(self, call: "_Call") -> None:
         async with self._turns:
-            reply = await self.host.call(ordinal, function, arguments)
+            reply = await self.host.call(call.ordinal, call.function, call.arguments)
             # Before the program can know that there is room again.
-            self._room.left += size
-            await self._write(_reply(ordinal, reply))
+            self._room.left += call.size
+            await self._write(_reply(call.ordinal, reply))
 
     async def _write(self, text: bytes) -> None:
         writer = self.jailed.child.stdin
@@ -205,6 +218,32 @@ class Run:
                 "RuntimeError", f"The Python of this program crashed ({name}), as too deep a recursion makes it."
             )
         return Fault("RuntimeError", "The program ended its process without an answer.")
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What it really calls, and with what: nothing that the process says of a call is believed."""
+
+    ordinal: int
+    function: Function
+    arguments: dict[str, Json]
+    size: int
+
+
+def _heard(body: bytes, functions: Sequence[Function], most: int, left: int) -> Frame | _Call:
+    """Touches nothing that the event loop has. Raises `AstrayError`."""
+    frame = read(body)
+    if not isinstance(frame, Called):
+        return frame
+    if not 0 <= frame.f < len(functions):
+        raise AstrayError("a call of a function that it was not given")
+    room = Room(most, HELD)
+    room.left = left
+    try:
+        arguments = {str(plain(name, room)): plain(value, room) for name, value in frame.a.items()}
+    except NotPlain as unfit:
+        raise AstrayError(f"an argument that {unfit.why}") from unfit
+    return _Call(frame.n, functions[frame.f], arguments, left - room.left)
 
 
 def _overdue(limits: Limits) -> Fault:

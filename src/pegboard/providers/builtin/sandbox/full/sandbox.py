@@ -50,6 +50,7 @@ class FullSandbox:
         self._launcher: Launcher | None = None
         self._image: int | None = None
         self._opening = anyio.Lock()
+        self._beside = anyio.CapacityLimiter(1)
         self._next: asyncio.Task[Jailed] | None = None
         self._resting: asyncio.Task[None] | None = None
         self.walls: tuple[str, ...] = ()
@@ -72,7 +73,7 @@ class FullSandbox:
         launcher = await self._opened()
         jailed = await self._ready(launcher)
         try:
-            return await Run(jailed, program, host, limits)()
+            return await Run(jailed, program, host, limits, self._beside)()
         finally:
             await jailed.end()
 

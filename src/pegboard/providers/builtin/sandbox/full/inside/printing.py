@@ -2,6 +2,17 @@
 
 import io
 from collections.abc import Callable
+from typing import Final
+
+_LINES: Final = 1_000
+"""Pieces that are told as they come, however short. Later ones are told together."""
+_TOGETHER: Final = 1_024
+"""Characters."""
+
+
+def most_pieces(most: int) -> int:
+    """In how many pieces so many bytes are told at most."""
+    return _LINES + most // _TOGETHER + 2
 
 
 class Output(io.TextIOBase):
@@ -10,6 +21,7 @@ class Output(io.TextIOBase):
         self._left = most
         self._line: list[str] = []
         self._held = 0
+        self._pieces = 0
         self.is_cut = False
 
     @property
@@ -32,6 +44,11 @@ class Output(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
+        if self._pieces < _LINES or self._held >= min(_TOGETHER, self._left):
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        """All that is left, be it ever so little."""
         if not self._line:
             return
         text = "".join(self._line)
@@ -41,5 +58,6 @@ class Output(io.TextIOBase):
         if len(encoded) > self._left:
             self.is_cut = True
         if shown := encoded[: self._left].decode("utf-8", "ignore"):
+            self._pieces += 1
             self._say(shown)
         self._left -= len(encoded)

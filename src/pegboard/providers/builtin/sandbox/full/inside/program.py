@@ -72,7 +72,7 @@ class Run:
                 f"{name}() was called without `await`, so nothing was done. Write `await` before it.",
                 line,
             )
-        self._output.flush()
+        self._output.pass_on()
         self._channel.say(t="done", r=value, e=fault, x=self._output.is_cut)
 
     def _ran(self) -> object:
