@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.terminal import Pegboard, peer
+from tests.cli.at_terminal import at_terminal
+from tests.cli.terminal import Gateway, Pegboard, peer
 
 BOARD = {
     "servers": {
@@ -109,3 +110,30 @@ def test_stubs_are_written_for_editors(at_gateway: Pegboard, home: Path) -> None
     assert done.code == 0
     assert sorted(file.name for file in (home / "typings").iterdir()) == ["everyday.pyi", "three.pyi"]
     compile((home / "typings" / "everyday.pyi").read_text("utf-8"), "everyday.pyi", "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("code.run_command", "confirmation.every_client")
+def test_a_person_at_a_terminal_decides_about_a_call_and_the_program_goes_on(
+    at_gateway: Pegboard, gateway: Gateway, home: Path
+) -> None:
+    tool = "mcp:three~three:tool_00001"
+    assert at_gateway("overrides", "set", tool, "--requires-confirmation").code == 0
+    code = "before = (await everyday.add(a=1, b=2))['total']\n[before, await three.tool_00001(text='asked')]"
+    words = ("run", script(home, code))
+    try:
+        with at_terminal(home, *words, PEGBOARD_DATA_DIR=str(gateway.data_dir)) as person:
+            shown = person.until("Run it? [y/N]")
+            assert (tool in shown, '"text": "asked"' in shown) == (True, True)
+            person.type("y\n")
+            assert person.code() == 0
+        # It went on where it stopped: what it did before was not done again.
+        assert person.seen.endswith('[\n  3,\n  "tool_00001: asked"\n]\n')
+        assert person.seen.count("everyday.add: ok") == 1
+        with at_terminal(home, *words, PEGBOARD_DATA_DIR=str(gateway.data_dir)) as person:
+            person.until("Run it? [y/N]")
+            person.type("n\n")
+            assert person.code() == 1
+        assert "PermissionError: line 2: " in person.seen
+    finally:
+        assert at_gateway("overrides", "clear", tool).code == 0
