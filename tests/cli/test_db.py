@@ -109,6 +109,9 @@ def test_a_query_that_fails_tells_what_mends_it_and_ends_with_1(pegboard: Pegboa
     assert denied.code == nothing.code == 1
     assert denied.err.replace("staff", "stafx") == nothing.err
     assert "Dora" not in denied.err
+    nowhere = pegboard("db", "query", "shp", "SELECT 1", "--config", config)
+    assert (nowhere.code, nowhere.out) == (4, "")
+    assert "There is no database 'shp' in use. There are: open, shop" in nowhere.err
 
 
 @pytest.mark.behaviour("databases.writes_confirmed", "databases.commands")

@@ -32,6 +32,7 @@ from pegboard.core.ticket import Scope
 from pegboard.core.tool import canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
+from pegboard.gateway.database.answering import placeless
 from pegboard.gateway.database.looking import looked_at
 from pegboard.store import key_of, open_store
 from pegboard.surfaces.rest.databases import database_findings
@@ -304,3 +305,8 @@ def test_a_gateway_without_databases_loads_nothing_of_them() -> None:
     )
     done = run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_caller_is_told_of_a_file_by_its_name_alone() -> None:
+    told = placeless("There is no file '/srv/data/shop.db'. It is not '/shop.db' or 'a/b'. Ask at 10.0.0.1/shop.")
+    assert told == "There is no file 'shop.db'. It is not 'shop.db' or 'a/b'. Ask at 10.0.0.1/shop."

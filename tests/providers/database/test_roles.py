@@ -25,6 +25,13 @@ def written(title: str) -> str:
 
 
 @pytest.mark.behaviour("databases.roles_as_written")
+def test_the_guide_has_the_same_statements() -> None:
+    guide = PAGE.with_name("databases.md").read_text(encoding="utf-8")
+    for title in ("PostgreSQL", "MySQL and MariaDB"):
+        assert f"```sql\n{written(title)}```" in guide
+
+
+@pytest.mark.behaviour("databases.roles_as_written")
 async def test_the_role_of_the_page_reads_in_postgresql_and_nothing_is_wrong_with_it(shop: postgres_shop.Shop) -> None:
     await _run(shop.admin, written("PostgreSQL"))
     await _run(shop.admin, "CREATE TABLE made_later (id int); CREATE TABLE baskets (id int)")

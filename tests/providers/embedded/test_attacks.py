@@ -107,6 +107,7 @@ HARMFUL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("benchmarks.sql_attacks")
 @pytest.mark.parametrize(("dialect", "stage"), [("sqlite", BareSqliteStage), ("duckdb", BareDuckdbStage)])
 async def test_the_judge_sees_harm_where_nothing_guards(

@@ -179,3 +179,32 @@ async def test_a_long_result_is_cut_while_it_is_fetched(tmp_path: Path) -> None:
         answer = await engine.run("SELECT i FROM range(100000000) t(i)", (), Limits(rows=3))
     assert isinstance(answer, Rows)
     assert (answer.rows, answer.cut and answer.cut.by) == (((0,), (1,), (2,)), "rows")
+
+
+@pytest.mark.behaviour("databases.withheld")
+async def test_a_macro_may_do_no_more_than_a_statement(tmp_path: Path) -> None:
+    script = (
+        "CREATE MACRO twice(x) AS x * 2; CREATE MACRO four(x) AS twice(twice(x));"
+        "CREATE MACRO few(n) AS TABLE SELECT * FROM range(n);"
+        "CREATE MACRO anyq(t) AS TABLE SELECT * FROM query(t);"
+        "CREATE MACRO places() AS TABLE SELECT path FROM duckdb_databases();"
+        "CREATE MACRO setting() AS (SELECT value FROM duckdb_settings() LIMIT 1)"
+    )
+    async with opened(made(tmp_path / "shop.duckdb", script)) as engine:
+        assert (await rows(engine, "SELECT four(3), (SELECT count(*) FROM few(5))")).rows == ((12, 5),)
+        for statement in ("FROM anyq('SELECT path FROM duckdb_databases()')", "FROM places()", "SELECT setting()"):
+            assert isinstance(await engine.run(statement, (), Limits()), Refused), statement
+
+
+def damaged(path: str) -> str:
+    held = bytearray(Path(path).read_bytes())
+    held[4104:] = bytes(byte ^ 0xFF for byte in held[4104:])
+    Path(path).write_bytes(held)
+    return path
+
+
+@pytest.mark.behaviour("databases.checked")
+async def test_a_damaged_file_is_not_taken_for_one_in_use(tmp_path: Path) -> None:
+    async with opened(damaged(made(tmp_path / "shop.duckdb"))) as engine:
+        (finding, *_) = (await engine.check()).findings
+        assert "process that writes" not in finding.words

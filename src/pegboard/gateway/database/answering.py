@@ -1,5 +1,6 @@
 """What callers of the tools over databases read: a result of the protocol, for programs and for models."""
 
+import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
@@ -13,6 +14,7 @@ from pegboard.core.database.table_text import table_text
 from pegboard.core.tool import Json, JsonObject
 
 T = TypeVar("T")
+_IN_FOLDERS: Final = re.compile(r"'/(?:[^'\n]*/)?([^'/\n]+)'")
 _ALONGSIDE: Final = 200
 """Rows from which on an answer is written beside the event loop."""
 
@@ -69,6 +71,11 @@ ROWS: Final[JsonObject] = {
 def returned(text: str, structured: JsonObject, said: str) -> Noted:
     body = {"content": [{"type": "text", "text": text}], "structuredContent": structured}
     return Noted(msgspec.json.encode(body), said=said)
+
+
+def placeless(text: str) -> str:
+    """A caller is told of a file by its name alone: where it lies is its operator's to know."""
+    return _IN_FOLDERS.sub(r"'\1'", text)
 
 
 def failed(text: str) -> ToolFailed:

@@ -17,7 +17,7 @@ from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
 from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceAway
 
-from .answering import ROWS, aside, failed, refused_text, rows_returned
+from .answering import ROWS, aside, failed, placeless, refused_text, rows_returned
 from .helping import helped
 from .source import Source
 from .specs import execute_tool
@@ -48,7 +48,7 @@ class ExecuteSql:
             )
             answer = await source.asked(ran)
         except SourceAway as error:
-            return failed(f"Database {id[:64]!r} cannot be asked: {error}")
+            return failed(f"Database {id[:64]!r} cannot be asked: {placeless(str(error))}")
         match answer:
             case MustConfirm():
                 return answer

@@ -16,6 +16,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.meanings import Meanings, Readable
 
+from .answering import placeless
 from .reading import USUAL as PACE
 from .reading import Opened, Pace, Reader, Reading
 
@@ -111,7 +112,7 @@ def _entry(
 def _notice(id: SourceId, reading: Reading) -> str | None:
     if reading.trouble is not None:
         known = " What is told of it is from before." if reading.held is not None else ""
-        return f"Database {str(id)!r} cannot be read: {reading.trouble}{known}"
+        return f"Database {str(id)!r} cannot be read: {placeless(reading.trouble)}{known}"
     if reading.held is None:
         return f"Database {str(id)!r} is still being read. Search again in a moment."
     return None

@@ -11,6 +11,7 @@ from pegboard.core.database.joins import Plan
 from pegboard.core.database.mending import Help, help_for
 from pegboard.core.database.table_text import one_line
 
+from .answering import placeless
 from .finding import SchemaFinder
 from .source import Source
 
@@ -36,7 +37,8 @@ def _found(plan: Plan, statement: str, failed: Failed) -> Help:
 
 
 def _lines(source: Source, statement: str, failed: Failed, found: Help | None) -> Iterator[str]:
-    words = failed.words if len(failed.words) <= _LONGEST else failed.words[:_LONGEST] + "…"
+    words = placeless(failed.words) if failed.fault is Fault.AWAY else failed.words
+    words = words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
     yield f"{source.database.id} answers: {words}{_place(statement, failed.position)}"
     if (following := _NEXT.get(failed.fault)) is not None:
         yield following

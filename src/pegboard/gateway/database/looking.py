@@ -40,7 +40,10 @@ class Looked:
         vain = [str(pattern) for pattern in access.vain(self.schema.names()) if pattern in access.allow]
         if vain:
             told = ", ".join(vain[:_MOST_VAIN])
-            yield f"Nothing fits what is allowed: {told}. Correct it at {self.source.database.origin}."
+            yield (
+                f"Nothing that is open fits what is allowed: {told}. Correct it at {self.source.database.origin}; "
+                "or, if it is a view, allow the tables that it reads too: a view is open where all that it reads is."
+            )
 
 
 async def looked_at(sources: Sequence[Source]) -> list[Looked]:

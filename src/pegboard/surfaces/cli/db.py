@@ -99,8 +99,11 @@ async def query(
 
 
 async def _called(api: Api, tool: str, arguments: dict[str, object], as_json: bool) -> int:
-    if not (await asked(api, "GET", "/databases"))["databases"]:
+    known = [each["id"] for each in (await asked(api, "GET", "/databases"))["databases"] if each["on"]]
+    if not known:
         fail(Exit.NOT_FOUND, _NONE)
+    if (source := arguments.get("source")) is not None and source not in known:
+        fail(Exit.NOT_FOUND, f"There is no database {str(source)[:64]!r} in use. There are: {', '.join(known)}")
     body = {"tool": tool, "arguments": arguments}
     ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):

@@ -84,7 +84,7 @@ def _trouble(path: str) -> str | None:
 
 def opening(path: str, error: Exception) -> str:
     words = str(error).partition("\n")[0]
-    if "lock" in words.lower():
+    if "set lock" in words.lower():
         return f"{path!r} is open in a process that writes it, and DuckDB lets nobody else read it. Close it there."
     if "version" in words.lower():
         return f"{path!r} was written by another version of DuckDB: {words}"

@@ -5,6 +5,7 @@ what reads settings, files, secrets or the catalogue, what waits, and what leave
 """
 
 import re
+from collections import defaultdict
 from typing import Final
 
 import duckdb
@@ -44,7 +45,7 @@ _MACROS: Final = """
     WHERE internal AND function_type = 'macro' GROUP BY 1
 """
 _OWN_MACROS: Final = """
-    SELECT DISTINCT lower(function_name) FROM duckdb_functions()
+    SELECT lower(function_name), function_type, macro_definition FROM duckdb_functions()
     WHERE NOT internal AND function_type IN ('macro', 'table_macro')
 """
 _READS: Final = re.compile(r"\bselect\b|duckdb_|pragma_|sleep_ms|current_setting")
@@ -62,6 +63,9 @@ def computing(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(name for name in scalars | macros | _SYNTAX if _REFUSED.fullmatch(name) is None)
 
 
-def own_macros(connection: duckdb.DuckDBPyConnection) -> frozenset[str]:
-    """Those that the database brings itself."""
-    return frozenset(str(name) for (name,) in connection.execute(_OWN_MACROS).fetchall())
+def own_macros(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Those that the database brings itself, each with the statements that it stands for."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, kind, text in connection.execute(_OWN_MACROS).fetchall():
+        found[str(name)].append(str(text) if kind == "table_macro" else f"SELECT {text}")
+    return found

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,6 +67,30 @@ def judged(
     except _RefusedError as error:
         return error.refused
     return Judged(explains, tells, reads, names)
+
+
+def sound(
+    connection: duckdb.DuckDBPyConnection, computing: frozenset[str], macros: Mapping[str, Sequence[str]]
+) -> frozenset[str]:
+    """The macros that do nothing that a statement itself may not; one may use another."""
+    found = frozenset[str]()
+    while more := {
+        name
+        for name, texts in macros.items()
+        if name not in found and all(_is_sound(connection, text, computing, found) for text in texts)
+    }:
+        found |= more
+    return found
+
+
+def _is_sound(
+    connection: duckdb.DuckDBPyConnection, text: str, computing: frozenset[str], macros: frozenset[str]
+) -> bool:
+    try:
+        answer = judged(connection, text, computing, macros)
+    except (duckdb.Error, RuntimeError):
+        return False
+    return isinstance(answer, Judged) and not answer.tells
 
 
 def _reads(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:

@@ -35,7 +35,7 @@ except ImportError:
 from .connecting import connected, locked, opening
 from .failing import failed
 from .functions import computing, own_macros
-from .judging import Judged, judged
+from .judging import Judged, judged, sound
 from .reading import whole
 from .shadow import Shown, shown
 
@@ -177,7 +177,8 @@ class DuckdbSession:
             name = str((connection.execute("SELECT current_database()").fetchone() or (database,))[0])
             known = whole(connection, name)
             locked(connection)
-            return _Opened(connection, None, known, computing(connection), own_macros(connection), stamp)
+            names = computing(connection)
+            return _Opened(connection, None, known, names, sound(connection, names, own_macros(connection)), stamp)
         except BaseException:
             connection.close()
             raise

@@ -162,7 +162,9 @@ class Role:
         """Where the operator lets rows be changed, only what does more than that is too much."""
         findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
         beyond = [(where, sorted(granted - _ROWS if writes else granted)) for where, granted in self.writes]
-        if some := "; ".join(f"{', '.join(granted)} on {where}" for where, granted in beyond if granted):
+        if some := "; ".join(
+            f"{', '.join(granted)} on {where}" for where, granted in beyond if granted and not self.powers
+        ):
             if writes:
                 told = f"The user {self.name} may do more than change rows ({some}). Statements here only do that."
                 findings.append(

@@ -123,7 +123,7 @@ class Role:
     def checked(self, *, writes: bool) -> Checked:
         """Where the operator lets rows be changed, that it may do so is as it should be."""
         findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
-        if self.writes and not writes:
+        if self.writes and not writes and not self.powers:
             some = ", ".join(self.writes)
             findings.append(
                 Finding(

@@ -69,7 +69,7 @@ def _trouble(path: str) -> str | None:
 
 def opening(path: str, error: Exception) -> str:
     """Why a file cannot be used, and what to do."""
-    words = str(error)
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if "locked" in words or "busy" in words:
         return f"{path!r} is locked: another program is writing it. Try again when it has finished."
     if "not a database" in words:

@@ -3,10 +3,10 @@
 import os
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from pegboard.core.database import Access, Answer, Checked, Failed, Finding, Limits, Refused, Schema
+from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Finding, Limits, Refused, Schema
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
@@ -18,10 +18,10 @@ from .connecting import connected, limited, opening
 from .failing import MIXED, denied, failed
 from .fetching import Watch, fetched
 from .functions import CATALOGUE, TABLE_FUNCTIONS
-from .kinds import NOT_ASKED, ONE, READ_ONLY, Deed, deed, is_alone
+from .kinds import NOT_ASKED, ONE, OR_WRITE, READ_ONLY, Deed, deed, is_alone
 from .reading import Whole, whole
 from .shadow import Shadow, shadow
-from .tokens import Kind, Token, tokens
+from .tokens import Kind, Token, strictly, tokens
 from .writing import written
 
 _OLDEST: Final = (3, 37, 0)
@@ -76,25 +76,64 @@ class SqliteSession:
     def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
         given = tokens(statement)
         kind = deed(given)
+        if isinstance(kind, Refused) and self._writes:
+            return replace(kind, mend=OR_WRITE)
         if not isinstance(kind, Deed):
             return kind
         if not is_alone(given):
             return ONE
-        if kind is Deed.WRITES and not (write and self._writes):
-            return NOT_ASKED if self._writes else READ_ONLY
+        if kind is Deed.WRITES and not self._writes:
+            return READ_ONLY
         values = bound(given, parameters)
         if isinstance(values, Failed):
             return values
         self._watch.begin(limits.seconds)
         opened = self._open()
-        writes = write and self._writes and kind in (Deed.WRITES, Deed.OPEN)
+        # A person is asked about what would run, and about nothing else.
+        is_tried = kind is Deed.WRITES and not write
+        writes = is_tried or (write and self._writes and kind in (Deed.WRITES, Deed.OPEN))
+        if (misnamed := self._misnamed(opened, statement, given, values, kind)) is not None:
+            return misnamed
         if opened.shadow is not None:
             foreseen = self._foreseen(opened.shadow, statement, given, values, limits, kind, writes=writes)
             if foreseen is not None:
                 return foreseen
+        if is_tried:
+            return self._tried(opened, statement, given, values, limits)
         if writes:
             return written(self._path, opened.guard, opened.shadow, statement, given, values, limits, self._watch)
         return self._asked(opened.connection, opened.guard, statement, given, values, limits, opened.shadow is not None)
+
+    def _misnamed(
+        self, opened: _Opened, statement: str, given: Sequence[Token], values: Bound, kind: Deed
+    ) -> Answer | None:
+        """What is wrong with its names in quotes, of which SQLite itself would make texts."""
+        strict = strictly(statement, given) if kind not in (Deed.EXPLAINS, Deed.TELLS) else None
+        if strict is None:
+            return None
+        known = (opened.connection, opened.guard)
+        connection, guard = known if opened.shadow is None else (opened.shadow.connection, opened.shadow.authorizer)
+        try:
+            with guard.ours(), self._watch.over(connection):
+                connection.execute(f"EXPLAIN {strict}", values).close()
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            answer = failed(error, given)
+            return answer if isinstance(answer, Failed) and answer.fault is Fault.NO_COLUMN else None
+        return None
+
+    def _tried(self, opened: _Opened, statement: str, given: Sequence[Token], values: Bound, limits: Limits) -> Answer:
+        """What becomes of a statement that changes rows, as far as it can be told without running it."""
+        guard = opened.guard
+        guard.begin()
+        guard.may_write = True
+        try:
+            with self._watch.over(opened.connection):
+                opened.connection.execute(f"EXPLAIN {statement}", values).close()
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            return self._why(error, guard, given, limits, is_foreseen=opened.shadow is not None)
+        finally:
+            guard.may_write = False
+        return NOT_ASKED
 
     def _foreseen(
         self,

@@ -65,6 +65,21 @@ def _bare(text: str) -> str:
     return inner if quote == "[" else inner.replace(quote * 2, quote)
 
 
+def strictly(statement: str, given: Sequence[Token]) -> str | None:
+    """The same with its names in quotes that nothing but a name can have; `None` where there are no others.
+
+    SQLite takes a word in double quotes that no column has for a text, and would answer with that.
+    """
+    if not any(statement[token.start] == '"' for token in given):
+        return None
+    parts, end = list[str](), 0
+    for token in given:
+        if statement[token.start] == '"':
+            parts += (statement[end : token.start], "`", token.value.replace("`", "``"), "`")
+            end = token.end
+    return "".join((*parts, statement[end:]))
+
+
 def uncommented(statement: str) -> str:
     """The same statement without comments."""
     return " ".join(statement[token.start : token.end] for token in _joined(tokens(statement)))
