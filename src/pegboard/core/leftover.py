@@ -13,6 +13,11 @@ def is_of_board(ticket: Ticket, policy: Policy) -> bool:
     return isinstance(source, BuiltinKey) or source in policy.servers
 
 
+def is_for_itself(ticket: Ticket, policy: Policy) -> bool:
+    """Nobody set that the tool must be confirmed, so it was this call alone that a person must see."""
+    return isinstance(ticket.tool.source, BuiltinKey) and not policy.overrides.confirms(ticket.tool)
+
+
 def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:
     is_open = ticket.state in (State.WAITING, State.GRANTED)
     return replace(ticket, state=State.LAPSED) if is_open and not is_of_board(ticket, policy) else ticket

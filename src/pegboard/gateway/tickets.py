@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
 from pegboard.core.ids import CallId, PrincipalId
-from pegboard.core.leftover import as_it_stands, gone_text, is_of_board
+from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board
 from pegboard.core.redact import WHOLE
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
 from pegboard.core.tool import Json, JsonObject
@@ -74,6 +74,11 @@ class TicketDesk:
             return Rejected(
                 f"The client of ticket {id} did not say what it is, so it would not be known again. "
                 f"Allow it once, or always: pegboard tickets allow {id} --always"
+            )
+        if scope is not Scope.ONCE and is_for_itself(ticket, self.board.policy):
+            return Rejected(
+                f"Each call like that of ticket {id} is asked about by itself, so a yes to further ones would have no "
+                f"effect. Allow this one: pegboard tickets allow {id}"
             )
         decided = await self._decided(ticket, State.GRANTED, scope, by, note)
         if isinstance(decided, Rejected) or scope is Scope.ONCE:

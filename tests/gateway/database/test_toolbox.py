@@ -24,7 +24,7 @@ from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
 from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
-from pegboard.core.commands import ThrowSwitch
+from pegboard.core.commands import Rejected, ThrowSwitch
 from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Declared
@@ -165,7 +165,10 @@ async def test_no_yes_to_all_calls_writes_and_a_ticket_shows_the_statement(tmp_p
         ticket = ticket_of(await sql(house, "write it"))
         (waiting,) = await house.gateway.tickets.waiting()
         assert waiting.shown == asks("write it")
-        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        for scope in (Scope.ALWAYS, Scope.CLIENT):
+            assert isinstance(await house.gateway.tickets.allow(ticket, scope, ME), Rejected)
+        assert len(await house.gateway.tickets.waiting()) == 1
+        await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
         assert isinstance(await sql(house, "write it"), Noted)
         ticket_of(await sql(house, "write it"))
         ticket_of(await sql(house, "write other"))
