@@ -62,6 +62,11 @@ CREATE FUNCTION never_mind(int) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELEC
 CREATE DOMAIN guarded AS int CHECK (never_mind(VALUE));
 CREATE VIEW calls_wipe AS SELECT wipe() AS gone;
 CREATE VIEW catalogue_view AS SELECT relname FROM pg_class;
+CREATE TABLE copied (id int, ssn text, city text, copy text GENERATED ALWAYS AS (upper(ssn)) STORED,
+    place text GENERATED ALWAYS AS (upper(city)) STORED);
+INSERT INTO copied VALUES (1, '123-45-6789', 'Bonn');
+CREATE VIEW copied_view AS SELECT id, copy AS c FROM copied;
+CREATE VIEW copied_fine AS SELECT id, place FROM copied;
 CREATE SEQUENCE counter;
 CREATE PROCEDURE clear_orders() LANGUAGE sql AS 'DELETE FROM orders';
 """

@@ -1,4 +1,5 @@
-"""Functions that people defined are not called by roads on which nothing names them."""
+"""What a PostgreSQL source does not do though nothing names it: call functions that people defined, tell of what is
+closed by numbers and copies. Beside that, the words for what it cannot read."""
 
 import secrets
 
@@ -6,9 +7,9 @@ import anyio
 import asyncpg
 import pytest
 from tests.providers.database.postgres_shop import Shop, make_shop
-from tests.providers.database.test_postgres_attacks import LIMITS, asked
+from tests.providers.database.test_postgres_attacks import LIMITS, access, asked
 
-from pegboard.core.database import EVERYTHING, Answer, Refused, Rows
+from pegboard.core.database import EVERYTHING, Answer, Failed, Fault, Refused, Rows
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -175,3 +176,63 @@ async def test_what_calls_no_such_function_is_answered_beside_them(hiding: Shop)
     answers = await asked(hiding, FINE)
     held = {road: told for road, told in zip(FINE, answers, strict=True) if not isinstance(told, Rows)}
     assert held == {}
+
+
+INWARD = [
+    "SELECT pg_input_is_valid('secret', 'regclass')",
+    "SELECT pg_input_is_valid('(1,a)', 'secret')",
+    "SELECT * FROM pg_input_error_info('(1)', 'secret')",
+    "SELECT array_in('{1259}', 2205, -1)::text",
+    "SELECT domain_in('x', 16438, -1) IS NULL",
+    "SELECT record_in('(1,Zed,3)', 16397, -1)::text",
+    "SELECT enum_in('x', 16397)::text",
+    "SELECT range_in('[1,2]', 16397, -1)::text",
+    "SELECT oidvectortypes('16397')",
+    "SELECT satisfies_hash_partition(16397, 1, 0, 1)",
+    "SELECT makeaclitem(10, 10, 'SELECT', false)::text",
+    "SELECT acldefault('r', 10)::text",
+    "SELECT 'x=r/postgres'::aclitem",
+]
+
+
+@pytest.mark.behaviour("databases.withheld")
+async def test_no_function_tells_of_what_it_is_given_by_a_types_name_or_number(shop: Shop) -> None:
+    assert _through(INWARD, await asked(shop, INWARD, access("public.secret"))) == {}
+
+
+@pytest.mark.behaviour("databases.closed_columns")
+async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(shop: Shop) -> None:
+    rule = access("public.copied.ssn")
+    copies = ["SELECT copy FROM copied", "SELECT c FROM copied_view", "SELECT max(c.copy) FROM copied c"]
+    fine = ["SELECT * FROM copied", "SELECT * FROM copied_fine"]
+    answers = await asked(shop, [*copies, *fine], rule)
+    assert [told for told in answers[:3] if not isinstance(told, Failed)] == []
+    assert [told.rows for told in answers[3:] if isinstance(told, Rows)] == [((1, "Bonn", "BONN"),), ((1, "BONN"),)]
+    engine = postgresql_engine(shop.reader, rule)
+    try:
+        tables = {table.name.table: [one.name for one in table.columns] for table in (await engine.schema()).tables}
+    finally:
+        await engine.aclose()
+    assert {name: found for name, found in tables.items() if name.startswith("copied")} == {
+        "copied": ["id", "city", "place"],
+        "copied_fine": ["id", "place"],
+    }
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_a_type_that_cannot_be_read_is_told_with_what_to_write_instead(shop: Shop) -> None:
+    answers = await asked(shop, ["SELECT * FROM pg_stats LIMIT 1", "SELECT ts_debug('x')"])
+    words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
+    assert answers == [Failed(words, None, Fault.OTHER)] * 2
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_parameters_in_another_dialect_are_answered_with_how_they_are_written_here(shop: Shop) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    try:
+        for sign, said in (("?", "end of input"), (":id", 'or near ":"'), ("%s", 'or near "%"')):
+            told = await engine.run(f"SELECT * FROM orders WHERE id = {sign}", (1,), LIMITS)
+            assert isinstance(told, Failed)
+            assert told.words == f"syntax error at {said}. Write parameters as $1, $2, … in the statement."
+    finally:
+        await engine.aclose()

@@ -19,11 +19,24 @@ _FACTS: Final = """
     (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
       WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e') AS extname,
     EXISTS (SELECT FROM pg_catalog.unnest(p.proargtypes || p.prorettype) a(t)
-      WHERE a.t IN (24, 2202, 2203, 2204, 2205, 4089, 4096)
-         OR (a.t = 2206 AND a.t <> p.prorettype)) AS catalogued
+      WHERE a.t IN (24, 1033, 1034, 2202, 2203, 2204, 2205, 4089, 4096)
+         OR (a.t = 2206 AND a.t <> p.prorettype)) AS catalogued,
+    (p.proargtypes || p.prorettype) && ARRAY[2275, 2281]::oid[] AS inward
 """
-# The numbers are regproc, regprocedure, regoper, regoperator, regclass, regnamespace, regrole and (as an argument)
-# regtype: as all of pg_type's built-in rows, they are the same on every server.
+# The numbers are regproc, aclitem, aclitem[], regprocedure, regoper, regoperator, regclass, regnamespace, regrole and
+# (as an argument) regtype; cstring and internal: as all of pg_type's built-in rows, they are the same on every server.
+
+GENERATED: Final = """
+    SELECT a.attrelid, a.attname, s.attname AS of FROM pg_catalog.pg_attribute a
+    LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+    JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+     AND d.refobjid = a.attrelid AND d.refobjsubid > 0 AND d.refobjsubid <> a.attnum
+     AND ((d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid)
+       OR (d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = a.attrelid AND d.objsubid = a.attnum))
+    JOIN pg_catalog.pg_attribute s ON s.attrelid = a.attrelid AND s.attnum = d.refobjsubid
+    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''
+"""
+"""Which column is computed from which. Before PostgreSQL 15 the column itself depends, since then its expression."""
 
 QUESTION: Final = f"""
 WITH RECURSIVE asked AS (
@@ -82,6 +95,8 @@ SELECT pg_catalog.json_build_object(
         'definition', CASE WHEN f.oid >= 16384 AND f.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(f.oid) END,
         'columns', ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a
                          WHERE a.attrelid = f.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum),
+        'generated', (SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(g.attname, g.of))
+                      FROM under u CROSS JOIN LATERAL ({GENERATED} AND a.attrelid = u.oid) g WHERE u.at = f.at),
         'beneath', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(b)) FROM beneath b
                     WHERE b.at = f.at AND b.oid <> f.oid)
     )) FROM found f),
@@ -157,7 +172,14 @@ def _relation(told: dict[str, Any]) -> Relation:
     )
     columns = tuple(told["columns"])
     return Relation(
-        told["oid"], told["nspname"], told["relname"], told["relkind"], columns, told["definition"], beneath
+        told["oid"],
+        told["nspname"],
+        told["relname"],
+        told["relkind"],
+        columns,
+        told["definition"],
+        beneath,
+        tuple((column, of) for column, of in told["generated"] or ()),
     )
 
 
@@ -172,6 +194,7 @@ def _function(told: dict[str, Any]) -> Function:
         told["prosecdef"],
         told["added"],
         told["catalogued"],
+        told["inward"],
     )
 
 

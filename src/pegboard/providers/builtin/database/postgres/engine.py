@@ -85,7 +85,8 @@ class PostgresEngine:
             case Unreadable(why, mend, is_write):
                 return Refused(why, mend, is_write)
             case Broken(words, position):
-                return Failed(words, position, Fault.SYNTAX)
+                mend = ". Write parameters as $1, $2, … in the statement." if parameters else ""
+                return Failed(f"{words}{mend}", position, Fault.SYNTAX)
         answer: Answer = Failed(_late(limits), None, Fault.TIME)
         try:
             with anyio.move_on_after(limits.seconds):
@@ -149,6 +150,12 @@ class PostgresEngine:
                 else failed(error, text),
                 statement,
             )
+        except asyncpg.InternalClientError:
+            # It takes apart what it fetches, and there are types that it cannot: anyarray, some within records.
+            words = (
+                "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
+            )
+            return Failed(words, None, Fault.OTHER)
         except _DRIVER as error:
             return self._told(failed(error, text), statement)
 

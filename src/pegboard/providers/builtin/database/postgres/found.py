@@ -27,6 +27,8 @@ class Relation:
     columns: tuple[str, ...]
     definition: str | None
     beneath: tuple[Beneath, ...]
+    generated: tuple[tuple[str, str], ...] = ()
+    """Columns that are computed, here or in a table beneath, each with one that it is computed from."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Function:
     """Not there from the beginning, whatever its schema."""
     catalogued: bool
     """Takes or gives the name of something in the catalogue (regclass and its like)."""
+    inward: bool
+    """Meant for the server's own use, as what reads and writes values of types that are told by number."""
 
     def takes(self, count: int | None) -> bool:
         return count is None or (self.least <= count and (self.most is None or count <= self.most))

@@ -33,7 +33,7 @@ EXTENSIONS: Final = names(
 _PURE: Final = names(
     """
     pg_char_to_encoding pg_client_encoding pg_collation_for pg_column_compression pg_column_size pg_encoding_to_char
-    pg_input_error_info pg_input_is_valid pg_is_in_recovery pg_size_bytes pg_size_pretty pg_typeof
+    pg_is_in_recovery pg_size_bytes pg_size_pretty pg_typeof
     """
 )
 _OPEN: Final = names(
@@ -49,8 +49,9 @@ _OPEN: Final = names(
 _TELLING: Final = re.compile(
     r"pg_.*|has_.*_privilege|to_reg.*|reg(class|proc|oper|type|namespace|role|collation|config|dict).*|.*_to_xml.*|.*_description|current_setting|row_security_active"
     r"|binary_upgrade_.*|ts_stat|ts_rewrite|lo_.*|lo(read|write)|txid_.*|inet_server_.*|aclexplode"
+    r"|oidvectortypes|satisfies_hash_partition"
 )
-_REG: Final = names("regproc regprocedure regoper regoperator regclass regnamespace regrole regtype")
+_REG: Final = names("regproc regprocedure regoper regoperator regclass regnamespace regrole regtype aclitem")
 _WITHOUT: Final = "Write the query without it."
 _FINE_KINDS: Final = frozenset("berm")
 """Base types, enumerations, ranges and their multiples: none calls what people wrote."""
@@ -131,6 +132,8 @@ def _computes(function: Function, withheld: bool) -> bool:
         if function.extension not in EXTENSIONS:
             return False
         return function.volatility != "v" or function.name in VOLATILE
+    if function.inward:
+        return False
     if function.name in _PURE or function.name in VOLATILE:
         return True
     if function.name in _OPEN:

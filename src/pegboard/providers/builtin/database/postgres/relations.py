@@ -137,9 +137,8 @@ def _closed(relation: Relation, access: Access) -> frozenset[str]:
     family = [(relation.schema, relation.name)]
     if relation.kind not in "vm":
         family += [(one.schema, one.name) for one in relation.beneath]
-    return frozenset(
-        column for column in relation.columns if not all(access.opens_column(*table, column) for table in family)
-    )
+    closed = {column for column in relation.columns if not all(access.opens_column(*table, column) for table in family)}
+    return frozenset(closed | {column for column, of in relation.generated if of in closed})
 
 
 def _leaks(relation: Relation, access: Access) -> bool:
@@ -147,10 +146,15 @@ def _leaks(relation: Relation, access: Access) -> bool:
     if access.is_whole:
         return False
     narrow = [one for one in relation.beneath if _narrows(access, one)]
-    if any(not access.opens_column(one.schema, one.name, column) for one in narrow for column in one.columns):
+    if any(not access.opens_column(one.schema, one.name, column) for one in narrow for column in _used(one, relation)):
         return True
     texts = (relation.definition, *(one.definition for one in relation.beneath))
     return bool(narrow) and any(_takes_rows(text) for text in texts if text is not None)
+
+
+def _used(one: Beneath, view: Relation) -> Iterable[str]:
+    """With what the columns that it uses are computed from."""
+    return {*one.columns, *(of for column, of in view.generated if column in one.columns)}
 
 
 def _narrows(access: Access, one: Beneath) -> bool:

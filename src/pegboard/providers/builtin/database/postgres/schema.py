@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
+from .catalogue import GENERATED
+
 _OURS: Final = """
     c.oid >= 16384 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_t%'
     AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
@@ -45,6 +47,9 @@ SELECT i.inhrelid::bigint, i.inhparent::bigint, n.nspname, c.relname, m.nspname,
 FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid AND c.relkind NOT IN ('i', 'I')
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_class p ON p.oid = i.inhparent
 JOIN pg_catalog.pg_namespace m ON m.oid = p.relnamespace
+"""
+_GENERATED: Final = f"""
+SELECT g.attrelid::bigint, n.nspname, c.relname, g.attname, g.of {_FROM} JOIN ({GENERATED}) g ON g.attrelid = c.oid
 """
 STAMP: Final = """
 SELECT pg_catalog.concat_ws('.', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class WHERE oid >= 16384),
@@ -106,6 +111,7 @@ class _Roads:
     parts: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     under: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     used: dict[int, set[tuple[int, str]]] = field(default_factory=lambda: defaultdict(set))
+    generated: dict[tuple[int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def family(self, oid: int) -> set[int]:
         return {oid} | _all(oid, self.parents) | _all(oid, self.parts)
@@ -121,7 +127,9 @@ class _Roads:
         return True
 
     def opens_column(self, oid: int, column: str, access: Access) -> bool:
-        return all(access.opens_column(*self.names[each], column) for each in self.family(oid) if each in self.names)
+        family = [each for each in self.family(oid) if each in self.names]
+        columns = {column}.union(*(self.generated[each, column] for each in family))
+        return all(access.opens_column(*self.names[each], one) for each in family for one in columns)
 
 
 def _all(oid: int, ways: dict[int, set[int]]) -> set[int]:
@@ -145,4 +153,7 @@ async def _roads(connection: Any) -> _Roads:
         roads.names[child], roads.names[parent] = TableName(schema, name), TableName(over, above)
         roads.parents[child].add(parent)
         roads.parts[parent].add(child)
+    for oid, schema, name, column, of in await connection.fetch(_GENERATED):
+        roads.names[oid] = TableName(schema, name)
+        roads.generated[oid, column].add(of)
     return roads
