@@ -120,6 +120,13 @@ async def test_output_beyond_the_limit_is_dropped_between_characters_and_told(fu
                 "RuntimeError", "echo() was called without `await`, so nothing was done. Write `await` before it.", 1
             ),
         ),
+        (
+            "import ctypes\nctypes.string_at(0)",
+            Fault(
+                "RuntimeError",
+                "The Python of this program crashed (SIGSEGV). Too deep a recursion does that, and so does ctypes.",
+            ),
+        ),
         ("import os\nos._exit(0)", Fault("RuntimeError", "The program ended its process without an answer.")),
         (
             "import os\nos.closerange(0, 9)\nwhile True: pass",
@@ -257,6 +264,24 @@ async def test_programs_do_not_see_each_other(full: FullSandbox) -> None:
     assert await ran(
         full, "import json, builtins\n[hasattr(json, 'left'), hasattr(builtins, 'left'), open is None]"
     ) == Ran([False, False, False])
+
+
+@pytest.mark.behaviour("code.full")
+async def test_a_program_is_not_told_where_things_lie_on_this_machine(full: FullSandbox) -> None:
+    code = """
+import gc, os, sys, types
+codes = [one.__code__ for one in gc.get_objects() if isinstance(one, types.FunctionType)]
+frame = sys._getframe()
+while frame is not None:
+    codes.append(frame.f_code)
+    frame = frame.f_back
+for code in codes:
+    codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+loaders = [getattr(module.__spec__, 'loader', None) for module in sys.modules.values() if hasattr(module, '__spec__')]
+places = {code.co_filename for code in codes} | {getattr(loader, 'path', '') for loader in loaders}
+[len(codes) > 1_000, sorted(place for place in places if os.path.isabs(place))]
+"""
+    assert await ran(full, code) == Ran([True, []])
 
 
 async def test_many_programs_run_at_the_same_time(full: FullSandbox) -> None:

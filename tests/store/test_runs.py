@@ -84,7 +84,12 @@ async def test_nothing_of_a_program_can_be_read_in_the_database_or_with_another_
     assert "very-secret" not in sealed
     async with open_store(engine.url, clock=now, key=key_of(OTHER_KEY, tmp_path)) as store:
         waiting = await found(store.runs)
-        assert waiting == FoundRun(RUN.id, waiting.mark, None, "it was kept with another key than this gateway's")
+        assert waiting == FoundRun(
+            RUN.id,
+            waiting.mark,
+            None,
+            "what was kept of it is damaged, or was kept with another key than this gateway's",
+        )
 
 
 @pytest.mark.behaviour("programs.sealed", "store.same_contract")

@@ -15,7 +15,7 @@ from pegboard.core.tool import Json
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one run may use. Seconds and bytes; each is enforced from outside of the program."""
+    """What one run may use. Seconds and bytes; each but `sleep` is enforced from outside of the program."""
 
     cpu: float = 30.0
     """Of computing. Waiting for the host is not counted."""
@@ -35,7 +35,7 @@ class Limits:
     """In UTF-8. What comes after that is dropped, and the answer says so."""
     code: int = 64 << 10
     sleep: float = 10.0
-    """All sleeping of one run together."""
+    """All sleeping of one run together, as far as the sandbox sees it. Whatever it does not see ends with `wall`."""
 
 
 DEFAULT_LIMITS: Final = Limits()

@@ -19,7 +19,7 @@ from .secrets import KeyFor, NoKeyError
 
 LARGEST: Final = 16 * 1024 * 1024
 """Bytes of the state of one program."""
-_ANOTHER_KEY: Final = "it was kept with another key than this gateway's"
+_ANOTHER_KEY: Final = "what was kept of it is damaged, or was kept with another key than this gateway's"
 _CLAIMED: Final = "somebody goes on with it already"
 
 

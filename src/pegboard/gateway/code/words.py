@@ -53,7 +53,7 @@ def going_on(since: datetime | None, ticket: Ticket) -> str:
 def unreadable(found: FoundRun, ticket: Ticket) -> str:
     return (
         f"{Unconfirmed.UNASKED.value}: The program that waits for ticket {ticket.id} cannot go on here: "
-        f"{found.why.rstrip('.')}. The call has not run."
+        f"{found.why.rstrip('.')}. The call has not run. Run the program again."
     )
 
 

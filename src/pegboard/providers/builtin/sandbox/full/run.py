@@ -215,7 +215,8 @@ class Run:
         if number in _CRASHES:
             name = signal.Signals(number).name
             return Fault(
-                "RuntimeError", f"The Python of this program crashed ({name}), as too deep a recursion makes it."
+                "RuntimeError",
+                f"The Python of this program crashed ({name}). Too deep a recursion does that, and so does ctypes.",
             )
         return Fault("RuntimeError", "The program ended its process without an answer.")
 

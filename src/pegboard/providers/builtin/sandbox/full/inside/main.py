@@ -1,9 +1,11 @@
 """The jailed process from its start to its end."""
 
+import _imp
+import gc
 import os
 import sys
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from . import library
 
@@ -85,7 +87,13 @@ def _forget_places() -> None:
             module.__path__ = []
         if (spec := getattr(module, "__spec__", None)) is not None:
             spec.origin = spec.cached = None
+            if hasattr(spec.loader, "path"):
+                spec.loader = None
             if spec.submodule_search_locations:
                 spec.submodule_search_locations = []
         if getattr(module, "__loader__", None) is not None and hasattr(module.__loader__, "path"):
             module.__loader__ = None
+    for function in [one for one in gc.get_objects() if isinstance(one, FunctionType)]:
+        if os.path.isabs(function.__code__.co_filename):
+            # What is nested in it is renamed with it.
+            _imp._fix_co_filename(function.__code__, f"<{function.__module__}>")  # type: ignore[attr-defined]  # see library
