@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pegboard.core.database import Catch, Cut, Field, Limits, Rows, cell, requested
@@ -112,7 +112,7 @@ def test_whatever_the_value_it_is_json_in_utf_8(value: object) -> None:
 
 
 @pytest.mark.behaviour("databases.capped")
-@settings(max_examples=40)
+@pytest.mark.slow
 @given(rows, st.integers(0, 12), st.integers(0, 400), st.integers(1, 40))
 def test_what_is_capped_is_a_prefix_of_the_whole(
     given: Sequence[Sequence[object]], most: int, room: int, width: int
@@ -154,7 +154,7 @@ def test_a_caller_may_ask_for_a_thousand_rows_and_for_less() -> None:
     assert requested(Limits(rows=3000), 5000).rows == 3000
 
 
-@settings(max_examples=40)
+@pytest.mark.slow
 @given(rows, st.integers(0, 12), st.integers(0, 400), st.integers(1, 40), st.integers(1, 5))
 def test_rows_are_caught_alike_one_by_one_and_many_at_once(
     given: Sequence[Sequence[object]], most: int, room: int, width: int, at_once: int
