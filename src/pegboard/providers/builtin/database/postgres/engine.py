@@ -156,6 +156,9 @@ class PostgresEngine:
                 "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
             )
             return Failed(words, None, Fault.OTHER)
+        except asyncpg.QueryCanceledError:
+            # The server keeps the same time, and may be the first to say so.
+            return Failed(_late(limits), None, Fault.TIME)
         except _DRIVER as error:
             return self._told(failed(error, text), statement)
 
