@@ -90,7 +90,7 @@ def test_options_are_read_into_a_view(headers: list[Header], query: bytes, view:
             [],
             b"presentation=search",
             "The query parameter presentation is unknown. How tools are shown is chosen by the path: connect to "
-            "/mcp/search, /mcp/meta, /mcp/deferred or /mcp/direct.",
+            "/mcp/search, /mcp/meta, /mcp/deferred, /mcp/code or /mcp/direct.",
         ),
         ([], b"Toolsets=files", "The query parameter Toolsets is unknown. Did you mean toolsets?"),
         ([], b"enabled-tools=a", "The query parameter enabled-tools is unknown. Did you mean enabled_tools?"),

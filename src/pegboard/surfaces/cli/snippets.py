@@ -14,7 +14,9 @@ WALL: Final = r"""
    └─────────────────────────────┘"""
 
 
-OTHER_PATHS: Final = "or /mcp/search, /mcp/meta, /mcp/deferred, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
+OTHER_PATHS: Final = (
+    "or /mcp/search, /mcp/meta, /mcp/deferred, /mcp/code, /mcp/direct, and /mcp/t/TOOLSET for one toolset"
+)
 
 
 def announcement(

@@ -37,7 +37,8 @@ SHORT: Final = {
 }
 """What options are taken for that are too short to be near them by their letters."""
 CHOSEN_BY_PATH: Final = (
-    "How tools are shown is chosen by the path: connect to /mcp/search, /mcp/meta, /mcp/deferred or /mcp/direct."
+    "How tools are shown is chosen by the path: connect to "
+    "/mcp/search, /mcp/meta, /mcp/deferred, /mcp/code or /mcp/direct."
 )
 YES: Final = frozenset({"yes", "y", "true", "1"})
 NO: Final = frozenset({"no", "n", "false", "0", ""})
