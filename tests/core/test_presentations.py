@@ -25,8 +25,9 @@ from tests.core.boards import (
 from tests.core.laws import call, fits, opened
 
 from pegboard.core.call import Admitted, BadArguments, ToolIsLocked, UnknownTool, admit, looked_up, refusal_text
+from pegboard.core.code import python_tool
 from pegboard.core.ids import ToolId, WireName
-from pegboard.core.presentations import Listed, Presented, Presenting, meta, search
+from pegboard.core.presentations import Listed, Presented, Presenting, code, meta, search
 from pegboard.core.presentations.choice import chosen
 from pegboard.core.presentations.costs import OWN, Cost, costs
 from pegboard.core.presentations.kept import MOST, kept, kept_in_vain, kept_open
@@ -296,10 +297,14 @@ def test_a_presentation_costs_what_its_list_does() -> None:
     resolution = resolved(hung)
     direct, *others = costs(resolution, hung.policy)
     assert direct == Cost(Presented.DIRECT, 3, sum(rough_cost(one.spec) for one in resolution.open()))
-    read = rough_cost(hung.tools[ToolId(DEV_FILES, "read")].spec)
-    assert others == [
-        Cost(presented, len(own) + 1, sum(rough_cost(one.spec) for one in own.values()) + read)
+    read = hung.tools[ToolId(DEV_FILES, "read")]
+    runs = python_tool("", hung.policy.declared.code, code.FOUND_BY)
+    lists = [
+        (presented, [*own.values(), *([runs] if presented is Presented.CODE else []), read])
         for presented, own in OWN.items()
+    ]
+    assert others == [
+        Cost(presented, len(tools), sum(rough_cost(one.spec) for one in tools)) for presented, tools in lists
     ]
 
 
