@@ -287,7 +287,7 @@ async def test_another_path_below_the_endpoint_is_told_to_be_nothing(path: str) 
         assert (status, message) == (
             404,
             f"Nothing is at '/mcp{path}'. MCP clients connect to /mcp, /mcp/direct, /mcp/meta, /mcp/search, "
-            "/mcp/deferred and /mcp/t/{toolset}.",
+            "/mcp/deferred, /mcp/code and /mcp/t/{toolset}.",
         )
         foreign = await http.get(f"{url}{path}", headers={"host": "evil.example"})
         assert foreign.status_code == 421
