@@ -1,7 +1,6 @@
 """How a call ended, as a text for the model: what its tool answered, or what was refused, why, and what to do."""
 
 import json
-from collections.abc import Iterator
 from typing import assert_never
 
 from pegboard.core.call import (
@@ -20,7 +19,7 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.status import status
-from pegboard.core.tool import Json
+from pegboard.prompts.parts import in_words
 
 
 def told(ended: Outcome | Refusal, name: str, search: str | None) -> str:
@@ -108,31 +107,8 @@ def _result(body: bytes) -> str:
     if not isinstance(result, dict):
         return "The tool's answer cannot be read."
     content = result.get("content")
-    parts = [*_parts(content if isinstance(content, list) else [])]
+    parts = [in_words(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     if parts:
         return "\n".join(parts)
     structured = result.get("structuredContent")
     return "" if structured is None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
-
-
-def _parts(content: list[Json]) -> Iterator[str]:
-    """What is no text is told of: a model that is not told makes up what it was."""
-    for part in content:
-        if not isinstance(part, dict):
-            continue
-        match part.get("type"):
-            case "text":
-                yield str(part.get("text", ""))
-            case "resource" if isinstance(inner := part.get("resource"), dict):
-                text = inner.get("text")
-                yield text if isinstance(text, str) else f"[a file that is no text: {_named(inner)}]"
-            case "resource_link":
-                yield f"[a link: {_named(part)}]"
-            case kind:
-                size = part.get("data")
-                about = f", {len(size) * 3 // 4} bytes" if isinstance(size, str) else ""
-                yield f"[{kind or 'something'} that is not shown here: {part.get('mimeType', 'unknown')}{about}]"
-
-
-def _named(part: dict[str, Json]) -> str:
-    return " ".join(str(part[key]) for key in ("uri", "name", "mimeType") if isinstance(part.get(key), str))

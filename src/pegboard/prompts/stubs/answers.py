@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
+from pegboard.prompts.parts import in_words
 
 NOT_AS_DESCRIBED: Final = "The tool's answer is not what its output schema says: it has no structured content."
 
@@ -35,25 +36,6 @@ def answered(result: JsonObject, *, described: bool) -> Json | Unreadable:
 
 
 def text_of(result: JsonObject) -> str:
-    """Its parts, a line between. What is no text is told of: who is not told makes up what it was."""
+    """Its parts, a line between."""
     content = result.get("content")
-    return "\n".join(_part(each) for each in content if isinstance(each, dict)) if isinstance(content, list) else ""
-
-
-def _part(part: JsonObject) -> str:
-    match part.get("type"):
-        case "text":
-            return str(part.get("text", ""))
-        case "resource" if isinstance(inner := part.get("resource"), dict):
-            text = inner.get("text")
-            return text if isinstance(text, str) else f"[a file that is no text: {_named(inner)}]"
-        case "resource_link":
-            return f"[a link: {_named(part)}]"
-        case kind:
-            size = part.get("data")
-            about = f", {len(size) * 3 // 4} bytes" if isinstance(size, str) else ""
-            return f"[{kind or 'something'} that is not shown here: {part.get('mimeType', 'unknown')}{about}]"
-
-
-def _named(part: JsonObject) -> str:
-    return " ".join(str(part[key]) for key in ("uri", "name", "mimeType") if isinstance(part.get(key), str))
+    return "\n".join(in_words(each) for each in content if isinstance(each, dict)) if isinstance(content, list) else ""

@@ -10,16 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pegboard.providers.builtin.database.unreadable import Unreadable as Unreadable
+
 LONGEST: Final = 100_000
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """Why a statement is not run, and how to write it instead."""
-
-    why: str
-    mend: str
-    is_write: bool = False
 
 
 @dataclass(frozen=True)

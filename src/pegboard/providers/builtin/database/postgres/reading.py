@@ -10,6 +10,8 @@ from pglast import parse_sql
 from pglast.enums.primnodes import SubLinkType
 from pglast.parser import ParseError, scan
 
+from pegboard.providers.builtin.database.unreadable import Unreadable as Unreadable
+
 from .grammar import EXPLAINED, EXPRESSIONS, NAMES, SHOWN, WRITING
 
 # Its types say that anything may be missing anywhere, which the grammar knows better.
@@ -20,15 +22,6 @@ DEEPEST: Final = 200
 """Levels of brackets, operators and subqueries: far more than people write, far less than a stack holds."""
 LONGEST_RUN: Final = 4000
 """Words in a row without a comma. The grammar builds a tree as deep as that, and the stack ends at some 15,000."""
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """Why a statement is not run, and how to write it instead."""
-
-    why: str
-    mend: str
-    is_write: bool = False
 
 
 @dataclass(frozen=True)
