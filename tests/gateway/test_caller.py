@@ -58,7 +58,7 @@ def alone(audit: MemoryAudit) -> CallRecord:
 
 
 def untimed(record: CallRecord) -> CallRecord:
-    return record._replace(took=timedelta())
+    return record._replace(took=timedelta(), gate_us=None)
 
 
 # How a call can end
@@ -80,6 +80,9 @@ async def test_what_a_provider_answers_is_given_back_and_recorded_once(outcome: 
         call = call_of("search", FITTING, by=PrincipalId("ann"), client="inspector 1.0")
         assert await house.gateway.caller.call(call, View(PrincipalId("ann"))) is outcome
         assert untimed(alone(house.audit)) == CallRecord(call, SEARCH, outcome, timedelta())
+        gate = alone(house.audit).gate_us
+        assert gate is not None
+        assert timedelta() <= timedelta(microseconds=gate) <= alone(house.audit).took
         assert alone(house.audit).took > timedelta()
         assert house.provider(GITHUB).calls == [Admitted(call, TOOLS[GITHUB][0])]
 

@@ -81,3 +81,11 @@ async def test_a_record_tells_by_which_presentation_its_caller_is_shown_tools(st
     store.audit.record(record(id="plain"))
     rows = await store.audit.rows(AuditQuery())
     assert [(row.call_id, row.presentation) for row in rows] == [("plain", None), ("shown", "search")]
+
+
+@pytest.mark.behaviour("audit.every_call")
+async def test_a_record_tells_how_much_of_its_time_passed_at_the_gate(store: Store) -> None:
+    store.audit.record(record(id="measured")._replace(gate_us=120))
+    store.audit.record(record(id="not measured"))
+    rows = await store.audit.rows(AuditQuery())
+    assert [(row.call_id, row.gate_us) for row in rows] == [("not measured", None), ("measured", 120)]

@@ -227,6 +227,8 @@ class CallRecord(NamedTuple):
     ended: Refusal | Outcome
     took: timedelta
     policy_version: int = 0
+    gate_us: int | None = None
+    """Microseconds of `took` until it was admitted; `None` where that was not measured by itself."""
 
 
 def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill = put_in) -> Admitted | Refusal:

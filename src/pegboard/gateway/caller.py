@@ -84,6 +84,7 @@ class Caller:
         else:
             verdict = await self._admitted_beside(call, view)
         version = self.board.policy.decided.version
+        gated = perf_counter()
         if not isinstance(verdict, Admitted):
             if _hangs_on_values(verdict) and self.board.look_again():
                 return await self.call(call, view, progress, peer, confirmed)
@@ -125,7 +126,8 @@ class Caller:
             took = timedelta(seconds=perf_counter() - started)
             if verdict.tool.checked_there:
                 call = with_place(call, self.board.policy)
-            self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version))
+            gate = int((gated - started) * 1_000_000)
+            self.audit.record(CallRecord(call, verdict.tool.id, ended, took, version, gate))
         return ended
 
     async def _listed(self, call: Call, view: View) -> ToolIsLocked | None:

@@ -60,7 +60,10 @@ class AuditRow:
     """Redacted and cut; `None` unless the settings say that they are kept."""
     result: str | None = None
     presentation: str | None = None
-    """How the caller is shown tools; `None` where each is shown as itself."""
+    """How the caller is shown tools; `None` where each is shown as itself. `trial` of a call that an operator made to
+    try a tool."""
+    gate_us: int | None = None
+    """Of `took_us`, what passed before the call was admitted; `None` where nobody measured it."""
 
 
 @dataclass(frozen=True)

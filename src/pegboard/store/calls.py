@@ -41,14 +41,14 @@ from .text import holdable, key
 
 Taken: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None,
-    str | None,
+    str | None, int | None,
 ]  # fmt: skip
-"""The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin, and the
-presentation."""
+"""The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin, the
+presentation, and how long the gate took."""
 
 Recorded: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, int | None, int | None,
-    str | None, str | None, str | None,
+    str | None, str | None, str | None, int | None,
 ]  # fmt: skip
 """The columns of `calls` but the number, in order, ready for the driver."""
 
@@ -101,6 +101,7 @@ def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
         raw if len(raw) <= first else raw[:first],
         result if len(result) <= second else result[:second],
         call.presentation or None,
+        record.gate_us,
     )
 
 
@@ -123,6 +124,7 @@ def noted(decision: Decision) -> Taken:
         None,
         None,
         None,
+        None,
     )
 
 
@@ -142,8 +144,8 @@ def _counted(row: Taken) -> Recorded:
     """Of which nothing is kept but what it cost."""
     arguments, result = row[14], row[15]
     if arguments is None or result is None:
-        return (*row[:14], None, None, None, None, row[16])
-    return row[:14] + (_tokens(arguments, row[10]), _tokens(result, row[11]), None, None, row[16])  # noqa: RUF005 - twice as fast
+        return (*row[:14], None, None, None, None, *row[16:])
+    return row[:14] + (_tokens(arguments, row[10]), _tokens(result, row[11]), None, None, row[16], row[17])  # noqa: RUF005 - twice as fast
 
 
 def _completed(row: Taken, keeping: Keeping) -> Recorded:
@@ -155,6 +157,7 @@ def _completed(row: Taken, keeping: Keeping) -> Recorded:
         kept(arguments, argument_bytes, keeping.redaction) if keeping.arguments else None,
         kept(result, result_bytes, keeping.redaction) if keeping.results else None,
         row[16],
+        row[17],
     )
 
 

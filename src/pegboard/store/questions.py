@@ -129,6 +129,7 @@ def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
         arguments,
         result,
         presentation,
+        gate,
     ) = rest
     return AuditRow(
         number,
@@ -151,4 +152,5 @@ def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
         None if arguments is None else restored(arguments),
         None if result is None else restored(result),
         presentation,
+        gate,
     )

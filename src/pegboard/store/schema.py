@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0013"
+REVISION: Final = "0014"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -296,6 +296,19 @@ vectors: Final = Table(
 )
 """By the SHA-256 of a model and a text. The day in `used` is counted from 1970."""
 
+search_queries: Final = Table(
+    "search_queries",
+    metadata,
+    Column("name", Text, nullable=False),
+    Column("query", Words, nullable=False),
+    Column("principal", Words, nullable=False),
+    Column("expected", Words, nullable=False),
+    Column("by", Words, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+"""Queries with the tools that they should find, as a JSON list of ids."""
+
 NOT_RETURNED: Final = text("ended <> 'returned'")
 NOT_CALL: Final = text("kind <> 'call'")
 """As text, because an engine knows that an index fits a query by the words in which both say so."""
@@ -324,6 +337,7 @@ calls: Final = Table(
     Column("arguments", Text),
     Column("result", Text),
     Column("presentation", Text),
+    Column("gate_us", BigInteger),
     PrimaryKeyConstraint("number"),
     Index("ix_calls_ended", "ended", "number", sqlite_where=NOT_RETURNED),
     Index("ix_calls_kind", "number", sqlite_where=NOT_CALL),
