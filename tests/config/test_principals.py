@@ -8,6 +8,7 @@ import pytest
 from tests.config.loading import problems, settings
 
 from pegboard.config.settings import Settings, load
+from pegboard.core.database import SourceId
 from pegboard.core.ids import PrincipalId, ToolsetId
 from pegboard.core.principal import Principal
 from pegboard.core.server import DeclaredAt
@@ -42,6 +43,32 @@ def test_a_caller_is_known_by_the_hash_of_a_token_that_is_referred_to_or_by_the_
     assert loaded.declared.grants == {PrincipalId("alice"): frozenset({ToolsetId("files"), ToolsetId("dev")})}
     assert loaded.warnings == ()
     assert ALICE not in repr(loaded)
+
+
+@pytest.mark.behaviour("databases.limited_by_caller")
+def test_a_caller_may_ask_the_databases_that_are_named_all_without_a_name_and_none_by_an_empty_list() -> None:
+    text = f"""\
+        databases: {{shop: {{url: "sqlite:///shop.db"}}, hr: {{url: "sqlite:///hr.db"}}}}
+        principals:
+          alice: {{token: "${{ALICE_TOKEN}}", databases: "shop, hr"}}
+          bob: {{token: "${{BOB_TOKEN}}"}}
+          carol: {{token_sha256: {sha("carol").hex()}, databases: []}}
+        """
+    callers = settings(text, ENVIRON).declared.principals
+    found = {str(id): caller.databases for id, caller in callers.items()}
+    assert found == {"alice": frozenset({SourceId("shop"), SourceId("hr")}), "bob": None, "carol": frozenset()}
+
+
+@pytest.mark.behaviour("databases.limited_by_caller")
+def test_a_database_that_is_not_declared_is_told_at_its_place() -> None:
+    text = """\
+        databases: {shop: {url: "sqlite:///shop.db"}}
+        principals:
+          alice: {token: "${ALICE_TOKEN}", databases: [shpo]}
+        """
+    assert problems(text, ENVIRON) == [
+        "pegboard.yaml:3: principals.alice.databases[0]: there is no database 'shpo'. Did you mean 'shop'?"
+    ]
 
 
 def test_a_token_may_stand_in_a_file_of_its_own(tmp_path: Path) -> None:

@@ -45,4 +45,4 @@ def test_every_tool_is_absent_for_a_name_that_nobody_gave() -> None:
 
 
 def test_a_principal_does_not_print_its_hashes() -> None:
-    assert repr(Principal(ALICE, FILE, (b"\x01secret",))) == f"Principal(id='alice', at={FILE!r})"
+    assert repr(Principal(ALICE, FILE, (b"\x01secret",))) == f"Principal(id='alice', at={FILE!r}, databases=None)"

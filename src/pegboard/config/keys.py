@@ -282,13 +282,21 @@ TOKEN_SHA256: Final = Key(
 PRINCIPAL_TOOLSETS: Final = Key(
     "toolsets", _TOOLSETS, "The toolsets that the caller may use; all for every one.", "all"
 )
+PRINCIPAL_DATABASES: Final = Key(
+    "databases",
+    ListOf(Text(FILLED), or_commas=True, nothing_is_empty=False),
+    "The databases that the caller may ask, by their ids: a list, or one text with commas; [] for none. To it there "
+    "are no others. By default it may ask all.",
+)
 PRINCIPAL: Final = Section(
     "One caller: how it is recognised, and what it may use.",
-    (TOKEN, TOKEN_SHA256, PRINCIPAL_TOOLSETS),
+    (TOKEN, TOKEN_SHA256, PRINCIPAL_TOOLSETS, PRINCIPAL_DATABASES),
     exactly_one=("token", "token_sha256"),
     advice={
         "password": "Write token.",
         "grants": "Write toolsets.",
+        "sources": "Write databases.",
+        "database": "Write databases.",
         "tools": "Write toolsets; a request narrows further by itself.",
     },
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pegboard.core.database import SourceId
 from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared
 from pegboard.core.principal import Principal
@@ -34,7 +35,10 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
     if (placed := values.get(keys.PRINCIPALS)) is not None and not said:
         told = "names nobody, and then whoever reaches the gateway is let in. Name a caller, or take this key out."
         tell.wrong(placed.line, placed.at, told)
-    principals = {PrincipalId(name): _principal(name, one, place) for name, one in said.items()}
+    principals = {
+        PrincipalId(name): replace(_principal(name, one, place), databases=_databases(one.value, board, tell))
+        for name, one in said.items()
+    }
     _check_apart(principals, said, tell)
     if principals:
         _check_tokens_stay(values, tell)
@@ -57,6 +61,19 @@ def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
     token = one.value.get(keys.TOKEN)
     found = None if token is None else _hash_of(token.value, place)
     return Principal(id, at, (found,) if isinstance(found, bytes) else ())
+
+
+def _databases(one: Values, board: Declared, tell: Telling) -> frozenset[SourceId] | None:
+    """A name that no database has would shut the caller out of the one that was meant."""
+    named = one.get(keys.PRINCIPAL_DATABASES)
+    if named is None:
+        return None
+    for each in named.value:
+        if each.value not in board.databases:
+            near = closest(each.value, board.databases)
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Declare it, or take it out."
+            tell.wrong(each.line, each.at, f"there is no database {each.value!r}. {hint}")
+    return frozenset(SourceId(each.value) for each in named.value)
 
 
 def _hash_of(reference: str, place: Place) -> bytes | _Unusable:

@@ -120,8 +120,9 @@ def load_text(
     if isinstance(values, Wrong):
         return Broken(file, tell.told(), digest)
     place = Place(file, folder, environ)
-    hung = with_docspace(with_principals(declared(values, place, tell), values, place, tell), values, place)
-    board = replace(hung.board, databases=databases(values, place, tell))
+    sourced = replace(declared(values, place, tell), databases=databases(values, place, tell))
+    hung = with_docspace(with_principals(sourced, values, place, tell), values, place)
+    board = hung.board
     store = _store(values, place, tell)
     if tell.problems:
         return Broken(file, tell.told(), digest)

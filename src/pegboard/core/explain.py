@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .catalogue import Catalogue
+from .database.sourced import OverSources
 from .effects import Effect, effects
 from .ids import ToolId, WireName
 from .naming import is_legal
@@ -17,6 +18,7 @@ from .resolve import (
     FilteredAway,
     Locked,
     NarrowedAway,
+    NoDatabase,
     NotGranted,
     NotSelected,
     Resolution,
@@ -80,6 +82,7 @@ def explain(
     if tool is None:
         return None
     resolution = resolve(catalogue, policy, view, held=held)
+    tool = seen_by(tool, policy, view)
     health = catalogue.health(id.source)
     rules = [_rule_step(rule, verdict_on(tool, health, policy, (rule,))) for rule in RULES]
     return Trail(
@@ -91,6 +94,12 @@ def explain(
         effects=effects(tool, policy),
         naming=_naming(resolution, id),
     )
+
+
+def seen_by(tool: Tool, policy: Policy, view: View) -> Tool:
+    """The tool as this caller would see it: over the databases that it may ask."""
+    asked = policy.asks(view.principal)
+    return tool.within(asked) if asked is not None and isinstance(tool, OverSources) else tool
 
 
 def _naming(resolution: Resolution, id: ToolId) -> tuple[str, ...]:
@@ -161,6 +170,13 @@ def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[
     steps.append(Step(f"Is {view.principal} granted it?", not isinstance(removed, NotGranted), f"granted: {scope}"))
     if isinstance(removed, NotGranted):
         return steps
+    if isinstance(verdict.tool, OverSources) and (asked := policy.asks(view.principal)) is not None:
+        some = ", ".join(sorted(asked)) or "nothing"
+        without = isinstance(removed, NoDatabase)
+        none = "none that is on: " if without else ""
+        steps.append(Step(f"Which databases may {view.principal} ask?", not without, f"{none}databases: {some}"))
+        if without:
+            return steps
     for narrowing in view.narrowings:
         away = isinstance(removed, NarrowedAway) and removed.by == narrowing
         steps.append(Step("Does the request keep it?", not away, selection_text(narrowing)))

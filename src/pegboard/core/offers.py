@@ -16,7 +16,7 @@ from .offer import Offers, Prompt, Resource, Template
 from .pattern import Pattern
 from .policy import Policy
 from .reference import OfServer, OfToolset, reference
-from .resolve import FilteredAway, NarrowedAway, NotGranted, NotSelected, Removal
+from .resolve import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
 from .rules import RULES, SOURCE_RULES
 from .selection import Everything, Selection
 from .server import DeclaredAt, InstalledBy, Trust
@@ -248,6 +248,8 @@ def _beyond(source: Source, removed: Removal) -> str:
             return f"The request does not choose {source} as a whole, by its toolset or its server."
         case FilteredAway(why):
             return f"{source} is filtered away: {why}."
+        case NoDatabase():
+            return f"No database of {source} may be asked."
         case _:
             assert_never(removed)
 

@@ -179,6 +179,19 @@ class Policy:
         said = self.decided.grants.get(principal)
         return self.declared.grants.get(principal) if said is None else said
 
+    def asks(self, principal: PrincipalId) -> frozenset[SourceId] | None:
+        """The databases that it may ask; `None` for every one. A name that nobody gave has none, as it has nothing."""
+        if not self.knows(principal):
+            return frozenset()
+        who = self.declared.principals.get(principal)
+        return None if who is None else who.databases
+
+    @cached_property
+    def asked_by_all(self) -> frozenset[SourceId] | None:
+        """The databases of which every caller may know; `None` for every one."""
+        limits = [who.databases for who in self.declared.principals.values() if who.databases is not None]
+        return frozenset.intersection(*limits) if limits else None
+
 
 @dataclass(frozen=True, slots=True)
 class Clash:

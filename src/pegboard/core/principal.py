@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from .database.source import SourceId
 from .ids import PrincipalId
 from .server import DeclaredAt
 
@@ -12,3 +13,5 @@ class Principal:
     at: DeclaredAt
     hashes: tuple[bytes, ...] = field(default=(), repr=False)
     """SHA-256 of each of its tokens; empty when what the operator refers to holds none: then nobody is it."""
+    databases: frozenset[SourceId] | None = None
+    """Those that it may ask; `None` for every one. To it there are no others."""

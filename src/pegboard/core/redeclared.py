@@ -43,7 +43,10 @@ _OF_DATABASE: Final[Mapping[str, Callable[[Database], object]]] = {
     "writes": lambda database: database.writes,
     "force": lambda database: database.force,
 }
-_OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {"token": lambda principal: principal.hashes}
+_OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {
+    "token": lambda principal: principal.hashes,
+    "databases": lambda principal: principal.databases,
+}
 
 
 def redeclared(before: Declared, after: Declared) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from .ids import PrincipalId, ToolId
 from .policy import Policy
-from .resolve import FilteredAway, NarrowedAway, NotGranted, NotSelected, Removal
+from .resolve import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
 from .selection import Everything, Selection
 
 
@@ -14,6 +14,8 @@ def removal_sentence(removed: Removal) -> str:
             return "The board's selection leaves it out."
         case NotGranted():
             return "The principal's grants do not cover its toolset."
+        case NoDatabase():
+            return "The principal may ask none of the databases that are on."
         case NarrowedAway(by):
             return f"The request's own narrowing leaves it out: {selection_text(by)}."
         case FilteredAway(why):
@@ -35,6 +37,8 @@ def removal_remedy(removed: Removal, tool: ToolId, policy: Policy, principal: Pr
             return f"This is operator policy: in pegboard.yaml, {edit}."
         case NotGranted():
             return f"This is operator policy: in pegboard.yaml, grant {tool.toolset} to {principal}."
+        case NoDatabase():
+            return f"This is operator policy: in pegboard.yaml, name a database under databases of {principal}."
         case NarrowedAway():
             return "Ask without narrowing the request so."
         case FilteredAway(why):

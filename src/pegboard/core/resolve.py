@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from .catalogue import Catalogue, Health, Listing
+from .database.source import SourceId
+from .database.sourced import OverSources
 from .ids import BuiltinKey, LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import Barred, barring
 from .naming import RESERVED, is_hashed, wire_names
@@ -72,7 +74,12 @@ class FilteredAway:
     why: Barred
 
 
-Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway | FilteredAway
+@dataclass(frozen=True, slots=True)
+class NoDatabase:
+    """The principal may ask none of the databases that it is over."""
+
+
+Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway | FilteredAway | NoDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +230,10 @@ def resolve(
     chosen = select(policy.declared.selection, everyone)
     granted = policy.granted(view.principal)
     reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
+    asked = policy.asks(view.principal)
+    limited = {} if asked is None else _limited(catalogue, asked)
+    sourceless = frozenset(id for id, tool in limited.items() if not tool.sources) & reach
+    reach -= sourceless
     offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
     narrowed = [(narrowing, select(narrowing, offered)) for narrowing in view.narrowings]
     untouched = not narrowed and not view.filters and len(reach) == len(everyone.ids)
@@ -231,7 +242,12 @@ def resolve(
         judged = judge(listing, policy)
         for tool in listing.tools:
             removed = None if untouched else _removal(tool.id, chosen, reach, narrowed, view)
-            verdicts[tool.id] = judged[tool.id] if removed is None else Absent(tool, removed)
+            if removed is not None:
+                verdicts[tool.id] = Absent(tool, NoDatabase() if tool.id in sourceless else removed)
+            elif (own := limited.get(tool.id, tool)) is tool:
+                verdicts[tool.id] = judged[tool.id]
+            else:
+                verdicts[tool.id] = verdict_on(own, listing.reach, policy)
     present = [id for id, verdict in verdicts.items() if not isinstance(verdict, Absent)]
     locked = {id for id, verdict in verdicts.items() if isinstance(verdict, Locked)}
     known = _known(policy, view, verdicts, everyone)
@@ -247,6 +263,13 @@ def resolve(
         offered=offered.known,
         offered_toolsets=offered.toolsets,
     )
+
+
+def _limited(catalogue: Catalogue, asked: frozenset[SourceId]) -> Mapping[ToolId, OverSources]:
+    """The tools over databases, as somebody sees them who may ask these alone."""
+    listing = catalogue.listings.get(BuiltinKey())
+    tools = () if listing is None else listing.tools
+    return {tool.id: tool.within(asked) for tool in tools if isinstance(tool, OverSources)}
 
 
 def _known(policy: Policy, view: View, verdicts: Mapping[ToolId, Verdict], everyone: Directory) -> Vouched:

@@ -11,6 +11,7 @@ import anyio
 
 from pegboard.core.call import Admitted, Outcome
 from pegboard.core.database import Limits
+from pegboard.core.database.sourced import over
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.gateway.builtins import MustConfirm
@@ -20,7 +21,7 @@ from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, 
 from .answering import ROWS, aside, failed, placeless, refused_text, rows_returned
 from .helping import helped
 from .source import Source
-from .specs import execute_tool
+from .specs import EXECUTE, execute_spec
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
@@ -33,7 +34,7 @@ GRACE: Final = 90.0
 class ExecuteSql:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
-        self.tool: Tool = execute_tool(sources, ROWS)
+        self.tool: Tool = over(EXECUTE, partial(execute_spec, ROWS), [source.told for source in sources])
 
     async def call(
         self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None
@@ -41,7 +42,7 @@ class ExecuteSql:
         given = admitted.call.arguments
         id, sql, most = str(given["source"]), str(given["sql"]), given.get("max_rows")
         try:
-            source = self._toolbox.source(id)
+            source = self._toolbox.source(id, admitted)
             limits = source.database.limited(most if isinstance(most, int) else None)
             ran = partial(
                 answered, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm

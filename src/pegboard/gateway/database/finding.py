@@ -1,6 +1,6 @@
 """Search over databases: tables by what they mean, in one of them or in all, told so that statements can be written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -45,9 +45,10 @@ class SchemaFinder:
             if self._meanings is not None:
                 tasks.start_soon(self._meanings.run, self._reader.changed, self.readable, name="meanings of tables")
 
-    async def search(self, query: str, source: SourceId | None = None, limit: int = USUAL) -> JsonObject:
-        """What there is for a question, best first. A source that cannot be read is named, with the reason."""
-        read = await self._reader.looked_at(None if source is None else (source,))
+    async def search(self, query: str, sources: Collection[SourceId] | None = None, limit: int = USUAL) -> JsonObject:
+        """What there is for a question in these databases, or in all, best first, as if there were no others. A source
+        that cannot be read is named, with the reason."""
+        read = await self._reader.looked_at(sources)
         dense = await self._dense(query)
         held = {id: each.held for id, each in read.items() if each.held is not None}
         answer = await to_thread.run_sync(partial(self._found, query, held, limit, dense), abandon_on_cancel=True)

@@ -1,10 +1,12 @@
 """The built-in `search_schemas`: tables and columns by what they mean, in one database or in all."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pegboard.core.call import Admitted, BadArguments, Outcome
 from pegboard.core.database.found_text import found_text
+from pegboard.core.database.sourced import over
 from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
@@ -12,7 +14,7 @@ from pegboard.ports.databases import SourceAway
 
 from .answering import failed, returned
 from .source import Source
-from .specs import USUAL_TABLES, search_tool
+from .specs import SEARCH, USUAL_TABLES, search_spec
 
 if TYPE_CHECKING:
     from .toolbox import Toolbox
@@ -66,7 +68,7 @@ TABLES: Final[JsonObject] = {
 class SearchSchemas:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
-        self.tool: Tool = search_tool(sources, TABLES)
+        self.tool: Tool = over(SEARCH, partial(search_spec, TABLES), [source.told for source in sources])
 
     async def call(
         self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None
@@ -77,10 +79,11 @@ class SearchSchemas:
         if not query.strip():
             return BadArguments(admitted.tool.id, ("query: it is blank; say what you want to know",))
         try:
-            source = None if id is None else self._toolbox.source(str(id)).database.id
+            known = self._toolbox.among(admitted)
+            asked = [*known] if id is None else [self._toolbox.source(str(id), admitted).database.id]
         except SourceAway as error:
             return failed(f"Nothing was searched: {error}")
-        answer = await self._toolbox.finder.search(query, source, int(limit))
+        answer = await self._toolbox.finder.search(query, asked, int(limit))
         tables = answer["tables"]
         assert isinstance(tables, list)
         return returned(found_text(answer), answer, f"{len(tables)} table{'' if len(tables) == 1 else 's'}.")

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from pegboard.core.database import Dialect
 from pegboard.core.database.declaration import Database
+from pegboard.core.database.sourced import SourceTold
 from pegboard.ports.databases import Checked, Engine, SourceAway
 from pegboard.ports.opening import Engines
 
@@ -37,6 +38,12 @@ class Source:
         self._turns = anyio.Semaphore(MOST_AT_ONCE)
         self._running: set[anyio.CancelScope] = set()
         self._left = ""
+
+    @property
+    def told(self) -> SourceTold:
+        """What callers are told of it."""
+        known, dialect = self.database, "unknown" if self.dialect is None else self.dialect.title
+        return SourceTold(known.id, dialect, known.description, known.writes, known.limits.rows)
 
     async def asked(self, work: Callable[[Engine], Awaitable[T]]) -> T:
         """What comes of it. Raises `SourceAway` where the source cannot be opened, is not served, or is left."""

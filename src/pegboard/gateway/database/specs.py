@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pegboard.core.database.declaration import USUAL_ROWS
-from pegboard.core.ids import BuiltinKey, ToolId
-from pegboard.core.tool import JsonObject, Tool, ToolSpec
-
-from .source import Source
+from pegboard.core.database.sourced import SourceTold
+from pegboard.core.tool import JsonObject, ToolSpec
 
 SEARCH: Final = "search_schemas"
 EXECUTE: Final = "execute_sql"
@@ -18,9 +16,9 @@ MOST_TABLES: Final = 20
 _MOST_PARAMETERS: Final = 1_000
 
 
-def execute_tool(sources: Sequence[Source], output: JsonObject) -> Tool:
-    ids = [str(source.database.id) for source in sources]
-    writes = any(source.database.writes for source in sources)
+def execute_spec(output: JsonObject, sources: Sequence[SourceTold]) -> ToolSpec:
+    ids = [str(source.id) for source in sources]
+    writes = any(source.writes for source in sources)
     changing = " A statement that changes a database that may be changed waits for a person's yes." if writes else ""
     description = (
         "Runs one SQL statement in a database and answers with its rows. Find tables and columns with search_schemas "
@@ -47,7 +45,7 @@ def execute_tool(sources: Sequence[Source], output: JsonObject) -> Tool:
             "max_rows": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": max(source.database.limits.rows for source in sources),
+                "maximum": max((source.rows for source in sources), default=USUAL_ROWS),
                 "description": f"The most rows to answer with. By default {USUAL_ROWS}.",
             },
         },
@@ -60,11 +58,11 @@ def execute_tool(sources: Sequence[Source], output: JsonObject) -> Tool:
         "idempotentHint": not writes,
         "openWorldHint": False,
     }
-    return Tool(ToolId(BuiltinKey(), EXECUTE), ToolSpec(EXECUTE, "Run SQL", description, schema, output, hints))
+    return ToolSpec(EXECUTE, "Run SQL", description, schema, output, hints)
 
 
-def search_tool(sources: Sequence[Source], output: JsonObject) -> Tool:
-    ids = [str(source.database.id) for source in sources]
+def search_spec(output: JsonObject, sources: Sequence[SourceTold]) -> ToolSpec:
+    ids = [str(source.id) for source in sources]
     description = (
         "Finds tables and columns of databases by what they mean: names, comments, keys and relations. Answers with "
         "columns and their types, relations and an example query for each table.\nDatabases:\n"
@@ -97,12 +95,11 @@ def search_tool(sources: Sequence[Source], output: JsonObject) -> Tool:
         "idempotentHint": True,
         "openWorldHint": False,
     }
-    return Tool(ToolId(BuiltinKey(), SEARCH), ToolSpec(SEARCH, "Search schemas", description, schema, output, hints))
+    return ToolSpec(SEARCH, "Search schemas", description, schema, output, hints)
 
 
-def _lines(sources: Sequence[Source]) -> Iterator[str]:
+def _lines(sources: Sequence[SourceTold]) -> Iterator[str]:
     for source in sources:
-        dialect = "unknown" if source.dialect is None else source.dialect.title
-        may = ", may be changed" if source.database.writes else ""
-        about = f": {source.database.description}" if source.database.description else ""
-        yield f"- {source.database.id} ({dialect}{may}){about}"
+        may = ", may be changed" if source.writes else ""
+        about = f": {source.description}" if source.description else ""
+        yield f"- {source.id} ({source.dialect}{may}){about}"

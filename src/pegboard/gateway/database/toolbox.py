@@ -6,8 +6,10 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
+from pegboard.core.call import Admitted
 from pegboard.core.database import SourceId
 from pegboard.core.database.declaration import Database
+from pegboard.core.database.sourced import OverSources
 from pegboard.core.reference import closest
 from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.meanings import Meanings
@@ -36,13 +38,20 @@ class Toolbox:
         """By id, in the order of their ids."""
         return self._sources
 
-    def source(self, id: str) -> Source:
+    def among(self, admitted: Admitted) -> Mapping[SourceId, Source]:
+        """Those in use that the tool is over, as its caller sees it. To this caller there are no others."""
+        tool = admitted.tool
+        ids = tool.ids if isinstance(tool, OverSources) else ()
+        return {id: self._sources[id] for id in ids if id in self._sources}
+
+    def source(self, id: str, admitted: Admitted) -> Source:
         """Raises `SourceAway` for one that is not in use."""
-        found = self._sources.get(SourceId(id))
+        known = self.among(admitted)
+        found = known.get(SourceId(id))
         if found is not None:
             return found
-        near = closest(id, self._sources)
-        there = ", ".join(self._sources) or "none"
+        near = closest(id, known)
+        there = ", ".join(known) or "none"
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {there}."
         raise SourceAway(f"there is no database {id[:64]!r} here. {hint}")
 

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from mcp_types import CallToolRequestParams
 
+from pegboard.core.database.sourced import OverSources
 from pegboard.core.folded import Folded
 from pegboard.core.ids import ToolId, WireName
 from pegboard.core.resolve import Open, Resolution
@@ -94,7 +95,7 @@ class Direct:
     def __init__(self, board: Board) -> None:
         self._board = board
         self._lists: OrderedDict[View, Shown] = OrderedDict()
-        self._documents: OrderedDict[tuple[ToolId, WireName], _Document] = OrderedDict()
+        self._documents: OrderedDict[tuple[ToolId, WireName, tuple[str, ...]], _Document] = OrderedDict()
         self._numbers = count()
 
     @property
@@ -160,7 +161,8 @@ class Direct:
 
     def _document(self, tool: Tool, name: WireName) -> _Document:
         look = self._board.policy.overrides.for_tool(tool.id)
-        key = tool.id, name
+        # To each of its callers a tool over databases is over those that it may ask.
+        key = tool.id, name, tool.ids if isinstance(tool, OverSources) else ()
         known = self._documents.get(key)
         said = look.name_override, look.description_override
         if known is not None and known.tool is tool and (known.title, known.description) == said:

@@ -8,9 +8,12 @@ from fastapi import APIRouter, Query
 
 from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
+from pegboard.core.explain import seen_by
 from pegboard.core.ids import LOCAL
 from pegboard.core.redact import is_cut
 from pegboard.core.ticket import Scope, Ticket
+from pegboard.core.tool import Fingerprint
+from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import TicketsAway
@@ -41,12 +44,12 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         """The grants that are remembered: what runs without asking, for whom."""
         policy = gateway.board.policy
         tools = gateway.board.catalogue.tools
-        return {
-            "grants": [
-                grant_shape(consent, None if (tool := tools.get(consent.tool)) is None else tool.spec.fingerprint)
-                for consent in policy.decided.consents.values()
-            ]
-        }
+
+        def fingerprint(consent: Consent) -> Fingerprint | None:
+            tool = tools.get(consent.tool)
+            return None if tool is None else seen_by(tool, policy, View(consent.principal)).spec.fingerprint
+
+        return {"grants": [grant_shape(consent, fingerprint(consent)) for consent in policy.decided.consents.values()]}
 
     @routes.delete("/tickets/grants/{id}")
     async def revoke(id: str) -> Shape:
