@@ -17,7 +17,7 @@ from pegboard.core.principal import Principal
 from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, NoDatabase, Open, resolve
 from pegboard.core.selection import Selection
-from pegboard.core.tool import Tool, ToolSpec
+from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
 from pegboard.search.documents import Telling
 
@@ -29,7 +29,8 @@ SQL = ToolId(BuiltinKey(), "execute_sql")
 
 def written(sources: Sequence[SourceTold]) -> ToolSpec:
     said = "; ".join(f"{each.id}: {each.description}" for each in sources)
-    schema = {"type": "object", "properties": {"source": {"enum": [*(str(each.id) for each in sources)]}}}
+    ids: list[Json] = [str(each.id) for each in sources]
+    schema: JsonObject = {"type": "object", "properties": {"source": {"enum": ids}}}
     return ToolSpec("execute_sql", None, f"Runs SQL. {said}", schema)
 
 

@@ -211,7 +211,7 @@ async def test_a_source_that_cannot_be_read_is_named_and_the_others_are_searched
     assert names(answer) == ["orders"]
     assert answer["notices"] == ["Database 'away' cannot be read: it is away."]
     sources[SHOP].why = "its password was changed."
-    answer = await finder.search("orders", SHOP)
+    answer = await finder.search("orders", [SHOP])
     assert names(answer) == ["orders"]
     assert answer["notices"] == [
         "Database 'shop' cannot be read: its password was changed. What is told of it is from before."
