@@ -69,7 +69,7 @@ class Confirmation:
     def __init__(self, board: Board, tickets: TicketStore, clock: Clock, whose: WhoseAt = lambda *_: None) -> None:
         self.tickets: Final = tickets
         self.decided: Final = Bell()
-        """Rings when a ticket was decided in this process. Of others the store knows."""
+        """Rings when a ticket was asked for, decided or used in this process. Of others the store knows."""
         self._board = board
         self._clock = clock
         self._whose = whose
@@ -159,6 +159,7 @@ class Confirmation:
                 return NotConfirmed(tool.id, Unconfirmed.UNASKED, too_many_text(tool, found))
             case _:
                 if found.id == want.id:
+                    self.decided.ring()
                     log.warning(
                         "A call of %s by %s waits for your decision: pegboard tickets show %s",
                         tool.id,

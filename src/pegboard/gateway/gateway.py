@@ -14,6 +14,7 @@ from pegboard.core.running import awaits_first_sight
 from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
 
 from .bell import Listener
+from .bells import Bells
 from .board import Board
 from .builtins import Builtins
 from .caller import Caller
@@ -35,6 +36,7 @@ from .templates import fits
 from .ticket_tool import TicketTool
 from .tickets import NoTickets, TicketDesk
 from .validation import Serial, Validators
+from .walls import Walls
 
 if TYPE_CHECKING:
     from pegboard.ports.opening import Engines
@@ -58,6 +60,8 @@ class Gateway:
     builtins: Builtins
     code: Code
     databases: Databases
+    walls: Walls
+    bells: Bells
     meanings: Meanings | None = None
 
     async def settled(self, within: float) -> bool:
@@ -128,6 +132,8 @@ async def open_gateway(
         tasks.start_soon(following.run, name="followed resources")
         databases = Databases(board, builtins, engines, clock, meanings)
         tasks.start_soon(databases.run, name="databases")
+        bells = Bells(board, confirmation.decided, audit)
+        tasks.start_soon(bells.run, name="bells")
         finder = Finder(board, meanings)
         if meanings is not None:
             tasks.start_soon(meanings.run, board.changed, finder.readable, name="meanings")
@@ -138,6 +144,8 @@ async def open_gateway(
                 builtins=builtins,
                 code=code,
                 databases=databases,
+                walls=Walls(board),
+                bells=bells,
                 meanings=meanings,
             )
             raised = None

@@ -35,7 +35,7 @@ def costs(resolution: Resolution, policy: Policy, python: Tool | None = None) ->
     """For one view; `direct` first. `python` is the tool that runs programs, in the words that its sandbox gives it."""
     runs = {PYTHON: python_tool("", policy.declared.code, code.FOUND_BY) if python is None else python}
     opened = [verdict.shown for verdict in resolution.verdicts.values() if isinstance(verdict, Open)]
-    direct = _cost(Presented.DIRECT, (_told(tool, resolution.names[tool.id], policy) for tool in opened))
+    direct = _cost(Presented.DIRECT, (as_told(tool, resolution.names[tool.id], policy) for tool in opened))
     return direct, *(
         _of(presented, {**own, **runs} if presented is Presented.CODE else own, resolution, policy)
         for presented, own in OWN.items()
@@ -44,11 +44,11 @@ def costs(resolution: Resolution, policy: Policy, python: Tool | None = None) ->
 
 def _of(presented: Presented, own: Mapping[str, Tool], resolution: Resolution, policy: Policy) -> Cost:
     named = kept(resolution, policy.declared.presenting, own)
-    beside = (_told(tool, name, policy) for name, tool in kept_open(resolution, named))
+    beside = (as_told(tool, name, policy) for name, tool in kept_open(resolution, named))
     return _cost(presented, (*(tool.spec for tool in own.values()), *beside))
 
 
-def _told(tool: Tool, name: str, policy: Policy) -> ToolSpec:
+def as_told(tool: Tool, name: str, policy: Policy) -> ToolSpec:
     written = policy.overrides.for_tool(tool.id).description_override
     if written is None and tool.spec.name == name:
         return tool.spec

@@ -18,8 +18,10 @@ from pegboard.ports import SignIns
 from .access import TokenGate
 from .activity import activity_routes
 from .approvals import approval_routes
+from .board import board_routes
 from .databases import database_findings, database_routes
 from .diffs import diff_routes
+from .events import event_routes
 from .health import is_first_start
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
@@ -76,6 +78,8 @@ def routed(
         dependencies=[Depends(refuse_unknown_parameters)],
     )
     answer_problems(app)
+    app.include_router(board_routes(gateway), prefix=PREFIX)
+    app.include_router(event_routes(gateway), prefix=PREFIX)
     app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)

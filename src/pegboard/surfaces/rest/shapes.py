@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TypeAlias, assert_never
+from typing import Literal, NotRequired, TypeAlias, assert_never
+
+from typing_extensions import TypedDict
 
 from pegboard.config.masking import masked
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
@@ -34,31 +36,43 @@ from pegboard.gateway.board import Board, Notice
 Shape: TypeAlias = dict[str, object]
 
 
+class HealthShape(TypedDict):
+    state: Literal["unknown", "up", "starting", "down", "needs_sign_in", "asleep", "off"]
+    sentence: str
+    since: NotRequired[str]
+    retryAt: NotRequired[str | None]
+    """Of one that is down: when it is tried again by itself, if it is."""
+    lastLines: NotRequired[list[str]]
+    """What it last wrote to its error stream."""
+    url: NotRequired[str | None]
+    """Where a person signs in."""
+
+
 def moment(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-def health_shape(health: Health | None) -> Shape:
+def health_shape(health: Health | None) -> HealthShape:
     match health:
         case None:
             return {"state": "unknown", "sentence": "nothing is known of it yet"}
         case Up(since):
-            return {"state": "up", "since": moment(since), "sentence": "up"}
+            return {"state": "up", "since": since.isoformat(), "sentence": "up"}
         case Starting(attempt, since):
-            return {"state": "starting", "since": moment(since), "sentence": f"starting, attempt {attempt}"}
+            return {"state": "starting", "since": since.isoformat(), "sentence": f"starting, attempt {attempt}"}
         case Down(since, why, retry_at, last_lines):
             return {
                 "state": "down",
-                "since": moment(since),
+                "since": since.isoformat(),
                 "sentence": why,
                 "retryAt": moment(retry_at),
                 "lastLines": list(last_lines),
             }
         case NeedsSignIn(since, url, why):
             told = f"needs sign-in: {why}" if why else "needs sign-in"
-            return {"state": "needs_sign_in", "since": moment(since), "sentence": told, "url": url}
+            return {"state": "needs_sign_in", "since": since.isoformat(), "sentence": told, "url": url}
         case Asleep(since, why):
-            return {"state": "asleep", "since": moment(since), "sentence": f"asleep; {why}"}
+            return {"state": "asleep", "since": since.isoformat(), "sentence": f"asleep; {why}"}
         case Off():
             return {"state": "off", "sentence": "not running"}
         case _:

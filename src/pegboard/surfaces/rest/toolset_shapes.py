@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from pegboard.core.catalogue import Asleep, Down, Health, NeedsSignIn, Off, Starting, Up
+from pegboard.core.catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
 from pegboard.core.closed import Closed
 from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
 from pegboard.core.installing import Course, Differences, PartDifference
@@ -48,7 +48,7 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
         "secrets": [{"name": name, "set": is_set} for name, is_set in secrets.items()],
         "files": len(files),
         "bytes": sum(file.size for file in files),
-        "health": health_shape(worst(_healths(servers, board)) if is_on(policy, toolset.id) else Off()),
+        "health": health_shape(worst(healths(servers, board.catalogue)) if is_on(policy, toolset.id) else Off()),
         "flaws": flaws_shape(() if (listing := board.catalogue.listings.get(own_key)) is None else listing.flaws),
     }
 
@@ -142,10 +142,10 @@ def worst(healths: Iterable[Health]) -> Health | None:
     return min(healths, key=lambda health: _WORST.index(type(health)), default=None)
 
 
-def _healths(servers: list[Server], board: Board) -> Iterable[Health]:
+def healths(servers: list[Server], catalogue: Catalogue) -> Iterable[Health]:
     for server in servers:
         if isinstance(server.connection, Own) and not server.connection.specs:
             continue
-        listing = board.catalogue.listings.get(server.key)
+        listing = catalogue.listings.get(server.key)
         if listing is not None:
             yield listing.health

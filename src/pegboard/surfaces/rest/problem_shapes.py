@@ -1,0 +1,30 @@
+"""What the OpenAPI document says of errors: every one is a problem document in the same words as everywhere."""
+
+from typing import Any, Final, NotRequired
+
+from typing_extensions import TypedDict
+
+
+class ProblemShape(TypedDict):
+    """RFC 9457. `detail` says what was wrong, where, and what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: NotRequired[list[str]]
+    """Each by itself, where several things were wrong."""
+    offered: NotRequired[list[str]]
+    """What could have been named instead."""
+    policyVersion: NotRequired[int]
+    """What the policy is at, where a decision was based on an older one."""
+
+
+_CONTENT: Final[dict[str, Any]] = {
+    "application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemShape"}}
+}
+
+PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    "4XX": {"description": "What was asked cannot be done; the problem says why.", "content": _CONTENT},
+    "5XX": {"description": "The gateway or its store failed; the problem says how.", "content": _CONTENT},
+}
