@@ -14,6 +14,7 @@ from pegboard.core.reference import closest
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery, AuditRow
 
+from .answers import routes_about
 from .problems import Problem
 from .servers import provider_named
 from .shapes import Shape, moment
@@ -50,7 +51,7 @@ class AfterOne(Narrowing):
 
 
 def activity_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["activity"])
+    routes = routes_about("activity")
     audit = gateway.audit
 
     @routes.get("/activity")
@@ -61,19 +62,19 @@ def activity_routes(gateway: Gateway) -> APIRouter:
         return {"activity": [activity_shape(row) for row in told.rows], "next": told.before}
 
     @routes.get("/activity/latest")
-    async def latest() -> Shape:
+    async def latest_activity() -> Shape:
         """The number of the latest record, from which to follow what comes."""
         return {"latest": await audit.latest()}
 
     @routes.get("/activity/after")
-    async def after(asked: Annotated[AfterOne, Query()]) -> Shape:
+    async def activity_after(asked: Annotated[AfterOne, Query()]) -> Shape:
         """In the order of writing, each record once: ask again with the `after` of the answer. With `wait`, the answer
         waits so many seconds for something to tell."""
         told = await audit.onward(_query(gateway, asked, None), asked.after, asked.wait)
         return {"activity": [activity_shape(row) for row in told.rows], "after": told.after}
 
     @routes.get("/activity/{number}")
-    async def show(number: int) -> Shape:
+    async def show_activity(number: int) -> Shape:
         """One record in full."""
         row = await audit.row(number) if 0 < number < 2**63 else None
         if row is None:

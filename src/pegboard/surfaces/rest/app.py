@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp
@@ -17,15 +18,18 @@ from pegboard.ports import SignIns
 
 from .access import TokenGate
 from .activity import activity_routes
+from .answers import AnswerRoute
 from .approvals import approval_routes
 from .board import board_routes
 from .databases import database_findings, database_routes
 from .diffs import diff_routes
 from .events import event_routes
 from .health import is_first_start
+from .openapi import TITLE, described, operation_id
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
 from .presentations import presentation_routes
+from .problem_shapes import PROBLEMS
 from .problems import LastResort, answer_problems
 from .programs import program_routes
 from .prompts import prompt_routes
@@ -69,14 +73,17 @@ def routed(
     installer: Callable[[], Installer] = nobody_installs,
 ) -> FastAPI:
     app = FastAPI(
-        title="Pegboard",
+        title=TITLE,
         version=__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
         redirect_slashes=False,
         dependencies=[Depends(refuse_unknown_parameters)],
+        generate_unique_id_function=operation_id,
     )
+    app.openapi = partial(described, app)  # type: ignore[method-assign]  # as the framework documents it
+    app.router.route_class = AnswerRoute
     answer_problems(app)
     app.include_router(board_routes(gateway), prefix=PREFIX)
     app.include_router(event_routes(gateway), prefix=PREFIX)
@@ -97,8 +104,8 @@ def routed(
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)
 
-    @app.get(f"{PREFIX}/status", tags=["board"])
-    async def status() -> Shape:
+    @app.get(f"{PREFIX}/status", tags=["board"], responses=PROBLEMS)
+    async def show_status() -> Shape:
         """What runs, from what, and what an operator should know."""
         board = gateway.board
         tickets = await gateway.tickets.count()
@@ -121,8 +128,8 @@ def routed(
             "droppedAuditRecords": gateway.audit.dropped,
         }
 
-    @app.get(f"{PREFIX}/doctor", tags=["board"])
-    async def doctor() -> Shape:
+    @app.get(f"{PREFIX}/doctor", tags=["board"], responses=PROBLEMS)
+    async def run_doctor() -> Shape:
         """What is wrong, and the command that mends it."""
         found = (
             *diagnose(gateway.board, running=about.endpoint is not None),

@@ -18,6 +18,7 @@ from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import ApprovalsBody, BlockBody, Name
 from .deciding import Version, done
 from .problems import Problem
@@ -28,7 +29,7 @@ from .tools import tool_named
 
 
 def approval_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["approvals"])
+    routes = routes_about("approvals")
     board = gateway.board
 
     async def reviewed(server: ProviderKey | None = None) -> tuple[Waiting, ...]:
@@ -55,7 +56,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key)
 
     @routes.get("/approvals/show")
-    async def show(tool: Annotated[Name, Query()]) -> Shape:
+    async def show_approval(tool: Annotated[Name, Query()]) -> Shape:
         """One tool as it is read before it is decided on: in full, what differs, and what looks wrong."""
         id = named(tool)
         one, everything = board.catalogue.tools[id], tuple(board.catalogue.tools.values())
@@ -64,7 +65,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return {**whole, **review_shape(read)}
 
     @routes.post("/approvals/approve")
-    async def approve(body: ApprovalsBody, if_match: Version = None) -> Shape:
+    async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> Shape:
         """Approve tools exactly as they were read: all that are named, or none."""
         if body.server is None:
             approvals = [approving(named(each.tool), each.fingerprint) for each in body.tools]
@@ -85,7 +86,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return [Approve(each.tool.id, each.tool.spec, each.fingerprint) for each in at_once]
 
     @routes.post("/approvals/block")
-    async def block(body: BlockBody, if_match: Version = None) -> Shape:
+    async def block_tool(body: BlockBody, if_match: Version = None) -> Shape:
         """Keep a tool locked, whatever it becomes, until a person approves it after all."""
         id = named(body.tool)
         await done(gateway, Block(id, body.note), if_match)

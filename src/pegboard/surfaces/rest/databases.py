@@ -13,6 +13,7 @@ from pegboard.core.reference import closest
 from pegboard.gateway.doctor import Finding
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import Name
 from .problems import Problem
 from .shapes import Shape
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def database_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["databases"])
+    routes = routes_about("databases")
 
     @routes.get("/databases")
     async def list_databases() -> Shape:
@@ -32,7 +33,7 @@ def database_routes(gateway: Gateway) -> APIRouter:
         return {"databases": [_shape(declared[id], id in used) for id in sorted(declared)]}
 
     @routes.get("/databases/check")
-    async def check(source: Annotated[Name | None, Query()] = None) -> Shape:
+    async def check_databases(source: Annotated[Name | None, Query()] = None) -> Shape:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
         declared = gateway.board.policy.declared.databases
         if source is not None and source not in declared:

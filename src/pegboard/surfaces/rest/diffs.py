@@ -15,17 +15,18 @@ from pegboard.core.view import View
 from pegboard.core.whatif import Shift, what_if
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import OtherConfig
 from .problems import Problem
 from .shapes import Shape, verdict_shape
 
 
 def diff_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["board"])
+    routes = routes_about("board")
     board = gateway.board
 
     @routes.post("/diff")
-    async def diff(body: OtherConfig) -> Shape:
+    async def diff_config(body: OtherConfig) -> Shape:
         """Which tools would open or lock if this configuration were loaded instead."""
         other = load_text(body.text, body.file, Path(body.file).parent)
         if isinstance(other, Broken):

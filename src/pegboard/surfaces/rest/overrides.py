@@ -19,6 +19,7 @@ from pegboard.core.rules import shape_of
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import all_misfits
 
+from .answers import routes_about
 from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
 from .deciding import Version, done
 from .override_places import Place, place_named
@@ -32,7 +33,7 @@ _FILE = "override.json"
 
 
 def override_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["overrides"])
+    routes = routes_about("overrides")
     board = gateway.board
 
     @routes.get("/overrides")
@@ -44,7 +45,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {"overrides": told, "policyVersion": board.policy.version}
 
     @routes.get("/overrides/show")
-    async def show(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def show_override(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """What overrides make of one tool, and which of them said what."""
         id = tool_named(gateway, asked.tool, board.resolution(asked.view()))
         tool = board.catalogue.tools[id]
@@ -58,7 +59,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         }
 
     @routes.post("/overrides")
-    async def edit(body: EditBody, if_match: Version = None) -> Shape:
+    async def edit_override(body: EditBody, if_match: Version = None) -> Shape:
         """Say or clear some fields of one override; the others stay as they are."""
         toolset, about = place_named(gateway, body.target, body.toolset)
         said = _said((toolset, about), body.set)
@@ -74,12 +75,12 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {**override_shape(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
 
     @routes.get("/renderers")
-    async def renderers() -> Shape:
+    async def list_renderers() -> Shape:
         """The renderers there are, each with the schema of its configuration."""
         return {"renderers": [renderer_shape(each) for each in CATALOGUE]}
 
     @routes.post("/render")
-    async def show_call(body: RenderBody) -> Shape:
+    async def render_call(body: RenderBody) -> Shape:
         """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
         id = tool_named(gateway, body.tool, board.resolution(body.view()))
         around = render(gateway, id, body.arguments, body.result, body.chat_id, body.workspace)

@@ -9,17 +9,18 @@ from pegboard.core.presentations.code import FOUND_BY
 from pegboard.core.presentations.costs import costs
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import ViewQuery
 from .shapes import Shape
 from .tools import resolution_of
 
 
 def presentation_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = routes_about("tools")
     board = gateway.board
 
     @routes.get("/presentations")
-    async def presentations(asked: Annotated[ViewQuery, Query()]) -> Shape:
+    async def list_presentations(asked: Annotated[ViewQuery, Query()]) -> Shape:
         """How tools can be shown to this view: how many a model would be shown, and for how many tokens."""
         resolution, policy = resolution_of(gateway, asked.view()), board.policy
         presenting = policy.declared.presenting

@@ -24,6 +24,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.programs import program
 from pegboard.ports import Progress
 
+from .answers import routes_about
 from .bodies import Name, ViewQuery
 from .problems import Problem
 from .shapes import Shape
@@ -66,10 +67,10 @@ class StubsQuery(ViewQuery):
 
 
 def program_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["code"])
+    routes = routes_about("code")
 
     @routes.post("/run", response_model=None)
-    async def run(body: RunBody, request: Request) -> Shape | Response:
+    async def run_program(body: RunBody, request: Request) -> Shape | Response:
         """A program by the operator, through the same gates as any client's. Leaving ends it.
 
         Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the
@@ -97,7 +98,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
         return ended_shape(ended)
 
     @routes.get("/stubs")
-    async def stubs(asked: Annotated[StubsQuery, Query()]) -> Shape:
+    async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> Shape:
         """The tools of a view as typed functions of Python, a module for each server."""
         await gateway.settled(SETTLE)
         resolution = resolution_of(gateway, asked.view())

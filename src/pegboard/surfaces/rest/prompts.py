@@ -13,6 +13,7 @@ from pegboard.core.prompting import CODE_MODE, FAMILY, LEAST_BUDGET, NATIVE, TEX
 from pegboard.core.retrieval import LONGEST_QUERY
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import Name, ViewQuery
 from .problems import Problem
 from .shapes import Shape
@@ -68,10 +69,10 @@ def _said(texts: list[str] | None) -> list[str] | None:
 
 
 def prompt_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = routes_about("tools")
 
     @routes.get("/prompt")
-    async def prompt(asked: Annotated[PromptQuery, Query()]) -> Shape:
+    async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> Shape:
         """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
         from .prompting import told
 

@@ -14,6 +14,7 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.trial import tried
 
+from .answers import routes_about
 from .bodies import MarkBody
 from .deciding import Version, done
 from .problems import Problem
@@ -23,7 +24,7 @@ from .shapes import Shape, server_shape
 
 
 def quarantine_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["servers"])
+    routes = routes_about("servers")
     board = gateway.board
 
     def shown(key: ProviderKey) -> Shape:
@@ -39,7 +40,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.CONFLICT, f"{told}Look again: pegboard servers review {key}")
 
     @routes.post("/servers/{name}/review")
-    async def look(name: str, body: MarkBody | None = None) -> Shape:
+    async def review_server(name: str, body: MarkBody | None = None) -> Shape:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
         key = provider_named(gateway, name)
         as_read(key, body)
@@ -57,7 +58,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         return {**shown(key), **await anyio.to_thread.run_sync(brings)}
 
     @routes.post("/servers/{name}/release")
-    async def release(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
+    async def release_server(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
         key = provider_named(gateway, name)
         as_read(key, body)

@@ -9,6 +9,7 @@ from pegboard.core.presentations.search import LONGEST_PLACE
 from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Detail, Retrieval
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import ViewQuery
 from .shapes import Shape
 from .tools import resolution_of
@@ -48,17 +49,17 @@ class SearchQuery(ViewQuery):
 
 
 def search_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = routes_about("tools")
 
     @routes.get("/tools/search")
-    async def search(asked: Annotated[SearchQuery, Query()]) -> Shape:
+    async def search_tools(asked: Annotated[SearchQuery, Query()]) -> Shape:
         """The tools that fit a query, callable ones first; with `include_disabled` also those that are locked."""
         view = asked.view()
         resolution_of(gateway, view)
         return {**await gateway.finder.retrieve(asked.retrieval(), view)}
 
     @routes.get("/search")
-    async def how_it_searches() -> Shape:
+    async def show_search() -> Shape:
         """Which ranker answers a search of the whole board, how many tools are read for it, and what is missing."""
         meanings = gateway.meanings
         if meanings is None:

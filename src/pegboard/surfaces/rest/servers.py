@@ -13,6 +13,7 @@ from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
+from .answers import routes_about
 from .bodies import ServerBody, SwitchBody
 from .deciding import Version, done
 from .health import settled
@@ -22,7 +23,7 @@ from .shapes import Shape, notices_shape, server_shape
 
 
 def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
-    routes = APIRouter(tags=["servers"])
+    routes = routes_about("servers")
     board = gateway.board
 
     def listed(key: ProviderKey) -> Shape:
@@ -42,7 +43,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
         }
 
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
-    async def add(body: ServerBody, if_match: Version = None) -> Shape:
+    async def add_server(body: ServerBody, if_match: Version = None) -> Shape:
         """Install a server. It is started at once."""
         made = installing(body, LOCAL, gateway.clock())
         if isinstance(made, Misfit):
@@ -52,14 +53,14 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
         return {**listed(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
-    async def show(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
+    async def show_server(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
         """One server, or what a toolset brings itself. With `settle`, so many seconds are waited for its start."""
         key = provider_named(gateway, name)
         await settled(board, key, settle)
         return listed(key)
 
     @routes.delete("/servers/{name}")
-    async def remove(name: str, if_match: Version = None) -> Shape:
+    async def remove_server(name: str, if_match: Version = None) -> Shape:
         """Take an installed server away."""
         key = server_named(gateway, name)
         await done(gateway, RemoveServer(key), if_match)
@@ -67,14 +68,14 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")
-    async def switch(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+    async def switch_server(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
         """Switch a server on or off."""
         key = server_named(gateway, name)
         await done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
         return listed(key)
 
     @routes.post("/servers/{name}/restart")
-    async def restart(name: str) -> Shape:
+    async def restart_server(name: str) -> Shape:
         """Start one server anew, or what a toolset brings itself."""
         key = provider_named(gateway, name)
         if not gateway.roster.restart(key):
@@ -83,7 +84,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
         return listed(key)
 
     @routes.get("/servers/{name}/log")
-    async def log(name: str) -> Shape:
+    async def show_server_log(name: str) -> Shape:
         """The last lines that a server, or what a toolset brings itself, wrote to its error stream."""
         key = provider_named(gateway, name)
         return {"id": str(key), "lines": list(gateway.roster.log(key))}

@@ -9,6 +9,7 @@ from pegboard.core.ids import LOCAL
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import NoSignIn, SignIns
 
+from .answers import routes_about
 from .problems import Problem
 from .servers import server_named
 from .shapes import Shape, moment
@@ -16,10 +17,10 @@ from .shapes import Shape, moment
 
 def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
     """`sign_ins` is asked for only when somebody signs in: it takes a while to load."""
-    routes = APIRouter(tags=["servers"])
+    routes = routes_about("servers")
 
     @routes.get("/servers/{name}/sign-in")
-    async def state(name: str) -> Shape:
+    async def show_sign_in(name: str) -> Shape:
         """Whether somebody is signed in to a server, since when, and what went wrong at the last try."""
         key = server_named(gateway, name)
         found = sign_ins().state(key)
@@ -34,16 +35,16 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
         }
 
     @routes.post("/servers/{name}/sign-in")
-    async def begin(name: str) -> Shape:
+    async def begin_sign_in(name: str) -> Shape:
         """A link by which a person signs in to a server: it works once, and for a few minutes."""
-        before = await state(name)
+        before = await show_sign_in(name)
         link = sign_ins().link(server_named(gateway, name))
         if isinstance(link, NoSignIn):
             raise Problem(HTTPStatus.CONFLICT, link.why)
         return {**before, "url": link}
 
     @routes.delete("/servers/{name}/sign-in")
-    async def forget(name: str) -> Shape:
+    async def forget_sign_in(name: str) -> Shape:
         """Forget the sign-in to a server, here and where it can be told to do so too."""
         key = server_named(gateway, name)
         revoked = await sign_ins().forget(key)

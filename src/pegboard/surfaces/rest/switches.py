@@ -8,6 +8,7 @@ from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
+from .answers import routes_about
 from .bodies import ApproveBody, ToolSwitchBody
 from .deciding import Version, done
 from .shapes import Shape, tool_in_full
@@ -15,7 +16,7 @@ from .tools import tool_named
 
 
 def switch_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = routes_about("tools")
     board = gateway.board
 
     def named(text: str) -> ToolId:
@@ -25,14 +26,14 @@ def switch_routes(gateway: Gateway) -> APIRouter:
         return tool_in_full(board.catalogue.tools[id], board.resolution(View()), board.policy)
 
     @routes.post("/tools/switch")
-    async def switch(body: ToolSwitchBody, if_match: Version = None) -> Shape:
+    async def switch_tool(body: ToolSwitchBody, if_match: Version = None) -> Shape:
         """Switch one tool on or off."""
         id = named(body.tool)
         await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
         return shown(id)
 
     @routes.post("/tools/approve")
-    async def approve(body: ApproveBody, if_match: Version = None) -> Shape:
+    async def approve_tool(body: ApproveBody, if_match: Version = None) -> Shape:
         """Approve a tool exactly as it was read."""
         id = named(body.tool)
         await done(gateway, Approve(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match)

@@ -18,6 +18,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import TicketsAway
 
+from .answers import routes_about
 from .bodies import AllowBody, DenyBody
 from .deciding import done
 from .problems import Problem
@@ -27,7 +28,7 @@ NONE: str = "There is no ticket {id!r}. See: pegboard tickets list"
 
 
 def ticket_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tickets"])
+    routes = routes_about("tickets")
     desk = gateway.tickets
 
     @routes.get("/tickets")
@@ -40,7 +41,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return {"tickets": [ticket_shape(ticket, gateway.clock()) for ticket in found]}
 
     @routes.get("/tickets/grants")
-    async def list_grants() -> Shape:
+    async def list_ticket_grants() -> Shape:
         """The grants that are remembered: what runs without asking, for whom."""
         policy = gateway.board.policy
         tools = gateway.board.catalogue.tools
@@ -52,7 +53,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return {"grants": [grant_shape(consent, fingerprint(consent)) for consent in policy.decided.consents.values()]}
 
     @routes.delete("/tickets/grants/{id}")
-    async def revoke(id: str) -> Shape:
+    async def revoke_ticket_grant(id: str) -> Shape:
         """Take a remembered grant back."""
         consent = gateway.board.policy.decided.consents.get(id)
         if consent is None:
@@ -62,7 +63,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return grant_shape(consent, None)
 
     @routes.get("/tickets/{id}")
-    async def show(
+    async def show_ticket(
         id: str, full: Annotated[bool, Query(description="All of its arguments, while they are kept.")] = False
     ) -> Shape:
         """One ticket, with the arguments of its call without secrets. Of long ones the beginning and the end, unless
@@ -75,7 +76,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return shape if whole is None else {**shape, "arguments": whole, "cut": False}
 
     @routes.post("/tickets/{id}/allow")
-    async def allow(id: str, body: AllowBody) -> Shape:
+    async def allow_ticket(id: str, body: AllowBody) -> Shape:
         """Say yes: to this one call, or to all further ones by this client or by any."""
         try:
             return _shown(id, await desk.allow(id, Scope(body.scope), LOCAL, body.note))
@@ -83,7 +84,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/deny")
-    async def deny(id: str, body: DenyBody) -> Shape:
+    async def deny_ticket(id: str, body: DenyBody) -> Shape:
         """Say no. The caller is told, and is not asked about again at once."""
         try:
             return _shown(id, await desk.deny(id, LOCAL, body.note))

@@ -34,6 +34,7 @@ from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.unlisted import listed
 
+from .answers import routes_about
 from .bodies import CallBody, ToolQuery, ViewQuery
 from .override_shapes import appearance_shape, rendered_shape
 from .problems import Problem
@@ -42,7 +43,7 @@ from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape
 
 
 def tool_routes(gateway: Gateway) -> APIRouter:
-    routes = APIRouter(tags=["tools"])
+    routes = routes_about("tools")
     board = gateway.board
 
     @routes.get("/tools")
@@ -61,14 +62,14 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         }
 
     @routes.get("/tools/show")
-    async def show(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def show_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """One tool in full, locked or not: this is the operator's view."""
         resolution = resolution_of(gateway, asked.view())
         id = tool_named(gateway, asked.tool, resolution)
         return tool_in_full(board.catalogue.tools[id], resolution, board.policy)
 
     @routes.get("/why")
-    async def why(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def explain_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
         """Every step of the decision for one tool and what it said."""
         view = asked.view()
         await _listed(gateway, asked.tool, view)
@@ -80,7 +81,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance, trail.effects)}
 
     @routes.post("/call")
-    async def call(body: CallBody, request: Request) -> Shape:
+    async def call_tool(body: CallBody, request: Request) -> Shape:
         """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
         view = body.view()
         await _listed(gateway, body.tool, view)

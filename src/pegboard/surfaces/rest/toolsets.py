@@ -17,6 +17,7 @@ from pegboard.gateway.toolsets.exporting import exported
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.secrets import secrets_asked
 
+from .answers import routes_about
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done
 from .problems import Problem
@@ -30,7 +31,7 @@ def nobody_installs() -> Installer:
 
 
 def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRouter:
-    routes = APIRouter(tags=["toolsets"])
+    routes = routes_about("toolsets")
     board = gateway.board
 
     def shown(toolset: Toolset) -> Shape:
@@ -47,7 +48,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         }
 
     @routes.post("/toolsets/import", openapi_extra=IMPORT_BODIES)
-    async def bring(
+    async def import_toolset(
         request: Request,
         dry_run: Annotated[
             bool, Query(alias="dryRun", description="Only tell what would change. Nothing of it is run.")
@@ -74,7 +75,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
 
     @routes.get("/toolsets/imports/{name}")
-    async def how_far(name: str) -> Shape:
+    async def show_import(name: str) -> Shape:
         """How far an import is that was given this name."""
         step = installer().progress[name]
         if step is None:
@@ -82,12 +83,12 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return {"said": step.said, "done": step.done, "total": step.total}
 
     @routes.get("/toolsets/{name}")
-    async def show(name: str) -> Shape:
+    async def show_toolset(name: str) -> Shape:
         """One toolset: its tools with their statuses, its servers, secrets and files."""
         return shown(board.policy.toolsets[toolset_named(gateway, name)])
 
     @routes.delete("/toolsets/{name}")
-    async def remove(name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False) -> Shape:
+    async def remove_toolset(name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False) -> Shape:
         """Take an installed toolset away, with all that belongs to it."""
         id = toolset_named(gateway, name)
         with answering():
@@ -95,14 +96,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return {"removed": id, "warnings": list(left)}
 
     @routes.post("/toolsets/{name}/switch")
-    async def switch(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+    async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
         """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
         id = toolset_named(gateway, name)
         await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
         return {"toolsetId": id, "on": body.on}
 
     @routes.get("/toolsets/{name}/export", response_class=Response)
-    async def export(
+    async def export_toolset(
         name: str,
         dry_run: Annotated[
             bool, Query(alias="dryRun", description="Only tell, as JSON, what would be replaced and left out.")
@@ -119,14 +120,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return Response(bundle.content, media_type="application/zip", headers=headers)
 
     @routes.put("/toolsets/{name}/secrets/{secret}")
-    async def keep(name: str, secret: str, body: SecretBody) -> Shape:
+    async def set_toolset_secret(name: str, secret: str, body: SecretBody) -> Shape:
         """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
         id = _asking(gateway, name, secret)
         await told(installer().keep_secret(id, secret, body.value, LOCAL))
         return {"toolsetId": id, "name": secret, "set": True}
 
     @routes.delete("/toolsets/{name}/secrets/{secret}")
-    async def forget(name: str, secret: str) -> Shape:
+    async def forget_toolset_secret(name: str, secret: str) -> Shape:
         """Forget a secret."""
         id = _asking(gateway, name, secret)
         await told(installer().forget_secret(id, secret, LOCAL))

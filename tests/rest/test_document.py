@@ -1,0 +1,44 @@
+"""The OpenAPI document: printed without a gateway, the same that a gateway gives out, and complete."""
+
+import json
+import re
+import sys
+from typing import Any
+
+import anyio
+import pytest
+from tests.rest.desk import at_desk
+from tests.support.house import PATIENCE
+
+from pegboard.surfaces.rest.document import document
+
+OPERATIONS: list[tuple[str, str, dict[str, Any]]] = [
+    (method, path, operation) for path, methods in document()["paths"].items() for method, operation in methods.items()
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.behaviour("rest.document")
+async def test_the_document_is_printed_without_a_gateway_as_a_gateway_gives_it_out() -> None:
+    async with at_desk() as desk:
+        given = await desk.get("/openapi.json")
+    with anyio.fail_after(PATIENCE):
+        printed = await anyio.run_process([sys.executable, "-m", "pegboard.surfaces.rest.document"])
+    assert json.loads(printed.stdout) == given
+
+
+@pytest.mark.behaviour("rest.document")
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])
+def test_an_operation_says_what_it_does_and_that_errors_are_problems(
+    method: str, path: str, operation: dict[str, Any]
+) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", operation["operationId"])
+    assert operation["description"]
+    assert operation["tags"]
+    for status in ("4XX", "5XX"):
+        assert [*operation["responses"][status]["content"]] == ["application/problem+json"]
+
+
+def test_ids_are_unique() -> None:
+    ids = [operation["operationId"] for _, _, operation in OPERATIONS]
+    assert sorted(set(ids)) == sorted(ids)
