@@ -25,7 +25,7 @@ DEMO = ROOT / "examples" / "demo" / "pegboard.yaml"
 
 def environment(home: Path) -> dict[str, str]:
     """Nothing of the user's own settings: an empty home, and the Python of these tests for the demo."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
     return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": sys.executable, "DESK_DIR": str(home / "desk")}
 
 

@@ -106,7 +106,10 @@ async def open_house(
     unfiled = from_environment(Declared(), os.environ)
     declared = settings.declared if settings else unfiled.board
     remarks = settings.remarks if settings else Remarks(unfiled.warnings)
+    programs = Programs(declared.code, directory)
     async with AsyncExitStack() as stack:
+        # Behind the store, which writes its last records when it is closed.
+        stack.callback(programs.close)
         try:
             store = await stack.enter_async_context(
                 open_store(
@@ -122,10 +125,10 @@ async def open_house(
             stack.callback(signing.cancel_scope.cancel)
             desk = LateDesk(store.secrets, signing)
             toolsets = Toolsets(directory, settings, store.secrets)
-            programs = Programs(declared.code, directory)
             stack.push_async_callback(programs.aclose)
             if follow:
                 await toolsets.sweep(store.policy)
+                await programs.account(store.audit)
             halls = Halls(settings, by_requests, cache(partial(tag_key, os.environ, directory)))
             gateway = await stack.enter_async_context(
                 open_gateway(

@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from anyio import to_thread
+
 from pegboard.core.code import CodeSettings, Python
+
+from .surroundings import now
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pegboard.gateway.code.code import Means
-    from pegboard.ports import RunStore
+    from pegboard.ports import Audit, RunStore
     from pegboard.ports.sandbox import Sandbox
+    from pegboard.store import BegunPrograms
 
 _PURPOSE: Final = b"pegboard: programs that wait for people"
 
@@ -34,7 +39,28 @@ class Programs:
     def means(self, runs: "RunStore") -> "Means":
         from pegboard.gateway.code.code import Means
 
-        return Means(self.sandbox, runs, lambda: self._key)
+        return Means(self.sandbox, runs, lambda: self._key, self._begun)
+
+    async def account(self, audit: "Audit") -> None:
+        """For the programs of gateways that were killed here; what their workers left goes, too."""
+        from pegboard.ports import StoreAway
+        from pegboard.store import StoreError, left_begun
+
+        try:
+            with left_begun(self.directory) as left:
+                if not left:
+                    return
+                from pegboard.gateway.code.leftover import account
+
+                lost = await account(audit, left)
+        except (StoreAway, StoreError, OSError) as error:
+            log.warning("Programs that ran when a gateway was killed are not in the activity yet: %s", error)
+            return
+        if lost:
+            log.warning("%s programs ran when a gateway was killed here: see pegboard activity", lost)
+        from pegboard.providers.builtin.sandbox.full.around import sweep
+
+        await to_thread.run_sync(sweep)
 
     def sandbox(self, python: Python) -> "Sandbox":
         """Raises `SandboxAway`."""
@@ -47,6 +73,10 @@ class Programs:
             _, sandbox = self._made.popitem()
             await sandbox.aclose()
 
+    def close(self) -> None:
+        """When every record is written."""
+        self._begun.close()
+
     def _make(self, python: Python) -> "Sandbox":
         match python:
             case Python.MONTY:
@@ -57,6 +87,12 @@ class Programs:
                 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
                 return FullSandbox()
+
+    @cached_property
+    def _begun(self) -> "BegunPrograms":
+        from pegboard.store import BegunPrograms
+
+        return BegunPrograms(self.directory, now)
 
     @cached_property
     def _key(self) -> bytes:

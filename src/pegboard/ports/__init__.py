@@ -4,7 +4,7 @@ from .audit import Audit, AuditQuery, AuditRow, Back, Onward, StoreAway
 from .encoding import CannotEncode, Digest, Encoder, Traits, Vector, VectorsAway, VectorStore
 from .policy import PolicyStore, Saved, Stale
 from .references import Expand, ExpandFor, Unresolved
-from .runs import RunsAway, RunStore
+from .runs import BegunRuns, RunsAway, RunStore
 from .secrets import Secrets, SecretsAway, Unreadable
 from .signing_in import NoSignIn, SentTo, SignedIn, SignIns, SignInState
 from .sources import (
@@ -28,6 +28,7 @@ __all__ = [
     "AuditQuery",
     "AuditRow",
     "Back",
+    "BegunRuns",
     "Borrows",
     "CannotAsk",
     "CannotEncode",

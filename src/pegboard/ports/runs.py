@@ -1,8 +1,9 @@
-"""Programs that wait for a person, over every process."""
+"""Programs that run, and those that wait for a person, over every process."""
 
 from datetime import datetime
 from typing import Protocol
 
+from pegboard.core.begun import Begun
 from pegboard.core.ids import CallId
 from pegboard.core.suspended import FoundRun, KeptRun
 
@@ -30,4 +31,14 @@ class RunStore(Protocol):
 
     async def end(self, id: CallId) -> None:
         """It has ended, or never goes on."""
+        ...
+
+
+class BegunRuns(Protocol):
+    """Programs under way, so that each is known of should this process be killed. Neither waits nor fails."""
+
+    def begin(self, begun: Begun) -> None: ...
+
+    def end(self, id: CallId) -> None:
+        """Once its record was handed to the audit."""
         ...

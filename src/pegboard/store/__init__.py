@@ -5,6 +5,7 @@
 """
 
 from .audit import AuditLimits, AuditLog
+from .begun import BegunPrograms, left_begun
 from .calls import Keeping
 from .errors import StoreError, masked
 from .opening import Store, open_store
@@ -17,6 +18,7 @@ from .tickets import StoredTickets
 __all__ = [
     "AuditLimits",
     "AuditLog",
+    "BegunPrograms",
     "Change",
     "Keeping",
     "NoKeyError",
@@ -27,6 +29,7 @@ __all__ = [
     "StoredSecrets",
     "StoredTickets",
     "key_of",
+    "left_begun",
     "masked",
     "open_store",
 ]

@@ -22,7 +22,7 @@ from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.cancellation import is_meant
 from pegboard.gateway.confirmation import Confirmation
 from pegboard.gateway.ticket_tool import Carry
-from pegboard.ports import Audit, Clock, Peer, Progress, RunStore
+from pegboard.ports import Audit, BegunRuns, Clock, Peer, Progress, RunStore
 from pegboard.ports.sandbox import Sandbox, SandboxAway
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Means:
     """Where programs wait for people; without it their calls raise what any caller is told."""
     key: Callable[[], bytes] = secrets.token_bytes
     """What they are signed with meanwhile."""
+    begun: BegunRuns | None = None
+    """Where it is known that they run, should this gateway be killed."""
 
 
 class Code:

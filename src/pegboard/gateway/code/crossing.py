@@ -26,6 +26,8 @@ from pegboard.gateway.chat.results import told
 from pegboard.ports.sandbox import Raised, Settled
 from pegboard.prompts.stubs import Unreadable, answered
 
+_WRITTEN: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_READ: Final = json.JSONDecoder()
 LARGE: Final = 262_144
 """Bytes of an answer from which on it is read beside the event loop."""
 
@@ -72,9 +74,9 @@ def _value(body: bytes, name: str, described: bool) -> Settled:
 def plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
     """The arguments as JSON has them, and their text. What JSON cannot say is told to the program."""
     try:
-        text = json.dumps(dict(arguments), allow_nan=False, separators=(",", ":")).encode()
-        same = json.loads(text)
+        text = _WRITTEN.encode(dict(arguments))
+        same = _READ.decode(text)
     except (TypeError, ValueError, RecursionError) as error:
         return Raised("TypeError", f"Only plain JSON can be an argument of a tool: {error}")
     assert isinstance(same, dict)
-    return same, text
+    return same, text.encode()

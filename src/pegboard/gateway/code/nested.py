@@ -24,7 +24,7 @@ from pegboard.prompts.stubs import as_the_tool_names_them
 from pegboard.prompts.stubs.reading import Reader
 
 from .asking_back import answered
-from .crossing import LARGE, crossed, plain
+from .crossing import crossed, plain
 from .made import Made, shortened
 from .wall import Wall
 
@@ -207,7 +207,7 @@ class Nested:
             arguments,
             call.principal,
             self.roads.clock(),
-            raw=text if text is not None and len(text) > LARGE else None,
+            raw=text,
             client=call.client,
             parent=self.origin.run,
             headers=call.headers,

@@ -50,23 +50,24 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
         if not await _claimed(runs, found):
             return _text(going_on(None, ticket))
         ended: Outcome | Refusal = Cancelled()
+        part = _part(found.id, call, runs)
         try:
-            ended = await _went_on(runs, kept, tickets, sandbox, origin)
+            ended = await _went_on(runs, kept, tickets, sandbox, origin, part)
         finally:
             took = timedelta(seconds=perf_counter() - started)
-            audit.record(CallRecord(_part(found.id, call, runs), PYTHON_ID, ended, took, version))
+            audit.record(CallRecord(part, PYTHON_ID, ended, took, version))
         return ended
 
 
 async def _went_on(
-    runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin
+    runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin, part: Call
 ) -> Answered:
     host = runs.host(origin, kept.functions, kept.wall, kept.python, again=True)
     host.made.update(kept.made)
     host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
     stays = False
     try:
-        with runs.under_way(host):
+        with runs.under_way(host, part):
             ended = await _continued(kept, tickets, sandbox, host)
         if host.wall.is_over:
             return timed_out(host)

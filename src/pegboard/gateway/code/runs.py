@@ -9,6 +9,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
+from pegboard.core.begun import Begun
 from pegboard.core.call import BadArguments, Call, NotConfirmed, Outcome, Refusal, Returned, ToolFailed
 from pegboard.core.code import PYTHON_ID, SUSPENDED, CodeLimits, CodeSettings, Python
 from pegboard.core.ids import CallId, ToolId
@@ -75,7 +76,7 @@ class Runs:
                 return failed("TimeoutError", BUSY.format(asked.wall))
             given = await self._given(asked.code, view)
             host = self.host(Origin(call.id, call, view, progress, peer), given.tools, asked.wall, settings.python)
-            with self.under_way(host):
+            with self.under_way(host, call):
                 ended = await self._run(given, host, settings)
             return timed_out(host) if host.wall.is_over else ended
 
@@ -173,16 +174,21 @@ class Runs:
         return Nested(self.roads, own, tools, theirs, wall, can_wait)
 
     @contextmanager
-    def under_way(self, host: Nested) -> Iterator[None]:
-        """Goes on behind the block when its time is over, and leaves nothing running."""
-        run = host.origin.run
+    def under_way(self, host: Nested, call: Call) -> Iterator[None]:
+        """Goes on behind the block when its time is over, and leaves nothing running. `call` is what is recorded."""
+        run, begun = host.origin.run, self.means.begun
         self._under_way.add(run)
+        if begun is not None:
+            version = self.roads.board.policy.decided.version
+            begun.begin(Begun(call.id, call.at, call.principal, call.client, call.parent, call.presentation, version))
         try:
             with host.wall.running():
                 yield
         finally:
             self._under_way.discard(run)
             host.close()
+            if begun is not None:
+                begun.end(call.id)
 
     @asynccontextmanager
     async def turn(self, within: float) -> AsyncIterator[bool]:

@@ -37,9 +37,9 @@ class Calls:
         self._host: Final = host
         self._limits: Final = limits
         self._tasks: Final = tasks
-        self._turns: Final = anyio.CapacityLimiter(limits.concurrency)
+        self._turns: Final = anyio.Semaphore(limits.concurrency, fast_acquire=True)
         self._room: Final = Room(limits.arguments, HELD, stands_for)
-        self._changed = anyio.Event()
+        self._changed: anyio.Event | None = None
         self._answers: dict[int, Settled] = {}
         self._naps: Final[dict[int, float]] = {}
         self._napping: Final[set[int]] = set()
@@ -110,6 +110,7 @@ class Calls:
                 return ready
             if not self._napping and not any(call.is_under_way for call in self.open.values()):
                 return {}
+            self._changed = anyio.Event()
             await self._changed.wait()
 
     def _is_fresh(self, call: Call) -> bool:
@@ -144,5 +145,6 @@ class Calls:
         self._wake()
 
     def _wake(self) -> None:
-        self._changed.set()
-        self._changed = anyio.Event()
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None

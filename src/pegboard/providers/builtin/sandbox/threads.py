@@ -19,9 +19,13 @@ T = TypeVar("T")
 
 
 class _Act(Generic[T]):
-    def __init__(self, act: Callable[[], T], ended: "asyncio.Future[None]") -> None:
+    """What is done once, in the thread, and waited for on the loop."""
+
+    def __init__(self, act: Callable[[], T], loop: asyncio.AbstractEventLoop) -> None:
         self._act: Final = act
-        self.ended: Final = ended
+        self._loop: Final = loop
+        self._over: asyncio.Future[None] = loop.create_future()
+        self._is_over = False
         self._result: T | None = None
         self._error: BaseException | None = None
 
@@ -30,10 +34,14 @@ class _Act(Generic[T]):
             self._result = self._act()
         except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for it
             self._error = error
+        # A loop that is gone has nobody left who waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end)
 
-    def result(self) -> T:
+    async def ended(self) -> T:
         """Once. An error knows the frames that it went through, and these know us: a ring that would keep whatever the
         program handed over until the collector comes by."""
+        await self._over
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -42,8 +50,19 @@ class _Act(Generic[T]):
                 del error
         return self._result  # type: ignore[return-value]  # it is what the act gave
 
-    def forget(self) -> None:
+    async def given_up(self) -> None:
+        """Waits for its end all the same, for nobody who wants to know what came of it."""
+        if not self._is_over:
+            # Whoever was cancelled has taken the one before along.
+            self._over = self._loop.create_future()
+            with anyio.CancelScope(shield=True):
+                await self._over
         self._error = self._result = None
+
+    def _end(self) -> None:
+        self._is_over = True
+        if not self._over.done():
+            self._over.set_result(None)
 
 
 class Speaker:
@@ -60,17 +79,14 @@ class Speaker:
         Thread(target=self._serve, name="sandbox", daemon=True).start()
 
     async def do(self, act: Callable[[], T]) -> T:
-        todo = _Act(act, self._loop.create_future())
+        todo = _Act(act, self._loop)
         self._acts.put(todo)  # type: ignore[arg-type]  # the queue does not look at the result
         try:
-            await asyncio.shield(todo.ended)
-        except BaseException:
+            return await todo.ended()
+        except asyncio.CancelledError:
             self.kill()
-            with anyio.CancelScope(shield=True):
-                await todo.ended
-            todo.forget()
+            await todo.given_up()
             raise
-        return todo.result()
 
     def kill(self) -> None:
         """It cannot be another's process: its parent, the pool, looks at its end only when the session is left."""
@@ -86,11 +102,3 @@ class Speaker:
     def _serve(self) -> None:
         while (todo := self._acts.get()) is not None:
             todo.perform()
-            # A loop that is gone has nobody left who waits.
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_end, todo.ended)
-
-
-def _end(ended: "asyncio.Future[None]") -> None:
-    if not ended.done():
-        ended.set_result(None)

@@ -4,6 +4,7 @@ They hold what the interpreter itself should hold already: whoever breaks out of
 network, other processes or rights. Linux only, and only where they can be put up.
 """
 
+import os
 import platform
 import shlex
 import shutil
@@ -14,12 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from pegboard.children.held import held, left_behind
+
 from .inside.calls import MACHINES
 from .inside.worker import FORBIDDEN, HELD
 from .launch import SOURCE, boot
 
 _WITHIN: Final = 30.0
 _NAME: Final = "monty"
+_FOLDER: Final = "pegboard-workers-"
 
 
 class NotAround(Exception):  # noqa: N818 - it is told to an operator as a sentence
@@ -34,7 +38,8 @@ class Around:
         machine = platform.machine()
         if sys.platform != "linux" or machine not in MACHINES:
             raise NotAround(f"its walls are those of Linux on {' or '.join(MACHINES)}, and this is {machine}")
-        self._folder = Path(tempfile.mkdtemp(prefix="pegboard-"))
+        sweep()
+        self._folder, self._held = held(lambda: Path(tempfile.mkdtemp(prefix=_FOLDER)))
         try:
             self.program = self._folder / _NAME
             self.program.write_text(_script([machine, str(Path(binary).resolve())]))
@@ -49,6 +54,17 @@ class Around:
 
     def remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+
+def sweep() -> None:
+    """Takes away the folders of processes that were killed, and touches nobody's who lives."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with left_behind(folder) as descriptor:
+            if descriptor is not None and folder.is_dir():
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _script(arguments: Sequence[str]) -> str:
