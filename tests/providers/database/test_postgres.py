@@ -51,6 +51,49 @@ async def test_values_of_every_kind_come_as_json_and_lose_nothing(shop: Shop) ->
     )
 
 
+@pytest.mark.behaviour("databases.values")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("date 'infinity', timestamp '-infinity', date '0044-03-15 BC'", ("infinity", "-infinity", "0044-03-15 BC")),
+        ('\'{a,NULL,"b,c","d\\"e",é}\'::text[], \'{}\'::text[]', (["a", None, "b,c", 'd"e', "é"], [])),
+        (
+            "ARRAY[date 'infinity'], '{{1,2},{3,4}}'::int[], ARRAY['a'::bytea]",
+            (["infinity"], [[1, 2], [3, 4]], ["0x61"]),
+        ),
+        ("row(1, 'a', date '2000-01-02', NULL), array[row(interval '1 mon')]", ("(1,a,2000-01-02,)", ["(P1M)"])),
+        ("daterange('2020-01-01', 'infinity'), array[int4range(1, 5)]", ("[2020-01-01,infinity)", ["[1,5)"])),
+        ("tstzrange('2020-01-01', NULL), 'empty'::numrange", ('["2020-01-01 00:00:00+00",)', "empty")),
+        ("'{[1,2),[5,6)}'::int4multirange, B'101', ARRAY[B'101']", ("{[1,2),[5,6)}", "101", ["101"])),
+        (
+            "interval '1 year 2 mons -3 days', 'Infinity'::numeric, 1e30::numeric",
+            ("P1Y2M-3D", "Infinity", f"1{'0' * 30}"),
+        ),
+        ("'[1, 1.0]'::jsonb, point(1, 2), '$.a'::jsonpath, '\\xff00'::bytea", ("[1, 1.0]", "(1,2)", '$."a"', "0xff00")),
+    ],
+)
+async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tuple[object, ...]) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    answer = await engine.run(f"SELECT {asked}", (), LIMITS)
+    await engine.aclose()
+    assert isinstance(answer, Rows), answer
+    assert answer.rows == (told,)
+
+
+@pytest.mark.behaviour("databases.engines_words")
+async def test_a_value_that_cannot_be_taken_apart_is_told_with_what_to_do_and_the_source_is_still_there(
+    shop: Shop,
+) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    answer = await engine.run("SELECT orders FROM orders LIMIT 1", (), LIMITS)
+    cast = await engine.run("SELECT orders::text FROM orders WHERE id = 1", (), LIMITS)
+    await engine.aclose()
+    words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
+    assert answer == Failed(words, None, Fault.OTHER)
+    assert isinstance(cast, Rows)
+    assert cast.rows == (('(1,2,1.50,"note 1",2026-01-02)',),)
+
+
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
     engine = postgresql_engine(shop.reader, EVERYTHING)

@@ -51,6 +51,35 @@ async def rows(engine: Engine, statement: str, parameters: Parameters = ()) -> R
     return answer
 
 
+@pytest.mark.behaviour("databases.values")
+async def test_what_is_beyond_the_calendar_is_not_told_as_a_day_of_it(tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE t (d DATE, ts TIMESTAMP); INSERT INTO t VALUES ('infinity', '-infinity'), ('9999-12-31', NULL)"
+    )
+    async with opened(made(tmp_path / "days.duckdb", script)) as engine:
+        told = await rows(engine, "SELECT * FROM t ORDER BY d DESC")
+        inner = await rows(engine, "SELECT [d], {'d': d}, TIMESTAMPTZ '-infinity' FROM t WHERE d > '9999-12-31'")
+        early = await rows(engine, "SELECT DATE '0044-03-15 (BC)', TIMESTAMP '9999-12-31 23:59:59.999999'")
+    assert told.rows == (("infinity", "-infinity"), ("9999-12-31", None))
+    assert inner.rows == ((["infinity"], {"d": "infinity"}, "-infinity"),)
+    assert early.rows == (("0044-03-15 (BC)", "9999-12-31T23:59:59.999999"),)
+
+
+@pytest.mark.behaviour("databases.values")
+async def test_months_stay_months_and_nanoseconds_are_kept(tmp_path: Path) -> None:
+    asked = "SELECT i, $1 AS n FROM (VALUES {}) t (i) ORDER BY i DESC;"
+    values = ("1 year 2 months 3 days 04:05:06.7", "1 month", "-1 month", "0 days", "-5 seconds", "178956970 years")
+    async with opened(made(tmp_path / "spans.duckdb")) as engine:
+        told = await rows(engine, asked.format(", ".join(f"(INTERVAL '{each}')" for each in values)), [7])
+        exact = await rows(engine, "SELECT TIMESTAMP_NS '2020-01-01 00:00:00.123456789' AS t, 1 AS n")
+        noted = await rows(engine, "SELECT INTERVAL '1 day' AS i; -- done")
+    assert told.columns == (Field("i", "INTERVAL"), Field("n", "INTEGER"))
+    spans = ("P178956970Y", "P1Y2M3DT4H5M6.7S", "P1M", "PT0S", "PT-5S", "P-1M")
+    assert told.rows == tuple((span, 7) for span in spans)
+    assert exact.rows == (("2020-01-01T00:00:00.123456789", 1),)
+    assert noted.rows == (("P1D",),)
+
+
 async def test_the_schema_tells_comments_keys_and_relations_of_every_schema(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "the shop.duckdb")) as engine:
         schema = await engine.schema()

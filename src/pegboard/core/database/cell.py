@@ -23,6 +23,8 @@ CUT: Final = "…"
 _NUMBER: Final = 8
 """Bytes that are counted for what is no text."""
 _DEEPEST: Final = 32
+_PLAIN: Final = 100
+"""Places before or after the point up to which a decimal is written out."""
 
 Note: TypeAlias = Callable[[Mark], None]
 """Told of each value that is not written as what it is."""
@@ -123,11 +125,17 @@ def _decimal(value: object, note: Note, depth: int) -> Json:
         if len(digits) <= SAFE_DIGITS and -SAFE_DIGITS <= exponent < 0:
             return float(value)
     note(Mark.NUMBER)
-    return text
+    # As databases write it, with a power of ten only where it would be a row of noughts.
+    return format(value, "f") if value.is_finite() and abs(value.adjusted()) <= _PLAIN else text
 
 
 def _moment(value: object, note: Note, depth: int) -> Json:
     assert isinstance(value, date | time)
+    # The end of all days is no day of the calendar, though drivers have no other object for it than its last.
+    if value is date.max or value is datetime.max:
+        return "infinity"
+    if value is date.min or value is datetime.min:
+        return "-infinity"
     return value.isoformat()
 
 

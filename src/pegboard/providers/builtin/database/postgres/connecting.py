@@ -57,6 +57,15 @@ _AS_TEXT: Final = names(
 )
 """Types whose values come and go as the server writes them: nothing is lost, and a model's text is a date at once."""
 
+_WHOLE_AS_TEXT: Final = {
+    "record": 2249,
+    **{"int4range": 3904, "numrange": 3906, "tsrange": 3908, "tstzrange": 3910, "daterange": 3912, "int8range": 3926},
+    **{"int4multirange": 4451, "nummultirange": 4532, "tsmultirange": 4533, "tstzmultirange": 4534},
+    **{"datemultirange": 4535, "int8multirange": 4536},
+}
+"""These hold values of others, and the driver takes them apart by no means but those of its own: of a date that comes
+as text it would make another."""
+
 
 class TooMuch(Exception):  # noqa: N818 - it is told as a limit, not as an error
     """More bytes came than were allowed."""
@@ -199,6 +208,10 @@ async def connect(url: str) -> Metered:
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
         for name in ("timestamp", "timestamptz"):
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=_moment, format="text")
+        settings = connection._protocol.get_settings()
+        for name, number in _WHOLE_AS_TEXT.items():
+            # The driver's own way to say it asks the server first, and takes no type that holds others.
+            settings.add_python_codec(number, name, "pg_catalog", (), "scalar", str, str, "text")
         connection.role = role(json.loads(await connection.fetchval(_ROLE, list(_GROUPS))))
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         connection.terminate()

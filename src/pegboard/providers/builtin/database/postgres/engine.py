@@ -150,7 +150,7 @@ class PostgresEngine:
                 else failed(error, text),
                 statement,
             )
-        except asyncpg.InternalClientError:
+        except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
             # It takes apart what it fetches, and there are types that it cannot: anyarray, some within records.
             words = (
                 "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
