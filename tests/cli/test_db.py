@@ -118,7 +118,7 @@ def test_a_query_that_fails_tells_what_mends_it_and_ends_with_1(pegboard: Pegboa
 def test_a_query_that_writes_is_refused_or_waits_for_a_person(pegboard: Pegboard, config: Path, tmp_path: Path) -> None:
     write = "DELETE FROM customers WHERE id = 2"
     refused = pegboard("db", "query", "shop", write, "--config", config)
-    assert (refused.code, refused.err.startswith("pegboard: Refused: shop may only be read")) == (1, True)
+    assert (refused.code, refused.err.startswith("pegboard: Refused: shop may only be read")) == (5, True)
     waits = pegboard("db", "query", "open", write, "--config", config, "--json")
     assert (waits.code, waits.json["ended"]) == (5, "confirmation_required")
     assert customers(tmp_path / "shop.db") == ["Ada", "Ben", "Cleo"]
@@ -159,3 +159,34 @@ def test_a_file_that_is_wrong_ends_with_3_and_its_line(tmp_path: Path) -> None:
     done = program(tmp_path, "db", "list", cwd=tmp_path)
     assert done.code == 3
     assert "pegboard.yaml:3: databases.shop.url: write a URL: sqlite:///file.db" in done.err
+
+
+@pytest.mark.behaviour("databases.commands")
+def test_a_statement_that_is_refused_ends_with_another_code_than_one_that_fails(
+    pegboard: Pegboard, config: Path, tmp_path: Path
+) -> None:
+    refused = pegboard("db", "query", "shop", "DELETE FROM customers", "--config", config)
+    assert (refused.code, refused.err) == (
+        5,
+        "pegboard: Refused: shop may only be read, and this statement would change it. It has not run. Ask for what is "
+        "there instead, or tell the user.\n",
+    )
+    defining = pegboard("db", "query", "open", "DROP TABLE customers", "--config", config)
+    assert (defining.code, defining.err.startswith("pegboard: Refused by open: DROP statements")) == (5, True)
+    failed = pegboard("db", "query", "open", "INSERT INTO customers (nmae) VALUES (1)", "--config", config)
+    assert (failed.code, "Did you mean" in failed.err) == (1, True)
+    gone = board(tmp_path / "gone.yaml", {}, databases={"gone": {"url": "sqlite:///gone.db"}})
+    away = pegboard("db", "query", "gone", "SELECT 1", "--config", gone)
+    assert (away.code, away.err.startswith("pegboard: Database 'gone' cannot be asked: There is no file")) == (6, True)
+
+
+@pytest.mark.behaviour("databases.commands")
+def test_a_password_that_stands_for_nothing_is_told_without_a_default_to_write(
+    pegboard: Pegboard, tmp_path: Path
+) -> None:
+    config = board(
+        tmp_path / "pegboard.yaml", {}, databases={"far": {"url": "postgresql://ada:${NOTSET}@db.example.com/far"}}
+    )
+    done = pegboard("db", "query", "far", "SELECT 1", "--config", config)
+    assert (done.code, "NOTSET is not set" in done.err, "default" in done.err) == (6, True, False)
+    assert "default" not in pegboard("db", "check", "--config", config).out

@@ -54,8 +54,12 @@ def database_warnings(values: Values, place: Place) -> Iterator[Problem]:
         url = said.value.get(keys.URL)
         if url is not None:
             for missing in unresolved(url.value, place.environ, place.folder):
-                why = missing.why.partition(", or write ${")[0].rstrip(".")
-                yield Problem(place.file, url.line, url.at, f"{why}.", here=True)
+                yield Problem(place.file, url.line, url.at, _without_default(missing.why), here=True)
+
+
+def _without_default(why: str) -> str:
+    """A default, which the usual words advise, would stand in the file; of a password it is refused there."""
+    return f"{why.partition(', or write ${')[0].rstrip('.')}."
 
 
 def dialect_of(url: str) -> Dialect | None:
@@ -65,7 +69,7 @@ def dialect_of(url: str) -> Dialect | None:
 def located(database: Database, expand: Expand, folder: Path, environ: Mapping[str, str]) -> Located | Unresolved:
     url = _expanded(database.url, expand)
     if isinstance(url, Unresolved):
-        return url
+        return Unresolved(_without_default(url.why))
     dialect = dialect_of(url)
     if dialect is None:
         known = ", ".join(f"{scheme}://" for scheme in _SCHEMES)

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from .database.sourced import OverSources
 from .ids import BuiltinKey
 from .policy import Policy
 from .ticket import State, Ticket
+from .tool import Tool
 
 
 def is_of_board(ticket: Ticket, policy: Policy) -> bool:
@@ -13,9 +15,16 @@ def is_of_board(ticket: Ticket, policy: Policy) -> bool:
     return isinstance(source, BuiltinKey) or source in policy.servers
 
 
-def is_for_itself(ticket: Ticket, policy: Policy) -> bool:
-    """Nobody set that the tool must be confirmed, so it was this call alone that a person must see."""
-    return isinstance(ticket.tool.source, BuiltinKey) and not policy.overrides.confirms(ticket.tool)
+def is_for_itself(ticket: Ticket, policy: Policy, tool: Tool | None) -> bool:
+    """Whether a person must see each such call. Nobody set that the tool must be confirmed, so it was this one alone;
+    or `tool`, as it is now, may change a database, and a yes to all of its calls would be one to statements that
+    nobody saw."""
+    if not isinstance(ticket.tool.source, BuiltinKey):
+        return False
+    if isinstance(tool, OverSources) and policy.asks(ticket.principal) is not None:
+        tool = tool.within(policy.asks(ticket.principal) or ())
+    may_change = isinstance(tool, OverSources) and not tool.spec.hints.read_only
+    return may_change or not policy.overrides.confirms(ticket.tool)
 
 
 def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:

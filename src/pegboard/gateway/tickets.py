@@ -75,7 +75,8 @@ class TicketDesk:
                 f"The client of ticket {id} did not say what it is, so it would not be known again. "
                 f"Allow it once, or always: pegboard tickets allow {id} --always"
             )
-        if scope is not Scope.ONCE and is_for_itself(ticket, self.board.policy):
+        tool = self.board.catalogue.tools.get(ticket.tool)
+        if scope is not Scope.ONCE and is_for_itself(ticket, self.board.policy, tool):
             return Rejected(
                 f"Each call like that of ticket {id} is asked about by itself, so a yes to further ones would have no "
                 f"effect. Allow this one: pegboard tickets allow {id}"

@@ -24,9 +24,10 @@ from tests.support.asking import AskedClient
 from tests.support.house import House, call_of
 
 from pegboard.core.call import BadArguments, CallRecord, Cancelled, NotConfirmed, Noted, ToolFailed, UnknownTool
-from pegboard.core.commands import Rejected, ThrowSwitch
+from pegboard.core.commands import Rejected, SetOverride, ThrowSwitch
 from pegboard.core.database import Checked, Failed, Fault, Finding, Limits, Refused
 from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.override import Override
 from pegboard.core.policy import Declared
 from pegboard.core.ticket import Scope
 from pegboard.core.tool import canonical
@@ -173,6 +174,41 @@ async def test_no_yes_to_all_calls_writes_and_a_ticket_shows_the_statement(tmp_p
         ticket_of(await sql(house, "write it"))
         ticket_of(await sql(house, "write other"))
         assert [statement for statement, _, _, write in engines.made[0].ran if write] == ["write it"]
+
+
+@pytest.mark.behaviour("databases.writes_confirmed")
+@pytest.mark.parametrize("writes", [False, True])
+async def test_where_every_call_is_asked_about_a_yes_to_all_is_taken_only_if_nothing_can_be_changed(
+    tmp_path: Path, writes: bool
+) -> None:
+    engines = ScriptedEngines()
+    async with (
+        open_store(f"sqlite:///{tmp_path / 't.db'}", clock=now, key=key_of({}, tmp_path)) as kept,
+        housing(declaring(database("shop", writes=writes)), engines, kept.tickets) as house,
+    ):
+        await house.does(SetOverride(Override(SQL.toolset, SQL, requires_confirmation=True)))
+        ticket = ticket_of(await sql(house, "read"))
+        said = await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        assert isinstance(said, Rejected) is writes
+        if writes:
+            await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
+        assert isinstance(await sql(house, "read"), Noted)
+        again = await sql(house, "read other")
+        assert isinstance(again, NotConfirmed) is writes
+        assert [statement for statement, _, _, write in engines.made[0].ran if write] == []
+
+
+@pytest.mark.behaviour("databases.errors_help")
+async def test_names_are_hinted_at_only_where_one_is_wrong() -> None:
+    kept = Failed('insert or update on table "orders" violates foreign key constraint "orders_cit_fkey": city')
+    wrong = Failed("no such column: cty", fault=Fault.NO_COLUMN, name="cty")
+    engines = ScriptedEngines(answers={"SELECT city FROM orders": kept, "SELECT cty FROM orders": wrong})
+    async with housing(declaring(SHOP), engines) as house:
+        assert text_of(await sql(house, "SELECT city FROM orders")).splitlines() == [
+            f"shop answers: {kept.words}",
+            "orders has id INTEGER, city TEXT",
+        ]
+        assert "Did you mean orders.city?" in text_of(await sql(house, "SELECT cty FROM orders"))
 
 
 @pytest.mark.behaviour("databases.follow_the_file", "databases.cancelled")

@@ -36,13 +36,18 @@ async def test_nobody_is_asked_about_a_statement_that_could_not_run(tmp_path: Pa
             "UPDATE plain SET m = 1",
             "INSERT INTO watched VALUES (1)",
             "DELETE FROM",
+            "WITH a AS (SELECT 1) INSERT INTO plain SELECT 1, max(salary) FROM staff",
+            "WITH a AS (SELECT 1) INSERT INTO plain (nn) SELECT 1",
+            "WITH a AS (SELECT 1) DELETE FROM staff",
         ):
             answer = await engine.run(statement, (), Limits())
             assert not isinstance(answer, Rows)
             assert not (isinstance(answer, Refused) and answer.is_write), statement
-        answer = await engine.run("UPDATE plain SET n = 1", (), Limits())
-        assert isinstance(answer, Refused)
-        assert answer.is_write
+        for statement in ("UPDATE plain SET n = 1", "WITH a AS (SELECT 1) INSERT INTO plain SELECT 1, 2"):
+            answer = await engine.run(statement, (), Limits())
+            assert isinstance(answer, Refused)
+            assert answer.is_write
+        assert (await rows(engine, "SELECT count(*) FROM plain")).rows == ((0,),)
         dropped = await engine.run("DROP TABLE plain", (), Limits())
         assert isinstance(dropped, Refused)
         assert dropped.mend == "Write one SELECT, VALUES, WITH, INSERT, UPDATE or DELETE statement."

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from enum import Enum
 from typing import Final, TypeVar
 
 import anyio.to_thread
@@ -17,6 +18,18 @@ T = TypeVar("T")
 _IN_FOLDERS: Final = re.compile(r"'/(?:[^'\n]*/)?([^'/\n]+)'")
 _ALONGSIDE: Final = 200
 """Rows from which on an answer is written beside the event loop."""
+
+WHY_META_KEY: Final = "pegboard/database"
+"""Under which a result tells a client's program why there are no rows."""
+
+
+class Fell(Enum):
+    FAILED = "failed"
+    REFUSED = "refused"
+    """It was not run, because of what it is."""
+    AWAY = "away"
+    """The database cannot be asked."""
+
 
 ROWS: Final[JsonObject] = {
     "type": "object",
@@ -78,8 +91,9 @@ def placeless(text: str) -> str:
     return _IN_FOLDERS.sub(r"'\1'", text)
 
 
-def failed(text: str) -> ToolFailed:
-    return ToolFailed(msgspec.json.encode({"content": [{"type": "text", "text": text}], "isError": True}))
+def failed(text: str, why: Fell = Fell.FAILED) -> ToolFailed:
+    body: JsonObject = {"content": [{"type": "text", "text": text}], "isError": True}
+    return ToolFailed(msgspec.json.encode({**body, "_meta": {WHY_META_KEY: why.value}}))
 
 
 async def aside(rows: int, work: Callable[[], T]) -> T:

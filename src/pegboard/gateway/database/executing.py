@@ -18,7 +18,7 @@ from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
 from pegboard.ports.databases import Answer, Engine, Failed, Fault, Parameters, Refused, Rows, SourceAway
 
-from .answering import ROWS, aside, failed, placeless, refused_text, rows_returned
+from .answering import ROWS, Fell, aside, failed, placeless, refused_text, rows_returned
 from .helping import helped
 from .source import Source
 from .specs import EXECUTE, execute_spec
@@ -49,18 +49,20 @@ class ExecuteSql:
             )
             answer = await source.asked(ran)
         except SourceAway as error:
-            return failed(f"Database {id[:64]!r} cannot be asked: {placeless(str(error))}")
+            return failed(f"Database {id[:64]!r} cannot be asked: {placeless(str(error))}", Fell.AWAY)
         match answer:
             case MustConfirm():
                 return answer
             case Rows():
                 return await aside(len(answer.rows), partial(rows_returned, source.database, answer))
             case Refused():
-                return failed(refused_text(source.database, answer))
+                return failed(refused_text(source.database, answer), Fell.REFUSED)
             case Failed():
-                if answer.fault is Fault.AWAY:
-                    source.away()
-                return failed(await helped(self._toolbox.finder, source, sql, answer))
+                told = await helped(self._toolbox.finder, source, sql, answer)
+                if answer.fault is not Fault.AWAY:
+                    return failed(told)
+                source.away()
+                return failed(told, Fell.AWAY)
             case _:
                 assert_never(answer)
 

@@ -17,6 +17,7 @@ from .source import Source
 
 _BY_NAMES: Final = frozenset({Fault.NO_TABLE, Fault.NO_COLUMN, Fault.SYNTAX, Fault.OTHER})
 """Where it helps to be told what there is."""
+_WRONG_NAMES: Final = frozenset({Fault.NO_TABLE, Fault.NO_COLUMN})
 _LONGEST: Final = 2_000
 _NEXT: Final = {
     Fault.TIME: "Ask for less: fewer tables, a condition, or a total instead of rows.",
@@ -33,7 +34,9 @@ async def helped(finder: SchemaFinder, source: Source, statement: str, failed: F
 
 
 def _found(plan: Plan, statement: str, failed: Failed) -> Help:
-    return help_for(plan, statement, failed.words, failed.name)
+    # Words about anything else mention names that are right.
+    words = failed.words if failed.fault in _WRONG_NAMES else ""
+    return help_for(plan, statement, words, failed.name)
 
 
 def _lines(source: Source, statement: str, failed: Failed, found: Help | None) -> Iterator[str]:

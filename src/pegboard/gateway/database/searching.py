@@ -12,7 +12,7 @@ from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
 from pegboard.ports.databases import SourceAway
 
-from .answering import failed, returned
+from .answering import Fell, failed, returned
 from .source import Source
 from .specs import SEARCH, USUAL_TABLES, search_spec
 
@@ -82,7 +82,7 @@ class SearchSchemas:
             known = self._toolbox.among(admitted)
             asked = [*known] if id is None else [self._toolbox.source(str(id), admitted).database.id]
         except SourceAway as error:
-            return failed(f"Nothing was searched: {error}")
+            return failed(f"Nothing was searched: {error}", Fell.AWAY)
         answer = await self._toolbox.finder.search(query, asked, int(limit))
         tables = answer["tables"]
         assert isinstance(tables, list)

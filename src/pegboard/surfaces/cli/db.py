@@ -17,6 +17,8 @@ from .tools import CALL_CODES
 
 _TITLES: Final = {"sqlite": "SQLite", "duckdb": "DuckDB", "postgresql": "PostgreSQL", "mysql": "MySQL", None: "unknown"}
 _NONE: Final = "No databases. Declare one under databases in pegboard.yaml: docs/how-to/databases.md"
+_CODES: Final = {"refused": Exit.REFUSED, "away": Exit.UNREACHABLE}
+"""Of a statement that was not run."""
 LONGEST: Final = 1_000_000
 
 
@@ -109,6 +111,8 @@ async def _called(api: Api, tool: str, arguments: dict[str, object], as_json: bo
     if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
         ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
+    why = ended.get("result", {}).get("_meta", {}).get("pegboard/database")
+    code = _CODES.get(why, code)
     if as_json:
         document(ended.get("result", {}).get("structuredContent", ended))
     elif "result" not in ended:

@@ -31,6 +31,7 @@ from pegboard.core.database import (
 )
 from pegboard.core.database.answered import answered
 from pegboard.ports.databases import Parameters, SourceAway
+from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .arguments import bound
 from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
@@ -118,6 +119,10 @@ class MysqlEngine:
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
         reading = await anyio.to_thread.run_sync(partial(read, statement, write=write and self._writes))
+        is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
+        if is_tried:
+            # A person is asked about what would run, and about nothing else.
+            reading = await anyio.to_thread.run_sync(partial(read, statement, write=True))
         match reading:
             case Unreadable(why, mend, is_write):
                 return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
@@ -127,7 +132,7 @@ class MysqlEngine:
         def work(connection: Metered) -> Answer:
             if self._over(connection):
                 return Refused((self._powers or ("",))[0], MEND)
-            return self._answer(connection, reading, parameters, limits, begun)
+            return self._answer(connection, reading, parameters, limits, begun, is_tried)
 
         with anyio.move_on_after(limits.seconds) as waiting:
             try:
@@ -207,7 +212,13 @@ class MysqlEngine:
         )
 
     def _answer(
-        self, connection: Metered, reading: Reading, parameters: Parameters, limits: Limits, begun: float
+        self,
+        connection: Metered,
+        reading: Reading,
+        parameters: Parameters,
+        limits: Limits,
+        begun: float,
+        is_tried: bool,
     ) -> Answer:
         text = Edited(reading.text)
         try:
@@ -223,6 +234,10 @@ class MysqlEngine:
             if isinstance(values, Failed):
                 return values
             text = edited(reading.text, (*judged, *values))
+            if is_tried:
+                asked(connection, f"EXPLAIN {text.text}".replace("%", "%%"))
+                connection.rollback()
+                return WAITS
             tell = _as_it_is if self._access.is_whole else told_row(reading, self._place.database, tables.visible)
             rows = _fetched(connection, text, limits, begun, tell)
             if reading.writes:

@@ -6,6 +6,7 @@ from typing import Final
 from pymysql.constants import FIELD_TYPE
 
 from pegboard.core.database import Access, Failed, Fault
+from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
 
 _FAULTS: Final = {
     1064: Fault.SYNTAX,
@@ -23,6 +24,14 @@ _FAULTS: Final = {
     1041: Fault.MEMORY,
     2006: Fault.AWAY,
     2013: Fault.AWAY,
+}
+_DISCREET: Final = {
+    1062: TWICE,
+    1216: REFERS,
+    1452: REFERS,
+    1217: REFERRED,
+    1451: REFERRED,
+    1356: "A view of the statement reads what the user of this source may not.",
 }
 _NAME: Final = re.compile(r"(?:Unknown column|Table|FUNCTION|Unknown database) '?(?P<name>[^'\s]+)'?")
 
@@ -69,8 +78,10 @@ def failed(error: BaseException, access: Access) -> Failed:
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     words = str(error.args[1] if len(error.args) > 1 else error)
     fault = _FAULTS.get(number, Fault.OTHER) if number is not None else Fault.AWAY
-    if not access.is_whole and number in {1062, 1216, 1217, 1451, 1452, 1142, 1143, 1356}:
-        # They name keys, constraints and tables that the statement did not.
-        return Failed("The server refused the statement.", None, fault)
+    if number in {1142, 1143}:
+        return Failed(DENIED, None, fault)
+    if not access.is_whole and number in _DISCREET:
+        # The server's own words name keys, constraints and tables that the statement did not.
+        return Failed(_DISCREET[number], None, fault)
     named = _NAME.search(words) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION} else None
     return Failed(words, None, fault, named["name"].split(".")[-1] if named else None)

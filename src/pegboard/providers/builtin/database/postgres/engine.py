@@ -15,6 +15,7 @@ import asyncpg
 
 from pegboard.core.database import Access, Answer, Checked, Dialect, Failed, Fault, Finding, Limits, Refused, Schema
 from pegboard.ports.databases import Parameters, SourceAway
+from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .arguments import bound
 from .catalogue import ask
@@ -81,6 +82,10 @@ class PostgresEngine:
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
         reading = await self._read(statement, write=write and self._writes)
+        is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
+        if is_tried:
+            # A person is asked about what would run, and about nothing else.
+            reading = await self._read(statement, write=True)
         match reading:
             case Unreadable(why, mend, is_write):
                 return Refused(why, mend, is_write)
@@ -90,10 +95,10 @@ class PostgresEngine:
         answer: Answer = Failed(_late(limits), None, Fault.TIME)
         try:
             with anyio.move_on_after(limits.seconds):
-                async with self._connection(partial(_begin, reading, limits)) as connection:
+                async with self._connection(partial(_begin, reading.writes and not is_tried, limits)) as connection:
                     if connection.role.powers and not self._forced:
                         return Refused(connection.role.powers[0], MEND)
-                    answer = await self._answer(connection, statement, reading, parameters, limits, begun)
+                    answer = await self._answer(connection, statement, reading, parameters, limits, begun, is_tried)
         except SourceAway as away:
             return Failed(str(away), None, Fault.AWAY)
         return answer
@@ -116,6 +121,7 @@ class PostgresEngine:
         parameters: Parameters,
         limits: Limits,
         begun: float,
+        is_tried: bool,
     ) -> Answer:
         text = Rewritten(statement)
         try:
@@ -133,6 +139,9 @@ class PostgresEngine:
                 return arguments
             if guarded and await beyond(connection, text.text, arguments, judged.reach):
                 return Refused("The statement reads more than it names.", "Name the tables that you need.")
+            if is_tried:
+                await connection.fetch(f"EXPLAIN {text.text}", *arguments)
+                return WAITS
             if not reading.writes:
                 return await fetched(connection, prepared, arguments, limits, begun)
             rows = await changed(connection, prepared, arguments, limits, begun)
@@ -299,10 +308,10 @@ async def _shut(connection: Metered) -> None:
         connection.terminate()
 
 
-def _begin(reading: Reading, limits: Limits, connection: Metered) -> str:
+def _begin(writes: bool, limits: Limits, connection: Metered) -> str:
     """A first query pins the snapshot, after which no command can make the transaction write. It finds a row where
     nothing was written since the catalogue was asked."""
-    way = "READ WRITE" if reading.writes else "READ ONLY"
+    way = "READ WRITE" if writes else "READ ONLY"
     # A server that is busy for somebody who is gone looks up only if it is told to; since PostgreSQL 14 it can be.
     looks = "SET LOCAL client_connection_check_interval = '1s'; " if connection.get_server_version().major >= 14 else ""
     late = max(1, int(limits.seconds * 1000))

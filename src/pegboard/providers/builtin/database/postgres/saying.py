@@ -6,6 +6,7 @@ from typing import Final
 import asyncpg
 
 from pegboard.core.database import Failed, Fault
+from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
 
 from .rewriting import Rewritten
 
@@ -28,6 +29,13 @@ _FAULTS: Final = {
 }
 _NAME: Final = re.compile(r'(?:relation|column|function|schema|type) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 
+_REFUSED: Final = "The server refused the statement: a rule of its own keeps it."
+_DISCREET: Final = {
+    "duplicate key": TWICE,
+    "insert or update on table": REFERS,
+    "update or delete on table": REFERRED,
+}
+
 
 def failed(error: BaseException, text: Rewritten) -> Failed:
     """The hint is the server's too; details are not told, because they bring values of rows."""
@@ -47,8 +55,11 @@ def failed(error: BaseException, text: Rewritten) -> Failed:
 def discreet(answer: Failed, statement: str, closed: "frozenset[str]") -> Failed:
     """Without a name that is closed and that the statement did not bring itself: a constraint may tell of another
     table."""
+    if answer.words.startswith("permission denied"):
+        return Failed(DENIED, answer.position, answer.fault)
     said = {word.casefold() for word in re.findall(r"\w+", answer.words)}
     brought = {word.casefold() for word in re.findall(r"\w+", statement)}
     if said & closed - brought:
-        return Failed("The server refused the statement.", answer.position, answer.fault)
+        told = next((said for begin, said in _DISCREET.items() if answer.words.startswith(begin)), _REFUSED)
+        return Failed(told, answer.position, answer.fault)
     return answer

@@ -33,9 +33,6 @@ _DEEDS: Final = {
 _INSTEAD: Final = "Write one SELECT, VALUES or WITH statement, or EXPLAIN QUERY PLAN before one."
 OR_WRITE: Final = "Write one SELECT, VALUES, WITH, INSERT, UPDATE or DELETE statement."
 READ_ONLY: Final = Refused("This statement changes rows, and the source is read-only.", _INSTEAD, is_write=True)
-NOT_ASKED: Final = Refused(
-    "This statement changes rows, and was asked as one that reads.", "Ask it as a statement that writes.", is_write=True
-)
 ONE: Final = Refused("More than one statement was given.", "Send one statement at a time.")
 NOTHING: Final = Refused("There is no statement.", _INSTEAD)
 

@@ -10,6 +10,7 @@ from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Findi
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
+from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .authorizer import MAIN, Authorizer
 from .binding import Bound, bound
@@ -18,7 +19,7 @@ from .connecting import connected, limited, opening
 from .failing import MIXED, denied, failed
 from .fetching import Watch, fetched
 from .functions import CATALOGUE, TABLE_FUNCTIONS
-from .kinds import NOT_ASKED, ONE, OR_WRITE, READ_ONLY, Deed, deed, is_alone
+from .kinds import ONE, OR_WRITE, READ_ONLY, Deed, deed, is_alone
 from .reading import Whole, whole
 from .shadow import Shadow, shadow
 from .tokens import Kind, Token, strictly, tokens
@@ -88,6 +89,14 @@ class SqliteSession:
         if isinstance(values, Failed):
             return values
         self._watch.begin(limits.seconds)
+        answer = self._answered(statement, given, values, limits, kind, write=write)
+        if kind is Deed.OPEN and self._writes and isinstance(answer, Refused) and answer.is_write:
+            return self._answered(statement, given, values, limits, Deed.WRITES, write=False)
+        return answer
+
+    def _answered(
+        self, statement: str, given: Sequence[Token], values: Bound, limits: Limits, kind: Deed, *, write: bool
+    ) -> Answer:
         opened = self._open()
         # A person is asked about what would run, and about nothing else.
         is_tried = kind is Deed.WRITES and not write
@@ -133,7 +142,7 @@ class SqliteSession:
             return self._why(error, guard, given, limits, is_foreseen=opened.shadow is not None)
         finally:
             guard.may_write = False
-        return NOT_ASKED
+        return WAITS
 
     def _foreseen(
         self,

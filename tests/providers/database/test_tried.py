@@ -1,0 +1,86 @@
+"""Statements that change rows, before a person is asked: only what could run is asked about, and nothing runs."""
+
+import pytest
+from tests.providers.database import mysql_shop, postgres_shop
+
+from pegboard.core.database import Access, Answer, Failed, Fault, Limits, NamePattern, Refused, name_pattern
+from pegboard.ports.databases import Engine
+from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.unreadable import WAITS
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.behaviour("databases.writes_confirmed")]
+
+RUNS = (
+    "INSERT INTO customers (id, name) VALUES (99, '100%s')",
+    "UPDATE customers SET city = upper(city) WHERE id = 1",
+    "DELETE FROM orders WHERE customer_id IN (SELECT id FROM customers WHERE city = 'Bonn')",
+)
+WRONG = (
+    "INSERT INTO customers (id, nam) VALUES (99, 'x')",
+    "INSERT INTO nowhere VALUES (1)",
+    "INSERT INTO customers VALUES (99, 'x'",
+    "DELETE FROM secret",
+    "INSERT INTO orders (id, note) SELECT id, word FROM secret",
+    "UPDATE customers SET city = (SELECT word FROM secret LIMIT 1)",
+    "INSERT INTO kinds (id) VALUES (7)",
+    "DELETE FROM customers; DELETE FROM orders",
+    "TRUNCATE TABLE customers",
+)
+FAULTS = (Fault.NO_COLUMN, Fault.NO_TABLE, Fault.SYNTAX, Fault.NO_TABLE, Fault.NO_TABLE, Fault.NO_TABLE)
+
+
+def closed() -> Access:
+    pattern = name_pattern("secret")
+    assert isinstance(pattern, NamePattern)
+    return Access(deny=(pattern,))
+
+
+async def tried(engine: Engine) -> list[Answer]:
+    try:
+        return [await engine.run(statement, (), Limits(seconds=20)) for statement in (*RUNS, *WRONG)]
+    finally:
+        await engine.aclose()
+
+
+def assert_only_what_can_run_waits(answers: list[Answer]) -> None:
+    assert answers[:3] == [WAITS] * 3
+    failed = answers[3:]
+    assert [each.fault for each in failed if isinstance(each, Failed)] == [*FAULTS, Fault.OTHER]
+    assert [each.is_write for each in failed if isinstance(each, Refused)] == [False, False]
+    denied = failed[len(FAULTS)]
+    assert isinstance(denied, Failed)
+    assert denied.words == "The user of this source may not do that there. Its operator can grant it."
+
+
+async def test_postgresql_is_asked_what_a_statement_would_meet(shop: postgres_shop.Shop) -> None:
+    await shop.outside("CREATE ROLE clerk LOGIN PASSWORD 'writes'")
+    try:
+        for line in ("SELECT, INSERT, UPDATE, DELETE ON customers, orders", "SELECT ON kinds, secret"):
+            await shop.outside(f"GRANT {line} TO clerk")
+        before = await shop.state()
+        role = shop.reader.split("//")[1].split("@")[0]
+        engine = postgresql_engine(shop.reader.replace(role, "clerk:writes"), closed(), writes=True)
+        assert_only_what_can_run_waits(await tried(engine))
+        assert await shop.state() == before
+    finally:
+        await shop.outside("DROP OWNED BY clerk")
+        await shop.outside("DROP ROLE clerk")
+
+
+async def test_mariadb_is_asked_what_a_statement_would_meet(mysql: mysql_shop.Shop) -> None:
+    clerk = f"'clerk_{mysql.name}'@'localhost'"
+    mysql.outside(
+        f"CREATE USER {clerk} IDENTIFIED BY 'writes'",
+        f"GRANT SELECT ON {mysql.name}.* TO {clerk}",
+        f"GRANT INSERT, UPDATE, DELETE ON {mysql.name}.customers TO {clerk}",
+        f"GRANT INSERT, UPDATE, DELETE ON {mysql.name}.orders TO {clerk}",
+    )
+    try:
+        before = mysql.state()
+        role = mysql.reader.split("//")[1].split("@")[0]
+        url = mysql.reader.replace(role, f"clerk_{mysql.name}:writes")
+        assert_only_what_can_run_waits(await tried(mysql_engine(url, closed(), writes=True)))
+        assert mysql.state() == before
+    finally:
+        mysql.outside(f"DROP USER {clerk}")
