@@ -1,9 +1,12 @@
 """What a server says, fit for a terminal: its words on one line, and the last lines of its error stream."""
 
 import re
+import secrets
 from collections import deque
 from collections.abc import Callable
 from typing import Final
+
+from pegboard.ports.tail import Tail
 
 KEPT: Final = 200
 WIDTH: Final = 2_000
@@ -22,6 +25,7 @@ class LastLines:
         self._lines: deque[str] = deque(maxlen=KEPT)
         self._unfinished = b""
         self._written = 0
+        self._mark = secrets.token_hex(4)
 
     @property
     def written(self) -> int:
@@ -44,13 +48,13 @@ class LastLines:
         if self._unfinished:
             self.feed(b"\n", redact)
 
-    def all(self) -> tuple[str, ...]:
-        return tuple(self._lines)
+    def all(self) -> Tail:
+        return Tail(self._lines, self._written, self._mark)
 
     def since(self, mark: int, most: int) -> tuple[str, ...]:
         """The last lines written after the mark, at most so many."""
         fresh = min(self._written - mark, most, len(self._lines))
-        return self.all()[-fresh:] if fresh else ()
+        return tuple(self.all()[-fresh:]) if fresh else ()
 
 
 def one_line(text: str, most: int) -> str:

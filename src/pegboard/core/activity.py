@@ -94,9 +94,12 @@ class Told(NamedTuple):
 def told(command: object) -> Told:
     """Any command, also one that is not known here: then its class and what it names must do."""
     match command:
-        case AddServer(server):
+        case AddServer(server, _, seen):
             held = "" if awaited_review(server) is None else ", in quarantine"
-            return Told("server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}{held}")
+            sight = "" if seen is None else f", {_count(len(seen), 'tool')} seen before"
+            return Told(
+                "server", str(server.key), f"added, {_reached(server)}, trust {server.trust.value}{held}{sight}"
+            )
         case InstallToolset(toolset):
             return Told("toolset", toolset.id, _installed(command))
         case RemoveToolset(id):

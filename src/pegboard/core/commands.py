@@ -30,6 +30,9 @@ class AddServer:
 
     server: Server
     toolset: Toolset
+    seen: Mapping[ToolId, ToolSpec] | None = None
+    """What a person was shown of it just before. With trust baseline that counts as its first sight, and nothing else
+    does: what it lists when it runs is new unless it is exactly this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +163,12 @@ def apply(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Po
 def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Decided | Rejected:
     decided = policy.decided
     match command:
-        case AddServer(server, toolset):
-            return _added(policy, unreviewed(server) if by in policy.declared.principals else server, toolset)
+        case AddServer(server, toolset, seen):
+            given = unreviewed(server) if by in policy.declared.principals else server
+            added = _added(policy, given, toolset)
+            if seen is None or isinstance(added, Rejected):
+                return added
+            return _seen_before(policy, added, given, seen, by, at)
         case RemoveServer(key):
             return _removed(policy, key)
         case ThrowSwitch(what, on, note):
@@ -178,15 +185,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return _approved(policy, approvals, by, at)
         case Release(key):
             return _released(policy, key, at)
-        case TakeBaseline(key, specs):
-            if (refused := _no_first_sight(policy, key, specs)) is not None:
-                return refused
-            seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in specs.items()}
-            return replace(
-                decided,
-                approvals={**seen, **decided.approvals},
-                baselined={**decided.baselined, key: at},
-            )
+        case TakeBaseline():
+            return _baseline(policy, command, by, at)
         case SetTrust(key, trust):
             if (missing := _missing(policy, key)) is not None:
                 return missing
@@ -287,6 +287,22 @@ def _added(policy: Policy, server: Server, toolset: Toolset) -> Decided | Reject
         servers={**decided.servers, key: server},
         toolsets={toolset.id: toolset, **decided.toolsets},
     )
+
+
+def _seen_before(
+    policy: Policy, added: Decided, server: Server, seen: Mapping[ToolId, ToolSpec], by: PrincipalId, at: datetime
+) -> Decided | Rejected:
+    if server.quarantined or server.trust is not Trust.BASELINE:
+        return added
+    return _baseline(replace(policy, decided=added), TakeBaseline(server.key, seen), by, at)
+
+
+def _baseline(policy: Policy, sight: TakeBaseline, by: PrincipalId, at: datetime) -> Decided | Rejected:
+    if (refused := _no_first_sight(policy, sight.server, sight.specs)) is not None:
+        return refused
+    decided = policy.decided
+    seen = {tool: Approval(spec, by, at, first_sight=True) for tool, spec in sight.specs.items()}
+    return replace(decided, approvals={**seen, **decided.approvals}, baselined={**decided.baselined, sight.server: at})
 
 
 def _removed(policy: Policy, key: ServerKey) -> Decided | Rejected:

@@ -16,6 +16,7 @@ from pegboard.core.running import reach, wanted
 from pegboard.core.server import Server
 from pegboard.core.whose import Whose
 from pegboard.ports import Borrows, Clock, Leaves, Meets, Provider, ProviderFor, Ring
+from pegboard.ports.tail import Tail
 
 from .board import Board
 from .cancellation import contained
@@ -190,7 +191,7 @@ class Roster:
         if isinstance(running.provider, Leaves):
             running.provider.leave(why)
         self._meeting.pop(source, None)
-        self._logs[source] = tuple(running.provider.log())
+        self._logs[source] = _kept(running.provider.log())
         running.scope.cancel()
         self._stopping[running.server.key] = Starting(1, self._clock())
         self._tasks.start_soon(self._stopped, running, name=f"stopping {source}")
@@ -227,6 +228,10 @@ class Roster:
         if former is None or former.remembered or word.tools or isinstance(word.health, Up | Asleep):
             return word
         return Listing(word.source, word.health, former.tools, former.flaws, former.offers)
+
+
+def _kept(lines: Sequence[str]) -> Sequence[str]:
+    return lines if isinstance(lines, Tail) else tuple(lines)
 
 
 def _broke(error: Exception) -> str:

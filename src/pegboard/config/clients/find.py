@@ -98,7 +98,16 @@ def _read(one: _List, home: Path, platform: str, cwd: Path | None = None) -> Fou
     text = content if isinstance(content, Problem) else decoded(content, file)
     if isinstance(text, Problem):
         return Found(one.client, one.path, (), (text,))
-    parsed = _parsed(text, one.path)
+    return _taken(one, _parsed(text, one.path), home, platform, cwd)
+
+
+def read_tree(parsed: Parsed, name: str, home: Path, platform: str) -> Found:
+    """The same of a list that stands in no file of a client. `name` stands for the file in what is told of it."""
+    return _taken(_List(Client.UNKNOWN, Path(name)), parsed, home, platform)
+
+
+def _taken(one: _List, parsed: Parsed, home: Path, platform: str, cwd: Path | None = None) -> Found:
+    file = str(one.path)
     problems = [*parsed.problems]
     servers: list[Server] = []
     keys: list[str] = []

@@ -55,7 +55,7 @@ def as_yaml(servers: Iterable[Server]) -> str:
             lines.setdefault(variable, f"which {server.id} refers to, see {_in_line(str(server.origin))}")
     head = ["# Set these environment variables before Pegboard starts:"] if lines else []
     head += [f"#   {variable}  {line}" for variable, line in lines.items()]
-    tree: Json = {"servers": {server.id: _entry(server) for server in emptied}}
+    tree: Json = {"servers": {server.id: entry_of(server) for server in emptied}}
     body = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return "".join(f"{line}\n" for line in head) + str(body)
 
@@ -155,7 +155,8 @@ def _as_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _as_text)
 
 
-def _entry(server: Server) -> JsonObject:
+def entry_of(server: Server) -> JsonObject:
+    """By the keys of a server in pegboard.yaml, secrets included."""
     entry: JsonObject = {}
     match plainly_reached(server.connection):
         case Stdio(command, args, env, cwd):

@@ -3,14 +3,14 @@
 import os
 import sys
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any
 
 import click
 
-from pegboard.config.clients import Found, as_yaml, find, merged, read_list
+from pegboard.config.clients import Found, as_yaml, entry_of, find, merged, read_list
 from pegboard.config.masking import masked
 from pegboard.core.reference import closest
-from pegboard.core.server import AllButTools, EveryTool, Http, OnlyTools, Server, Stdio, plainly_reached
+from pegboard.core.server import Server
 
 from .link import Api, Options
 from .options import asked, config_option, data_dir_option, json_option, launcher, no_server
@@ -140,22 +140,4 @@ async def _added(api: Api, server: Server) -> dict[str, Any]:
 
 
 def _body(server: Server) -> dict[str, object]:
-    body: dict[str, object] = {"id": server.id, "enabled": server.enabled, "trust": server.trust.value}
-    match plainly_reached(server.connection):
-        case Stdio(command, args, env, cwd):
-            body |= {"command": command, "args": list(args), "env": dict(env)}
-            body |= {} if cwd is None else {"cwd": cwd}
-        case Http(url, transport, headers):
-            body |= {"url": url, "transport": transport.value, "headers": dict(headers)}
-        case never:
-            assert_never(never)
-    match server.limit:
-        case EveryTool():
-            pass
-        case OnlyTools(names):
-            body["enabled_tools"] = list(names)
-        case AllButTools(names):
-            body["disabled_tools"] = list(names)
-        case _:
-            assert_never(server.limit)
-    return body
+    return {"id": server.id, "trust": server.trust.value, **entry_of(server)}

@@ -14,6 +14,7 @@ from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import clear_pins, unfit_overrides
 from pegboard.gateway.toolsets.installer import Installer
+from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
 
 from .access import TokenGate
@@ -35,6 +36,9 @@ from .programs import program_routes
 from .prompts import prompt_routes
 from .quarantine import quarantine_routes
 from .search import search_routes
+from .server_details import server_detail_routes
+from .server_sources import source_routes
+from .server_trials import trial_routes
 from .servers import server_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
@@ -87,7 +91,11 @@ def routed(
     answer_problems(app)
     app.include_router(board_routes(gateway), prefix=PREFIX)
     app.include_router(event_routes(gateway), prefix=PREFIX)
-    app.include_router(server_routes(gateway, sign_ins), prefix=PREFIX)
+    trials = Trials(gateway.provider_for, gateway.clock, lambda key: sign_ins().forget(key))
+    app.include_router(source_routes(gateway), prefix=PREFIX)
+    app.include_router(trial_routes(gateway, trials), prefix=PREFIX)
+    app.include_router(server_routes(gateway, sign_ins, trials), prefix=PREFIX)
+    app.include_router(server_detail_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)

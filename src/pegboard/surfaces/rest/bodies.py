@@ -28,10 +28,37 @@ class OAuthBody(_Body):
     scopes: list[str] | None = None
 
 
-class ServerBody(_Body):
-    """The keys of a server in pegboard.yaml, with the same meaning, and its id."""
+class ReadFrom(_Body):
+    """A server that stands in a text or in another client's list: named, so that what is secret in it stays there."""
 
-    id: Annotated[str, Field(max_length=512, description="The server's id.")]
+    text: Annotated[str | None, Field(max_length=1_000_000, description="As it was pasted.")] = None
+    client: Annotated[str | None, Field(max_length=4096, description="The path of a list of GET /clients.")] = None
+    server: Annotated[
+        str | None, Field(max_length=512, description="Its name there; needed when there are several.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.text is None) == (self.client is None):
+            raise ValueError("name the text or the client's list that it is read from, one of both")
+        return self
+
+
+class ServerBody(_Body):
+    """The keys of a server in pegboard.yaml, with the same meaning, and its id. With `from`, what stands there, and on
+    top of it what is said here."""
+
+    id: Annotated[
+        str, Field(max_length=512, description="The server's id. With `from` its name there, by default.")
+    ] = ""
+    read_from: Annotated[ReadFrom | None, Field(alias="from")] = None
+    seen: Annotated[
+        str | None,
+        Field(
+            pattern="^[0-9a-f]{64}$",
+            description="The `seen` of a try: with trust baseline, exactly what that showed counts as seen.",
+        ),
+    ] = None
     folder: Annotated[
         str | None, Field(description="What relative paths are taken from. By default the gateway's own folder.")
     ] = None
@@ -58,7 +85,17 @@ class ServerBody(_Body):
 
     def written(self) -> dict[str, Any]:
         """As it would stand in the file: what was not said is left out."""
-        return self.model_dump(exclude={"id", "folder", "quarantine"}, exclude_none=True)
+        return self.model_dump(exclude={"id", "folder", "quarantine", "read_from", "seen"}, exclude_none=True)
+
+
+class PastedBody(_Body):
+    """An address, a command line, or a piece of any client's list of servers."""
+
+    text: Annotated[str, Field(max_length=1_000_000)]
+
+
+class TrustBody(_Body):
+    trust: Literal["open", "baseline", "strict"]
 
 
 class SwitchBody(_Body):

@@ -70,7 +70,7 @@ def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
     return {
         "health": health_shape(trial.listing.health),
         "answered": has_listed(trial.listing),
-        "tools": [{**waiting_shape(each), **_words(each)} for each in waiting],
+        "tools": [{**waiting_shape(each), **words_shape(each)} for each in waiting],
         "flaws": flaws_shape(trial.listing.flaws),
         "lines": list(trial.lines),
     }
@@ -105,7 +105,7 @@ def block_shape(tool: ToolId, switch: Switch) -> Shape:
     }
 
 
-def _words(each: Waiting) -> Shape:
+def words_shape(each: Waiting) -> Shape:
     spec = each.tool.spec
     said = spec.annotations
     return {

@@ -1,4 +1,4 @@
-"""Routes for servers: list, add, remove, switch, restart, log."""
+"""Routes for servers: list, add, remove, switch, restart."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -7,22 +7,23 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from pegboard.core.commands import AddServer, RemoveServer, ThrowSwitch
-from pegboard.core.ids import LOCAL, ProviderKey, ServerKey, ToolsetId, ToolsetKey, titled
+from pegboard.core.ids import ProviderKey, ServerKey, ToolsetId, ToolsetKey, titled
 from pegboard.core.reference import closest
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
 
 from .answers import routes_about
 from .bodies import ServerBody, SwitchBody
 from .deciding import Version, done
 from .health import settled
-from .installing import Misfit, installing
 from .problems import Problem
+from .server_trials import seen_before, to_install
 from .shapes import Shape, notices_shape, server_shape
 
 
-def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
+def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Trials) -> APIRouter:
     routes = routes_about("servers")
     board = gateway.board
 
@@ -44,12 +45,10 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
 
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
     async def add_server(body: ServerBody, if_match: Version = None) -> Shape:
-        """Install a server. It is started at once."""
-        made = installing(body, LOCAL, gateway.clock())
-        if isinstance(made, Misfit):
-            told = list(made.problems)
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
-        await done(gateway, AddServer(made.server, made.toolset), if_match)
+        """Install a server. It is started at once. With `seen`, exactly what a try showed counts as its first sight."""
+        made = await to_install(body, gateway)
+        seen = await seen_before(body, made, gateway, trials)
+        await done(gateway, AddServer(made.server, made.toolset, seen), if_match)
         return {**listed(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
@@ -82,12 +81,6 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRoute
             enable = "servers enable" if isinstance(key, ServerKey) else "toolset enable"
             raise Problem(HTTPStatus.CONFLICT, f"{titled(key)} is not running. Try: pegboard {enable} {key}")
         return listed(key)
-
-    @routes.get("/servers/{name}/log")
-    async def show_server_log(name: str) -> Shape:
-        """The last lines that a server, or what a toolset brings itself, wrote to its error stream."""
-        key = provider_named(gateway, name)
-        return {"id": str(key), "lines": list(gateway.roster.log(key))}
 
     return routes
 

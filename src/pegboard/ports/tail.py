@@ -1,0 +1,29 @@
+"""The last lines of a log that goes on: which of them are new is known by their number."""
+
+from collections.abc import Iterable
+from typing import Self
+
+
+class Tail(tuple[str, ...]):
+    """The lines that are kept, of all that were `written`. `mark` tells one log from the next of the same source."""
+
+    written: int
+    mark: str
+
+    def __new__(cls, lines: Iterable[str] = (), written: int = 0, mark: str = "") -> Self:
+        made = super().__new__(cls, lines)
+        made.written, made.mark = written, mark
+        return made
+
+    def after(self, cursor: str | None) -> tuple[tuple[str, ...], bool]:
+        """What was written since, and whether that goes on where the cursor was: if not, it is all there is."""
+        mark, _, count = (cursor or "").rpartition("-")
+        seen = int(count) if count.isascii() and count.isdecimal() and len(count) < 19 else -1
+        fresh = self.written - seen
+        if mark != self.mark or not mark or seen < 0 or not 0 <= fresh <= len(self):
+            return tuple(self), False
+        return (tuple(self[-fresh:]) if fresh else ()), True
+
+    @property
+    def cursor(self) -> str:
+        return f"{self.mark}-{self.written}"
