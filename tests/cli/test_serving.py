@@ -118,6 +118,7 @@ def test_with_json_one_line_is_printed_when_it_listens(gateway: Gateway) -> None
     assert address["pid"] == gateway.process.pid
     assert gateway.told == {
         "endpoint": f"{address['url']}/mcp",
+        "ui": f"{address['url']}/ui/",
         "config": str(gateway.config),
         "dataDir": str(gateway.data_dir),
     }

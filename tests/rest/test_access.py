@@ -82,6 +82,9 @@ async def test_the_api_describes_itself() -> None:
         described = await desk.get("/openapi.json")
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert paths == {
+        ("GET", "/api/v1/session"),
+        ("POST", "/api/v1/session"),
+        ("DELETE", "/api/v1/session"),
         ("POST", "/api/v1/tools/switch"),
         ("POST", "/api/v1/tools/approve"),
         ("GET", "/api/v1/approvals"),

@@ -11,24 +11,29 @@ from pegboard.surfaces.cli.link import Api
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from pegboard.gateway.access.reception import Reception
+
     from .house import House
 
 
-def rest_of(house: "House", endpoint: str | None, token: str) -> "ASGIApp":
-    from pegboard.surfaces.rest.access import hashed
+def rest_of(house: "House", endpoint: str | None, reception: "Reception") -> "ASGIApp":
     from pegboard.surfaces.rest.app import About, rest_app
 
     about = About(house.file, str(house.data_dir), endpoint, house.store_url)
-    return rest_app(house.gateway, about, hashed(token), lambda: house.desk, lambda: house.installer)
+    return rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)
 
 
 @asynccontextmanager
 async def in_process(house: "House") -> AsyncIterator[Api]:
     import httpx2
 
+    from pegboard.gateway.access.keys import Keys, hashed
+    from pegboard.gateway.access.reception import Reception
+
     token = secrets.token_urlsafe(32)
+    api = rest_of(house, None, Reception(Keys(house.gateway.board, hashed(token))))
     async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(rest_of(house, None, token), raise_app_exceptions=False),
+        transport=httpx2.ASGITransport(api, raise_app_exceptions=False),
         base_url="http://127.0.0.1",
         headers={"authorization": f"Bearer {token}"},
         trust_env=False,

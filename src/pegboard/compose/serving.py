@@ -28,6 +28,7 @@ from .surroundings import data_dir_of, every_server, no_data_dir, settings_of
 if TYPE_CHECKING:
     from socket import socket
 
+    from pegboard.gateway.access.reception import Reception
     from pegboard.surfaces.mcp.door import Door
 
 LOOPBACK: Final = "127.0.0.1"
@@ -85,15 +86,20 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     from pegboard.surfaces.mcp.paths import McpPaths
     from pegboard.surfaces.root import Later, Root
     from pegboard.surfaces.sign_in import SignInPages
+    from pegboard.surfaces.web.site import Site
 
-    url = reachable(host, listener.getsockname()[1])
+    port = listener.getsockname()[1]
+    url = reachable(host, port)
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     door = door_of(house, url)
     mcp = McpPaths(house.gateway, door, key=partial(handle_key, os.environ, house.data_dir))
     pages = SignInPages(house.desk, house.signed_in)
-    api = Later(partial(rest_of, house, endpoint, token))
+    reception = reception_of(house, token, port)
+    api = Later(partial(rest_of, house, endpoint, reception))
     chat = None if house.chat is None else Later(partial(chat_of, house, door, mcp.entrance))
-    root = Root(mcp=mcp, api=api, chat=chat, sign_in=pages, check=partial(_address_refusal, door))
+    root = Root(
+        mcp=mcp, api=api, chat=chat, sign_in=pages, pages=Site(reception), check=partial(_address_refusal, door)
+    )
     settle_in()
 
     def stopping() -> None:
@@ -106,11 +112,18 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
         listened.set()
         try:
             if as_json:
-                document({"endpoint": endpoint, "config": house.file, "dataDir": str(house.data_dir)}, indent=None)
+                document(
+                    {"endpoint": endpoint, "ui": f"{url}/ui/", "config": house.file, "dataDir": str(house.data_dir)},
+                    indent=None,
+                )
             else:
                 program = shutil.which("pegboard") or str(Path(sys.executable).with_name("pegboard"))
                 board = {"chats": chat is not None, "docspace": docspace_on(house.gateway.board.policy) is not None}
-                tell(announcement(endpoint, program, house.file, str(house.data_dir), **board))
+                tell(
+                    announcement(
+                        endpoint, f"{url}/ui/?token={token}", program, house.file, str(house.data_dir), **board
+                    )
+                )
             if is_open_to_others(listener):
                 tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
             if (lends := lending(house.gateway.board.policy)) is not None:
@@ -151,6 +164,14 @@ def _nothing() -> None:
     """There are no streams to end."""
 
 
+def reception_of(house: House, token: str, port: int) -> "Reception":
+    from pegboard.gateway.access.keys import Keys, hashed
+    from pegboard.gateway.access.reception import Reception
+
+    public = None if house.settings is None else house.settings.gateway.url
+    return Reception(Keys(house.gateway.board, hashed(token)), port, public)
+
+
 def door_of(house: House, url: str) -> "Door":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import Callers
@@ -159,7 +180,8 @@ def door_of(house: House, url: str) -> "Door":
 
     callers = house.settings.gateway if house.settings else Callers()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
-    door = Door(frozenset(names), frozenset(callers.origins), most_values=callers.most_values)
+    pages = () if callers.url is None else (callers.url,)
+    door = Door(frozenset(names), frozenset({*callers.origins, *pages}), most_values=callers.most_values)
     uploads = WITH_UPLOADS if docspace_on(house.gateway.board.policy) is not None else door.largest_body
     return replace(door, largest_body=callers.most_bytes or uploads)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from .database.source import SourceId
 from .ids import PrincipalId
+from .scope import Scope
 from .server import DeclaredAt
 
 
@@ -15,3 +16,4 @@ class Principal:
     """SHA-256 of each of its tokens; empty when what the operator refers to holds none: then nobody is it."""
     databases: frozenset[SourceId] | None = None
     """Those that it may ask; `None` for every one. To it there are no others."""
+    scopes: frozenset[Scope] = frozenset({Scope.CALL})

@@ -19,6 +19,7 @@ PHRASES: Final = {
     421: "Misdirected Request",
 }
 
+_EMPTY: Final = (b"content-length", b"0")
 CHAT: Final = "/v1/"
 NO_CHAT: Final = (
     "There is no chat here. Have the operator name a model server under chat in pegboard.yaml and start the gateway "
@@ -37,10 +38,12 @@ class Root:
         mcp: ASGIApp | None = None,
         api: ASGIApp | None = None,
         chat: ASGIApp | None = None,
+        pages: ASGIApp | None = None,
     ) -> None:
         self._mcp = mcp
         self._api = api
         self._chat = chat
+        self._pages = pages
         self._sign_in = sign_in
         self._check = check
 
@@ -63,12 +66,24 @@ class Root:
                 await self._chat(scope, receive, send)
             else:
                 await _error(send, 404, NO_CHAT)
+        elif self._pages is not None and (path == "/ui" or path.startswith("/ui/")):
+            await self._pages(scope, receive, send)
+        elif self._pages is not None and path == "/" and _is_browser(scope):
+            await send({"type": "http.response.start", "status": 307, "headers": [(b"location", b"/ui/"), _EMPTY]})
+            await send({"type": "http.response.body", "body": b""})
         elif path != "/health":
             await _problem(send, 404, f"Nothing is at {path[:200]!r}. MCP clients connect to /mcp.")
         elif scope["method"] not in ("GET", "HEAD"):
             await _problem(send, 405, "Ask for /health with GET.", (b"allow", b"GET, HEAD"))
         else:
             await _answer(send, 200, {"status": "ok"}, (b"content-type", b"application/json"))
+
+
+def _is_browser(scope: Scope) -> bool:
+    """Whether somebody wants to see a page. A client that only looks around is told where MCP is."""
+    return scope["method"] in ("GET", "HEAD") and any(
+        name == b"accept" and b"text/html" in value.lower() for name, value in scope["headers"]
+    )
 
 
 class Later:

@@ -20,7 +20,14 @@ OTHER_PATHS: Final = (
 
 
 def announcement(
-    endpoint: str, program: str, config: str | None, data_dir: str, *, chats: bool = False, docspace: bool = False
+    endpoint: str,
+    pages: str,
+    program: str,
+    config: str | None,
+    data_dir: str,
+    *,
+    chats: bool = False,
+    docspace: bool = False,
 ) -> str:
     """`docspace`: whether one is on the board, which without a file the environment put there."""
     servers = "servers come from the store alone"
@@ -30,6 +37,7 @@ def announcement(
         (
             WALL,
             "",
+            f"Open          {pages}",
             f"MCP endpoint  {endpoint}",
             f"              {OTHER_PATHS}",
             *(chat if chats else ()),

@@ -15,6 +15,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "serve": "run:serve",
         "stdio": "run:stdio",
+        "ui": "ui:ui",
         "servers": "servers:servers",
         "toolset": "toolset:toolset",
         "tools": "deciding:tools",

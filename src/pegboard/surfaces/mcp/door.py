@@ -118,6 +118,9 @@ class Door:
         text = origin.decode("latin-1").strip().lower()
         if text in self._origins or is_loopback(_origin_host(text)):
             return None
+        # The gateway's own pages, under the very name and port that was let in above.
+        if text in (f"http://{given.lower()}", f"https://{given.lower()}"):
+            return None
         return Refused(403, f"Origin {text[:100]!r} may not call this gateway. Have the operator add it.")
 
     def _body(self, headers: dict[bytes, bytes]) -> Refused | None:

@@ -10,6 +10,8 @@ from starlette.types import ASGIApp
 from pegboard import __version__
 from pegboard.core.review import pending
 from pegboard.core.view import View
+from pegboard.gateway.access.keys import Keys
+from pegboard.gateway.access.reception import Reception
 from pegboard.gateway.doctor import diagnose, waiting_tickets
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import clear_pins, unfit_overrides
@@ -17,7 +19,7 @@ from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
 
-from .access import TokenGate
+from .access import TokenGate, hold_to_scope
 from .activity import activity_routes
 from .answers import AnswerRoute
 from .approvals import approval_routes
@@ -40,6 +42,7 @@ from .server_details import server_detail_routes
 from .server_sources import source_routes
 from .server_trials import trial_routes
 from .servers import server_routes
+from .session import session_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
 from .switches import switch_routes
@@ -63,11 +66,14 @@ class About:
 def rest_app(
     gateway: Gateway,
     about: About,
-    token_hash: bytes,
+    reception: Reception | bytes,
     sign_ins: Callable[[], SignIns],
     installer: Callable[[], Installer] = nobody_installs,
 ) -> ASGIApp:
-    return TokenGate(LastResort(routed(gateway, about, sign_ins, installer)), token_hash)
+    """`reception` is the one that other surfaces of the same listener ask, too; or the hash of a start-up token."""
+    desk = Reception(Keys(gateway.board, reception)) if isinstance(reception, bytes) else reception
+    app = routed(gateway, about, sign_ins, installer, desk)
+    return TokenGate(LastResort(app), desk, app)
 
 
 def routed(
@@ -75,6 +81,7 @@ def routed(
     about: About,
     sign_ins: Callable[[], SignIns],
     installer: Callable[[], Installer] = nobody_installs,
+    reception: Reception | None = None,
 ) -> FastAPI:
     app = FastAPI(
         title=TITLE,
@@ -83,7 +90,7 @@ def routed(
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
         redirect_slashes=False,
-        dependencies=[Depends(refuse_unknown_parameters)],
+        dependencies=[Depends(hold_to_scope), Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )
     app.openapi = partial(described, app)  # type: ignore[method-assign]  # as the framework documents it
@@ -111,6 +118,7 @@ def routed(
     app.include_router(diff_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)
+    app.include_router(session_routes(reception or Reception(Keys(gateway.board, b""))), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"], responses=PROBLEMS)
     async def show_status() -> Shape:

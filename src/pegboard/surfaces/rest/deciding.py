@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import Header
 
 from pegboard.core.commands import Command, Rejected
-from pegboard.core.ids import LOCAL
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import Stale
 
+from .access import whoever
 from .problems import Problem
 
 Version = Annotated[str | None, Header(alias="If-Match", description="The policy version you looked at.")]
@@ -24,7 +24,7 @@ async def done(gateway: Gateway, command: Command, if_match: str | None) -> None
         if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:
             raise Problem(HTTPStatus.BAD_REQUEST, f"If-Match {if_match[:40]!r} is not a policy version: send a number.")
         expecting = int(digits)
-    match await gateway.operator.do(command, LOCAL, expecting=expecting):
+    match await gateway.operator.do(command, whoever(), expecting=expecting):
         case NotSaved(why):
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, why)
         case Rejected(why):

@@ -12,13 +12,15 @@ from pegboard.config.settings import Broken, load_text
 from pegboard.core.commands import EditOverride, Rejected, apply
 from pegboard.core.editing import ARGUMENT, Edit
 from pegboard.core.effects import effects, idle
-from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.ids import ToolId
 from pegboard.core.override import FIELDS, Override
 from pegboard.core.renderers import CATALOGUE
 from pegboard.core.rules import shape_of
+from pegboard.core.scope import Scope
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import all_misfits
 
+from .access import needs, whoever
 from .answers import routes_about
 from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
 from .deciding import Version, done
@@ -80,6 +82,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {"renderers": [renderer_shape(each) for each in CATALOGUE]}
 
     @routes.post("/render")
+    @needs(Scope.READ)
     async def render_call(body: RenderBody) -> Shape:
         """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
         id = tool_named(gateway, body.tool, board.resolution(body.view()))
@@ -93,7 +96,7 @@ def _refuse_unfit(gateway: Gateway, command: EditOverride) -> None:
     """What cannot be applied to the tool as it is now would close it, and that is hardly what was meant."""
     said, board = command.edit.said, gateway.board
     tool = board.catalogue.tools.get(said.target) if isinstance(said.target, ToolId) else None
-    after = apply(board.policy, command, LOCAL, gateway.clock())
+    after = apply(board.policy, command, whoever(), gateway.clock())
     if tool is None or isinstance(after, Rejected):
         return
     shape = shape_of(tool, after)

@@ -16,6 +16,10 @@ class ProblemShape(TypedDict):
     """Each by itself, where several things were wrong."""
     offered: NotRequired[list[str]]
     """What could have been named instead."""
+    missing: NotRequired[list[str]]
+    """The scopes that it takes and the token lacks."""
+    scopes: NotRequired[list[str]]
+    """Those that the token has."""
     policyVersion: NotRequired[int]
     """What the policy is at, where a decision was based on an older one."""
 

@@ -22,8 +22,16 @@ log = logging.getLogger(__name__)
 class Problem(Exception):  # noqa: N818  it is an answer, and the answer's name is problem
     """Raised by a route to end a request with this answer."""
 
-    def __init__(self, status: HTTPStatus, detail: str, more: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        more: Mapping[str, object] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(detail)
+        self.headers = headers or {}
         self.status = status
         self.detail = detail
         self.more = more or {}
@@ -37,7 +45,9 @@ def problem_response(status: HTTPStatus, detail: str, more: Mapping[str, object]
 def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(Problem)
     async def told(_: Request, problem: Problem) -> JSONResponse:
-        return problem_response(problem.status, problem.detail, problem.more)
+        answer = problem_response(problem.status, problem.detail, problem.more)
+        answer.headers.update(problem.headers)
+        return answer
 
     @app.exception_handler(StoreAway)
     async def away(_: Request, error: StoreAway) -> JSONResponse:

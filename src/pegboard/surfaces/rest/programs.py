@@ -17,6 +17,7 @@ from pegboard.core.ids import CallId, ServerKey, WireName
 from pegboard.core.prompting import PYTHON
 from pegboard.core.reference import closest
 from pegboard.core.resolve import Open, Resolution
+from pegboard.core.scope import Scope
 from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
@@ -24,6 +25,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.programs import program
 from pegboard.ports import Progress
 
+from .access import needs
 from .answers import routes_about
 from .bodies import Name, ViewQuery
 from .problems import Problem
@@ -31,7 +33,8 @@ from .shapes import Shape
 from .tools import cancel_when_gone, ended_shape, resolution_of
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Receive, Send
+    from starlette.types import Scope as Asked
 
     from pegboard.prompts.stubs import Named, Names
 
@@ -70,6 +73,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("code")
 
     @routes.post("/run", response_model=None)
+    @needs(Scope.CALL, Scope.OPERATE)
     async def run_program(body: RunBody, request: Request) -> Shape | Response:
         """A program by the operator, through the same gates as any client's. Leaving ends it.
 
@@ -122,7 +126,7 @@ class Told(Response):
         super().__init__()
         self._gateway, self._call, self._view = gateway, call, view
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: "Asked", receive: "Receive", send: "Send") -> None:
         headers = [(b"content-type", LINES.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         async with anyio.create_task_group() as tasks:

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from pegboard.core.catalogue import Down, Listing, NeedsSignIn, has_listed
-from pegboard.core.ids import LOCAL, ServerKey, ToolId
+from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.review import Waiting, noted
 from pegboard.core.tokens import tool_cost
 from pegboard.core.tool import ToolSpec
@@ -17,6 +17,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.trial import Trial
 from pegboard.gateway.trials import TooMany, Trials
 
+from .access import whoever
 from .answers import routes_about
 from .bodies import ServerBody
 from .claims import Hints, hints_shape
@@ -90,7 +91,7 @@ def trial_routes(gateway: Gateway, trials: Trials) -> APIRouter:
 
 async def to_install(body: ServerBody, gateway: Gateway) -> Installing:
     """Raises `Problem`, with everything that is wrong."""
-    made = installing(await sourced(body), LOCAL, gateway.clock())
+    made = installing(await sourced(body), whoever(), gateway.clock())
     if isinstance(made, Misfit):
         told = list(made.problems)
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})

@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 from fastapi import APIRouter
 
-from pegboard.core.ids import LOCAL
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import NoSignIn, SignIns
 
+from .access import whoever
 from .answers import routes_about
 from .problems import Problem
 from .servers import server_named
@@ -50,7 +50,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
         revoked = await sign_ins().forget(key)
         if isinstance(revoked, NoSignIn):
             raise Problem(HTTPStatus.CONFLICT, revoked.why)
-        gateway.operator.record("sign_out", str(key), "signed out of it", LOCAL)
+        gateway.operator.record("sign_out", str(key), "signed out of it", whoever())
         gateway.roster.restart(key)
         return {"id": str(key), "signedIn": False, "revoked": revoked}
 

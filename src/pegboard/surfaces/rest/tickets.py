@@ -9,7 +9,6 @@ from fastapi import APIRouter, Query
 from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
 from pegboard.core.explain import seen_by
-from pegboard.core.ids import LOCAL
 from pegboard.core.redact import is_cut
 from pegboard.core.ticket import Scope, Ticket
 from pegboard.core.tool import Fingerprint
@@ -18,6 +17,7 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
 from pegboard.ports import TicketsAway
 
+from .access import whoever
 from .answers import routes_about
 from .bodies import AllowBody, DenyBody
 from .deciding import done
@@ -79,7 +79,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     async def allow_ticket(id: str, body: AllowBody) -> Shape:
         """Say yes: to this one call, or to all further ones by this client or by any."""
         try:
-            return _shown(id, await desk.allow(id, Scope(body.scope), LOCAL, body.note))
+            return _shown(id, await desk.allow(id, Scope(body.scope), whoever(), body.note))
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
@@ -87,7 +87,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     async def deny_ticket(id: str, body: DenyBody) -> Shape:
         """Say no. The caller is told, and is not asked about again at once."""
         try:
-            return _shown(id, await desk.deny(id, LOCAL, body.note))
+            return _shown(id, await desk.deny(id, whoever(), body.note))
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 

@@ -28,12 +28,14 @@ from pegboard.core.explain import explain
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Resolution, directory
+from pegboard.core.scope import Scope
 from pegboard.core.status import Unlisted, status
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.unlisted import listed
 
+from .access import needs
 from .answers import routes_about
 from .bodies import CallBody, ToolQuery, ViewQuery
 from .override_shapes import appearance_shape, rendered_shape
@@ -81,6 +83,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance, trail.effects)}
 
     @routes.post("/call")
+    @needs(Scope.CALL, Scope.OPERATE)
     async def call_tool(body: CallBody, request: Request) -> Shape:
         """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
         view = body.view()

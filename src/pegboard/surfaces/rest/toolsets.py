@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from pegboard.core.commands import ThrowSwitch
-from pegboard.core.ids import LOCAL, ToolsetId
+from pegboard.core.ids import ToolsetId
 from pegboard.core.reference import closest
 from pegboard.core.toolset import Toolset
 from pegboard.core.view import View
@@ -17,6 +17,7 @@ from pegboard.gateway.toolsets.exporting import exported
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.secrets import secrets_asked
 
+from .access import whoever
 from .answers import routes_about
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done
@@ -68,9 +69,9 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         with answering(), installer().progress.named(progress) as step:
             async with wanted_of(request, installer(), digest, approve or [], allow_downgrade) as wanted:
                 if dry_run:
-                    looked = await installer().look(wanted, LOCAL, step, describe=describe)
+                    looked = await installer().look(wanted, whoever(), step, describe=describe)
                 else:
-                    looked = await installer().bring(wanted, LOCAL, step)
+                    looked = await installer().bring(wanted, whoever(), step)
         id, secrets = looked.install.toolset.id, installer().secrets
         return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
 
@@ -92,7 +93,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         """Take an installed toolset away, with all that belongs to it."""
         id = toolset_named(gateway, name)
         with answering():
-            left = await installer().remove(id, LOCAL, keep_workspace=keep_workspace)
+            left = await installer().remove(id, whoever(), keep_workspace=keep_workspace)
         return {"removed": id, "warnings": list(left)}
 
     @routes.post("/toolsets/{name}/switch")
@@ -123,14 +124,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
     async def set_toolset_secret(name: str, secret: str, body: SecretBody) -> Shape:
         """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
         id = _asking(gateway, name, secret)
-        await told(installer().keep_secret(id, secret, body.value, LOCAL))
+        await told(installer().keep_secret(id, secret, body.value, whoever()))
         return {"toolsetId": id, "name": secret, "set": True}
 
     @routes.delete("/toolsets/{name}/secrets/{secret}")
     async def forget_toolset_secret(name: str, secret: str) -> Shape:
         """Forget a secret."""
         id = _asking(gateway, name, secret)
-        await told(installer().forget_secret(id, secret, LOCAL))
+        await told(installer().forget_secret(id, secret, whoever()))
         return {"toolsetId": id, "name": secret, "set": False}
 
     return routes

@@ -1,0 +1,68 @@
+"""The visit of a browser: who is signed in, signing in, signing out."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from pegboard.core.scope import in_order
+from pegboard.gateway.access.reception import Reception, Turned
+from pegboard.gateway.access.who import Who
+
+from .access import current, open_to_strangers
+from .problem_shapes import PROBLEMS
+from .problems import Problem
+
+
+class SessionShape(TypedDict):
+    principal: str
+    scopes: list[str]
+    tokenId: str | None
+    """Of the API token by which this came in; null for the start-up token."""
+
+
+class SignIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    token: Annotated[str, Field(min_length=1, max_length=4_096, description="The start-up token, or an API token.")]
+
+
+def session_routes(reception: Reception) -> APIRouter:
+    routes = APIRouter(tags=["access"], responses=PROBLEMS)
+
+    @routes.get("/session")
+    async def show_session() -> SessionShape:
+        """Who I am, and what I may do."""
+        return _shape(current())
+
+    @routes.post("/session")
+    @open_to_strangers
+    async def sign_in(body: SignIn, request: Request, response: Response) -> SessionShape:
+        """Turns a token into a cookie, for a browser."""
+        headers, peer = request.scope["headers"], request.client.host if request.client else ""
+        secret = reception.sign_in(body.token, headers, peer)
+        if isinstance(secret, Turned):
+            more = {"retry-after": str(secret.retry_after)} if secret.retry_after is not None else {}
+            raise Problem(HTTPStatus(secret.status), secret.why, headers=more)
+        response.headers.append("set-cookie", reception.cookie(headers, peer).setting(secret))
+        response.headers["cache-control"] = "no-store"
+        who = reception.keys.holder(body.token.strip())
+        assert who is not None
+        return _shape(who)
+
+    @routes.delete("/session", status_code=HTTPStatus.NO_CONTENT)
+    @open_to_strangers
+    async def sign_out(request: Request, response: Response) -> None:
+        """Ends the visit, for whoever copied the cookie as well."""
+        headers, peer = request.scope["headers"], request.client.host if request.client else ""
+        reception.sign_out(headers)
+        response.headers.append("set-cookie", reception.cookie(headers, peer).clearing())
+
+    return routes
+
+
+def _shape(who: Who) -> SessionShape:
+    scopes = [scope.value for scope in in_order(who.scopes)]
+    return {"principal": who.principal, "scopes": scopes, "tokenId": who.token}

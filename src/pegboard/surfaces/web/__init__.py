@@ -1,0 +1,1 @@
+"""Serves the built pages of the UI, and signs browsers in."""

@@ -1,0 +1,58 @@
+"""Pages without a script: signing in, and what to do where the UI was not built."""
+
+from html import escape
+from typing import Final
+
+STYLE_NAME: Final = "plain.css"
+STYLE: Final = """:root { color-scheme: light dark }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 4rem auto; padding: 0 1rem }
+code { font-family: ui-monospace, monospace }
+input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; margin: .25rem 0 1rem }
+button { font: inherit; padding: .5rem 1.25rem }
+[role=alert] { border-left: .25rem solid currentColor; padding-left: .75rem }
+"""
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Pegboard: {title}</title>
+<link rel="stylesheet" href="/ui/{style}">
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+_FORM: Final = """<form method="post" action="/ui/sign-in" autocomplete="off">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" required autofocus>
+<button>Sign in</button>
+</form>
+<p>Paste the start-up token, or an API token with the scope read, operate or admin. On the machine that runs the
+gateway, <code>pegboard ui</code> prints an address that needs none of this.</p>"""
+
+
+def page(title: str, body: str) -> bytes:
+    return _PAGE.format(title=escape(title), body=body, style=STYLE_NAME).encode()
+
+
+def sign_in_page(why: str | None) -> bytes:
+    told = "" if why is None else f'<p role="alert">{escape(why)}</p>\n'
+    return page("Sign in", f"{told}{_FORM}")
+
+
+def unbuilt_page() -> bytes:
+    return page(
+        "The pages are not built yet",
+        "<p>This gateway runs, and its API and MCP endpoint answer. The pages of the UI were not built on this "
+        "machine. In the folder that you cloned, run</p>\n<pre><code>make ui</code></pre>\n"
+        "<p>and load this page again.</p>",
+    )
+
+
+def told_page(title: str, text: str) -> bytes:
+    return page(title, f"<p>{escape(text)}</p>")

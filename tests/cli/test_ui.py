@@ -1,0 +1,62 @@
+"""The one address: printed when the gateway listens, printed again on request, and it works at once."""
+
+import json
+import signal
+import stat
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from tests.cli.terminal import Gateway, Pegboard, board, ended, program, started
+
+BOARD: dict[str, Any] = {"servers": {}}
+
+
+@pytest.mark.behaviour("ui.one_address")
+def test_the_address_that_serve_prints_signs_a_browser_in(home: Path) -> None:
+    board(home / "pegboard.yaml", {})
+    with started(home, "serve", "--port", "0") as process:
+        assert process.stderr is not None
+        told = []
+        while (line := process.stderr.readline().rstrip("\n")) != "Ctrl-C ends it.":
+            told.append(line)
+        (address,) = [line.split()[-1] for line in told if line.startswith("Open")]
+        with httpx2.Client(trust_env=False) as browser:
+            first = browser.get(address)
+            assert (first.status_code, first.headers["location"]) == (303, "/ui/")
+            page = browser.get(str(first.next_request.url)) if first.next_request else None
+            assert page is not None
+            assert page.status_code == 200
+            session = browser.get(f"{page.url.scheme}://{page.url.netloc.decode()}/api/v1/session")
+            assert session.json()["scopes"] == ["read", "call", "operate", "admin"]
+        done = ended(process, signal.SIGINT)
+    assert done.code == 0
+    assert sum(address.partition("token=")[2] in line for line in told) == 1
+
+
+@pytest.mark.behaviour("ui.one_address")
+def test_the_address_of_a_running_gateway_is_told_again(gateway: Gateway, at_gateway: Pegboard) -> None:
+    address = json.loads((gateway.data_dir / "gateway.json").read_text())
+    done = at_gateway("ui")
+    assert (done.code, done.out, done.err) == (0, f"{address['url']}/ui/?token={address['token']}\n", "")
+    assert at_gateway("ui", "--json").json == {"url": done.out.strip()}
+
+
+def test_a_browser_is_opened_without_the_token_on_its_command_line(gateway: Gateway, tmp_path: Path) -> None:
+    seen, browser = tmp_path / "seen", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {seen}\n')
+    browser.chmod(0o755)
+    done = program(tmp_path, "ui", "--open", "--data-dir", gateway.data_dir, BROWSER=f"{browser} %s")
+    assert done.code == 0, done.err
+    file = gateway.data_dir / "open.html"
+    assert seen.read_text() == f"{file.as_uri()}\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert done.out.strip() in file.read_text()
+
+
+def test_without_a_gateway_there_is_no_address(home: Path) -> None:
+    done = program(home, "ui", "--data-dir", "data")
+    assert (done.code, done.out) == (6, "")
+    assert "no gateway runs with the data directory" in done.err
+    assert "Start one: pegboard serve" in done.err

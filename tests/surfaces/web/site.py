@@ -1,0 +1,72 @@
+"""The pages of a gateway behind its root, with a build of three files, and a browser's headers."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+from tests.rest.desk import ABOUT, GITHUB, NOTES, TOOLS
+from tests.support.doubles import Providers
+from tests.support.house import declared, opened
+from tests.support.sign_ins import ScriptedSignIns
+
+from pegboard.core.policy import Declared
+from pegboard.gateway.access.keys import Keys, hashed
+from pegboard.gateway.access.reception import Reception
+from pegboard.surfaces.mcp.door import Door
+from pegboard.surfaces.rest.app import rest_app
+from pegboard.surfaces.root import Root
+from pegboard.surfaces.web.files import Files
+from pegboard.surfaces.web.site import Site
+
+TOKEN = "the-start-up-token"
+OWN = "http://127.0.0.1:8460"
+COOKIE = "pegboard_8460"
+PAGE = {"sec-fetch-site": "same-origin", "origin": OWN}
+"""What a browser says of a request that a page of the gateway's own makes."""
+
+
+def built(folder: Path) -> Files:
+    (folder / "assets").mkdir(parents=True)
+    (folder / "index.html").write_text("<!doctype html><title>the wall</title>")
+    (folder / "assets" / "index-B1x9_qZk.js").write_text("console.log('wall')")
+    (folder / "favicon.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    return Files(folder)
+
+
+@asynccontextmanager
+async def browsing(
+    files: Files | None = None, *, board: Declared | None = None, reception: dict[str, object] | None = None
+) -> AsyncIterator[tuple[httpx2.AsyncClient, Reception]]:
+    """A client that keeps no cookies of its own: each test says what it sends."""
+    async with opened(board or declared(GITHUB, NOTES), Providers(TOOLS)) as house:
+        desk = Reception(Keys(house.gateway.board, hashed(TOKEN)), 8460, **(reception or {}))  # type: ignore[arg-type]
+        door = Door(frozenset({"tools.example.org"}))
+
+        def check(headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
+            refused = door.address_refusal(headers)
+            return None if refused is None else (refused.status, refused.message)
+
+        api = rest_app(house.gateway, ABOUT, desk, ScriptedSignIns)
+        site = Site(desk, Files(Path("/nonexistent")) if files is None else files)
+        app = Root(api=api, pages=site, sign_in=api, check=check)
+        async with httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app, client=("127.0.0.1", 40000)), base_url=OWN
+        ) as client:
+            yield client, desk
+
+
+def secret_in(answer: httpx2.Response, name: str = COOKIE) -> str:
+    """The value of the one cookie that an answer sets."""
+    (line,) = answer.headers.get_list("set-cookie")
+    key, _, rest = line.partition("=")
+    assert key == name
+    value: str = rest.partition(";")[0]
+    return value
+
+
+async def signed_in(client: httpx2.AsyncClient, token: str = TOKEN) -> dict[str, str]:
+    """The header that a browser sends from then on."""
+    answer = await client.get("/ui/", params={"token": token})
+    client.cookies.clear()
+    return {"cookie": f"{COOKIE}={secret_in(answer)}"}

@@ -1,0 +1,190 @@
+"""A token becomes a cookie, and the cookie opens the API to the gateway's own pages alone."""
+
+import re
+
+import pytest
+from tests.rest.desk import problem
+from tests.surfaces.web.site import COOKIE, OWN, PAGE, TOKEN, browsing, secret_in, signed_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.behaviour("ui.one_address")
+async def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address() -> None:
+    async with browsing() as (client, _):
+        answer = await client.get("/ui/", params={"token": TOKEN})
+        assert (answer.status_code, answer.headers["location"], answer.content) == (303, "/ui/", b"")
+        assert answer.headers["cache-control"] == "no-store"
+        (line,) = answer.headers.get_list("set-cookie")
+        assert re.fullmatch(rf"{COOKIE}=[A-Za-z0-9_-]{{43}}; Max-Age=604800; Path=/; HttpOnly; SameSite=Strict", line)
+        assert TOKEN not in str(answer.headers)
+        client.cookies.clear()
+        held = await client.get("/api/v1/session", headers={"cookie": f"{COOKIE}={secret_in(answer)}", **PAGE})
+        assert held.json() == {
+            "principal": "local",
+            "scopes": ["read", "call", "operate", "admin"],
+            "tokenId": None,
+        }
+
+
+async def test_a_wrong_token_leads_to_a_form_that_needs_no_script() -> None:
+    async with browsing() as (client, _):
+        answer = await client.get("/ui/", params={"token": "wrong"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in?refused")
+        assert "set-cookie" not in answer.headers
+        form = await client.get("/ui/sign-in?refused")
+        assert form.status_code == 200
+        assert '<form method="post" action="/ui/sign-in"' in form.text
+        assert "This gateway knows no such token" in form.text
+        assert "wrong" not in str(form.url)
+        signed = await client.post("/ui/sign-in", data={"token": f" {TOKEN}\n"}, headers=PAGE)
+        assert (signed.status_code, signed.headers["location"]) == (303, "/ui/")
+        assert secret_in(signed)
+
+
+@pytest.mark.parametrize("token", ["wrong", "", "\x00", "ü" * 10, "x" * 5000])
+async def test_a_form_with_a_wrong_token_is_shown_again_with_the_reason(token: str) -> None:
+    async with browsing() as (client, _):
+        answer = await client.post("/ui/sign-in", data={"token": token}, headers=PAGE)
+        assert answer.status_code in (400, 401)
+        assert 'role="alert"' in answer.text
+        assert "set-cookie" not in answer.headers
+
+
+async def test_another_page_cannot_sign_a_browser_in_as_somebody_else() -> None:
+    async with browsing() as (client, _):
+        for headers in (
+            {"origin": "http://127.0.0.1:3000"},
+            {"origin": "http://127.0.0.1:3000", "sec-fetch-site": "same-site"},
+            {"sec-fetch-site": "cross-site"},
+            {},
+        ):
+            answer = await client.post("/ui/sign-in", data={"token": TOKEN}, headers=headers)
+            assert (answer.status_code, "set-cookie" in answer.headers) == (403, False), headers
+        for headers in ({"origin": "http://127.0.0.1:3000"}, {"sec-fetch-site": "same-site"}):
+            asked = await client.post("/api/v1/session", json={"token": TOKEN}, headers=headers)
+            assert (asked.status_code, "set-cookie" in asked.headers) == (403, False), headers
+
+
+@pytest.mark.behaviour("access.same_origin")
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"),
+    [
+        ("GET", "/status", {"sec-fetch-site": "same-origin"}, 200),
+        ("GET", "/status", {"sec-fetch-site": "none"}, 200),
+        ("GET", "/status", {}, 200),
+        ("GET", "/status", {"sec-fetch-site": "same-site"}, 403),
+        ("GET", "/status", {"sec-fetch-site": "cross-site"}, 403),
+        ("GET", "/status", {"origin": "http://127.0.0.1:3000"}, 403),
+        ("GET", "/status", {"origin": "http://127.0.0.1:3000", "sec-fetch-site": "same-origin"}, 403),
+        ("POST", "/servers/github/restart", {"sec-fetch-site": "same-origin"}, 200),
+        ("POST", "/servers/github/restart", {"origin": OWN}, 200),
+        ("POST", "/servers/github/restart", {}, 403),
+        ("POST", "/servers/github/restart", {"sec-fetch-site": "none"}, 403),
+        ("POST", "/servers/github/restart", {"sec-fetch-site": "same-site"}, 403),
+        ("POST", "/servers/github/restart", {"origin": "http://127.0.0.1:3000"}, 403),
+        ("POST", "/servers/github/restart", {"origin": "http://localhost:8460"}, 403),
+        ("POST", "/servers/github/restart", {"origin": "https://127.0.0.1:8460"}, 403),
+        ("POST", "/servers/github/restart", {"origin": "http://127.0.0.1"}, 403),
+        ("POST", "/servers/github/restart", {"origin": OWN, "sec-fetch-site": "same-site"}, 403),
+    ],
+)
+async def test_a_cookie_works_for_pages_of_the_gateway_and_not_for_those_of_another_port(
+    method: str, path: str, headers: dict[str, str], status: int
+) -> None:
+    async with browsing() as (client, _):
+        cookie = await signed_in(client)
+        answer = await client.request(method, f"/api/v1{path}", headers={**cookie, **headers})
+        assert answer.status_code == status, answer.text
+
+
+@pytest.mark.behaviour("access.sign_out")
+async def test_a_cookie_that_was_copied_is_worth_nothing_after_the_sign_out() -> None:
+    async with browsing() as (client, _):
+        cookie = await signed_in(client)
+        left = await client.delete("/api/v1/session", headers={**cookie, **PAGE})
+        assert left.status_code == 204
+        assert left.headers["set-cookie"] == f"{COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict"
+        client.cookies.clear()
+        again = await client.get("/api/v1/status", headers={**cookie, **PAGE})
+        assert problem(again)[0] == 401
+
+
+@pytest.mark.behaviour("access.sessions")
+async def test_signing_in_takes_no_cookie_that_was_there_before() -> None:
+    """Whoever planted one in the browser does not come in with it; and the former visit ends."""
+    async with browsing() as (client, _):
+        planted = {"cookie": f"{COOKIE}=planted-by-another-port"}
+        answer = await client.get("/ui/", params={"token": TOKEN}, headers=planted)
+        assert secret_in(answer) != "planted-by-another-port"
+        client.cookies.clear()
+        assert (await client.get("/api/v1/status", headers={**planted, **PAGE})).status_code == 401
+        first = await signed_in(client)
+        answer = await client.get("/ui/", params={"token": TOKEN}, headers=first)
+        client.cookies.clear()
+        assert (await client.get("/api/v1/status", headers={**first, **PAGE})).status_code == 401
+
+
+async def test_two_cookies_of_one_name_are_no_cookie() -> None:
+    """Another port of this machine may have put one of them there, and nobody can tell which."""
+    async with browsing() as (client, _):
+        cookie = await signed_in(client)
+        for more in (f"{COOKIE}=other", f"__Host-{COOKIE}=other"):
+            headers = {"cookie": f"{more}; {cookie['cookie']}", **PAGE}
+            assert (await client.get("/api/v1/status", headers=headers)).status_code == 401
+        elsewhere = {"cookie": f"pegboard_8461=other; {cookie['cookie']}; theme=dark", **PAGE}
+        assert (await client.get("/api/v1/status", headers=elsewhere)).status_code == 200
+
+
+async def test_a_token_is_taken_from_no_address_of_the_api() -> None:
+    async with browsing() as (client, _):
+        for path in ("/api/v1/status", "/api/v1/session", "/api/v1/openapi.json"):
+            assert (await client.get(path, params={"token": TOKEN})).status_code == 401
+            assert (await client.get(path, params={"access_token": TOKEN})).status_code == 401
+
+
+async def test_a_wrong_token_beside_a_good_cookie_is_a_wrong_token() -> None:
+    async with browsing() as (client, _):
+        cookie = await signed_in(client)
+        wrong = {**cookie, **PAGE, "authorization": "Bearer wrong"}
+        assert (await client.get("/api/v1/status", headers=wrong)).status_code == 401
+        twice = [("authorization", "Bearer wrong"), ("authorization", f"Bearer {TOKEN}")]
+        assert (await client.get("/api/v1/status", headers=twice)).status_code == 400
+
+
+@pytest.mark.behaviour("access.failures")
+async def test_whoever_guesses_tokens_is_told_to_wait_at_every_door_together() -> None:
+    async with browsing() as (client, _):
+        for _ in range(7):
+            assert (await client.get("/ui/", params={"token": "wrong"})).status_code == 303
+            assert (await client.post("/api/v1/session", json={"token": "wrong"})).status_code == 401
+            assert (await client.get("/api/v1/status", headers={"authorization": "Bearer wrong"})).status_code in (
+                401,
+                429,
+            )
+        for answer in (
+            await client.get("/ui/", params={"token": "wrong"}),
+            await client.post("/api/v1/session", json={"token": "wrong"}),
+            await client.get("/api/v1/status", headers={"authorization": "Bearer wrong"}),
+            await client.post("/ui/sign-in", data={"token": "wrong"}, headers=PAGE),
+        ):
+            assert answer.status_code == 429
+            assert 1 <= int(answer.headers["retry-after"]) <= 60
+        right = await client.get("/api/v1/status", headers={"authorization": f"Bearer {TOKEN}"})
+        assert right.status_code == 200, "whoever is right is not shut out by those who are wrong"
+
+
+@pytest.mark.behaviour("access.https_cookie")
+async def test_behind_tls_the_cookie_is_for_tls_alone() -> None:
+    async with browsing(reception={"public": "https://tools.example.org"}) as (client, _):
+        public = {"host": "tools.example.org"}
+        answer = await client.get("/ui/", params={"token": TOKEN}, headers=public)
+        (line,) = answer.headers.get_list("set-cookie")
+        assert line.startswith(f"__Host-{COOKIE}=")
+        assert line.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
+        client.cookies.clear()
+        cookie = {"cookie": line.partition(";")[0], **public}
+        for origin, status in (("https://tools.example.org", 200), ("http://tools.example.org", 403)):
+            headers = {**cookie, "origin": origin}
+            done = await client.post("/api/v1/servers/github/restart", headers=headers)
+            assert done.status_code == status
