@@ -24,7 +24,8 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
         second = await desk.get("/activity", limit=2, before=first["next"])
         last = await desk.get("/activity", limit=2, before=second["next"])
         assert (ids(first), ids(second), ids(last), last["next"]) == ([5, 4], [3, 2], [1], None)
-        assert await desk.get("/activity/3") == second["activity"][0]
+        full = await desk.get("/activity/3")
+        assert full == second["activity"][0] | {key: full[key] for key in ("timeline", "children", "resolvedNow")}
         assert await desk.get("/activity/latest") == {"latest": 5}
         onward = await desk.get("/activity/after", after=2, limit=2)
         assert (ids(onward), onward["after"]) == ([3, 4], 4)
@@ -49,6 +50,7 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
             "callId": second["activity"][0]["callId"],
             "parentId": None,
             "presentation": None,
+            "trial": False,
         }
 
 
@@ -66,6 +68,8 @@ async def test_what_is_asked_for_reaches_the_audit_as_it_was_meant() -> None:
             until="2026-07-28T12:00:00Z",
             before=9,
             limit=7,
+            slowerThan=1.5,
+            q="Read",
         )
         await desk.get("/activity", tool="read", server="gone~server")
         await desk.get("/activity/after", wait=0.1, after=5)
@@ -76,7 +80,7 @@ async def test_what_is_asked_for_reaches_the_audit_as_it_was_meant() -> None:
         datetime(2026, 7, 28, 10, tzinfo=UTC),
         datetime(2026, 7, 28, 12, tzinfo=UTC),
     )
-    assert (asked.before, asked.limit) == (9, 7)
+    assert (asked.before, asked.limit, asked.slower_us, asked.words) == (9, 7, 1_500, "Read")
     assert (by_name.tool, by_name.name, by_name.server) == (None, "read", "gone~server")
 
 
@@ -107,7 +111,17 @@ async def test_what_cannot_be_found_is_told(path: str, params: dict[str, str], s
 
 
 @pytest.mark.parametrize(
-    "params", [{"limit": 0}, {"limit": 1001}, {"since": "yesterday"}, {"since": "2026-07-28T12:00:00"}, {"tol": "x"}]
+    "params",
+    [
+        {"limit": 0},
+        {"limit": 1001},
+        {"since": "yesterday"},
+        {"since": "2026-07-28T12:00:00"},
+        {"tol": "x"},
+        {"slowerThan": -1},
+        {"q": ""},
+        {"q": "x" * 201},
+    ],
 )
 async def test_what_does_not_fit_is_refused(params: dict[str, str]) -> None:
     async with at_desk() as desk:

@@ -32,6 +32,7 @@ from pegboard.ports import (
     Stale,
     Unreadable,
 )
+from pegboard.ports.summing import Shares, Stretches, Summary, Whose
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 UP = Up(SINCE)
@@ -137,6 +138,7 @@ class MemoryAudit:
             if query.tool in (None, row.tool)
             and query.principal in (None, row.principal)
             and query.ended in (None, row.ended)
+            and query.parent in (None, row.parent_id)
             and (query.before is None or row.number < query.before)
         ]
         rows = fitting[: query.limit]
@@ -152,6 +154,12 @@ class MemoryAudit:
 
     async def latest(self) -> int:
         return len(self.records)
+
+    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+        raise NotImplementedError("a store counts")
+
+    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
+        raise NotImplementedError("a store counts")
 
     def _all(self) -> list[AuditRow]:
         return [_row(number, record) for number, record in enumerate(self.records, start=1)]
@@ -178,6 +186,8 @@ def _row(number: int, record: CallRecord) -> AuditRow:
         argument_bytes=0,
         result_bytes=0,
         policy_version=record.policy_version,
+        presentation=call.presentation or None,
+        gate_us=record.gate_us,
     )
 
 

@@ -1,6 +1,6 @@
 """A policy and an audit that live as long as the program that opened them: nothing is written anywhere."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 import anyio
@@ -10,6 +10,7 @@ from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided
 from pegboard.ports import AuditQuery, AuditRow, Back, Onward, Saved, Stale
+from pegboard.ports.summing import Shares, Stretches, Summary, Sums, Whose
 
 
 class KeptHere:
@@ -51,3 +52,9 @@ class Unrecorded:
 
     async def latest(self) -> int:
         return 0
+
+    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+        return Summary([Sums()] * stretches.count, Sums(), {}, is_whole=True)
+
+    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
+        return Shares((), None, is_whole=True)

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
+
+if TYPE_CHECKING:
+    from .summing import Shares, Stretches, Summary, Whose
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class AuditQuery:
     until: datetime | None = None
     before: int | None = None
     limit: int = 100
+    slower_us: int | None = None
+    """Calls that took longer than so many microseconds."""
+    words: str | None = None
+    """A text that is part of the name, the tool's id, what is said, the caller or the client; whatever the case."""
+    parent: str | None = None
+    """By the id of the call within which they were made."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +119,15 @@ class Audit(Protocol):
 
     async def latest(self) -> int:
         """The highest number so far, from which to follow what comes."""
+        ...
+
+    async def summed(self, query: AuditQuery, stretches: "Stretches", finding: Sequence[str]) -> "Summary":
+        """Of the calls and refusals that fit; its times are those of the stretches. `finding` are the names of tools
+        that find others."""
+        ...
+
+    async def shared(self, query: AuditQuery, whose: "Whose", start: int = 0) -> "Shares":
+        """The same by tool or by server, up to so many as asked for, from that place on."""
         ...
 
     @property

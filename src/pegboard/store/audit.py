@@ -17,8 +17,9 @@ from pegboard.core.activity import Decision
 from pegboard.core.call import CallRecord
 from pegboard.core.redact import Redaction
 from pegboard.ports import AuditQuery, AuditRow, Back, Clock, Onward
+from pegboard.ports.summing import Shares, Stretches, Summary, Whose
 
-from . import questions
+from . import questions, summing
 from .calls import Keeping, Recorded, Taken, completed, inserted, insertion, is_kept, noted, taken
 from .database import Database
 from .errors import StoreError
@@ -144,6 +145,16 @@ class AuditLog:
     async def row(self, number: int) -> AuditRow | None:
         async with self._database.reading() as connection:
             return await questions.one(connection, number)
+
+    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+        await self._up_to_now()
+        async with self._database.reading() as connection:
+            return await summing.summed(connection, query, stretches, finding, self._limits.span)
+
+    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
+        await self._up_to_now()
+        async with self._database.reading() as connection:
+            return await summing.shared(connection, query, whose, start, self._limits.span)
 
     async def latest(self) -> int:
         await self._up_to_now()

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select, text
+from sqlalchemy import Column, ColumnElement, Row, Select, and_, func, or_, select, text
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.activity import CALL, REFUSAL
@@ -19,7 +19,7 @@ DECISION: Final = "decision"
 async def back(connection: AsyncConnection, query: AuditQuery, span: int) -> Back:
     """Walks over no more than `span` rows where no index leads to what is asked for: whoever wants more asks again from
     where this one stopped, and meets each row once."""
-    oldest, latest = await _ends(connection)
+    oldest, latest = await ends(connection)
     if oldest is None or query.limit <= 0:
         return Back((), None)
     start = latest + 1 if query.before is None else min(query.before, latest + 1)
@@ -27,7 +27,7 @@ async def back(connection: AsyncConnection, query: AuditQuery, span: int) -> Bac
     asked = question(query)
     if stop > oldest:
         asked = asked.where(calls.c.number >= stop)
-    rows = tuple(_audit_row(row) for row in await connection.execute(asked))
+    rows = tuple(audit_row(row) for row in await connection.execute(asked))
     if len(rows) == query.limit:
         return Back(rows, rows[-1].number)
     return Back(rows, stop if stop > oldest else None)
@@ -40,19 +40,19 @@ def _is_indexed(query: AuditQuery) -> bool:
     return query.ended not in (None, "returned") or query.kind not in (None, CALL)
 
 
-_BEYOND: Final = ("tool", "name", "server", "principal", "client", "since", "until")
+_BEYOND: Final = ("tool", "name", "server", "principal", "client", "since", "until", "slower_us", "words", "parent")
 
 
 async def one(connection: AsyncConnection, number: int) -> AuditRow | None:
     found = (await connection.execute(select(calls).where(calls.c.number == number))).one_or_none()
-    return None if found is None else _audit_row(found)
+    return None if found is None else audit_row(found)
 
 
 async def newest(connection: AsyncConnection) -> int:
-    return (await _ends(connection))[1]
+    return (await ends(connection))[1]
 
 
-async def _ends(connection: AsyncConnection) -> tuple[int | None, int]:
+async def ends(connection: AsyncConnection) -> tuple[int | None, int]:
     """The first number there is and the last. Each on its own, because SQLite finds both at once by reading all."""
     first = (await connection.execute(select(func.min(calls.c.number)))).scalar()
     last = (await connection.execute(select(func.max(calls.c.number)))).scalar()
@@ -62,53 +62,65 @@ async def _ends(connection: AsyncConnection) -> tuple[int | None, int]:
 async def onward(connection: AsyncConnection, query: AuditQuery, after: int, span: int) -> Onward:
     """By number, which is the order of writing. What the query leaves out is passed over once and for all, no more than
     `span` rows at a time."""
-    oldest, newest = await _ends(connection)
+    oldest, newest = await ends(connection)
     if oldest is None or newest <= after or query.limit <= 0:
         return Onward((), after)
     latest = min(newest, max(after, oldest - 1) + span)
-    beyond = and_(calls.c.number > after, calls.c.number <= latest, *_narrow(query))
+    beyond = and_(calls.c.number > after, calls.c.number <= latest, *narrow(query))
     told = select(calls).where(beyond).order_by(calls.c.number).limit(query.limit)
-    rows = tuple(_audit_row(row) for row in await connection.execute(told))
+    rows = tuple(audit_row(row) for row in await connection.execute(told))
     return Onward(rows, latest if len(rows) < query.limit else rows[-1].number)
 
 
 def question(query: AuditQuery) -> Select[*tuple[Any, ...]]:
     """The latest first, from `since` up to but without `until`."""
-    narrow = _narrow(query)
+    parts = narrow(query)
     if query.before is not None:
-        narrow.append(calls.c.number < query.before)
-    return select(calls).where(*narrow).order_by(calls.c.number.desc()).limit(max(query.limit, 0))
+        parts.append(calls.c.number < query.before)
+    return select(calls).where(*parts).order_by(calls.c.number.desc()).limit(max(query.limit, 0))
 
 
-def _narrow(query: AuditQuery) -> list[ColumnElement[bool]]:
-    narrow: list[ColumnElement[bool]] = []
+def narrow(query: AuditQuery) -> list[ColumnElement[bool]]:
+    parts: list[ColumnElement[bool]] = []
     for column, wanted in (
         (calls.c.tool, query.tool),
         (calls.c.name, query.name),
         (calls.c.principal, query.principal),
         (calls.c.client, query.client),
+        (calls.c.parent_id, query.parent),
     ):
         if wanted is not None:
-            narrow.append(column == indexed(wanted))
+            parts.append(column == indexed(wanted))
     if query.server is not None:
-        narrow.append(_of_server(holdable(query.server)))
+        parts.append(_of_server(holdable(query.server)))
     if query.ended is not None:
-        narrow.append(calls.c.ended == indexed(query.ended))
+        parts.append(calls.c.ended == indexed(query.ended))
         # What is implied must be said, or SQLite does not see that the index of these holds it.
-        narrow += [] if query.ended == "returned" else [_words(NOT_RETURNED.text)]
+        parts += [] if query.ended == "returned" else [_words(NOT_RETURNED.text)]
     if query.kind is not None:
-        narrow += [] if query.kind == CALL else [_words(NOT_CALL.text)]
-        narrow.append(calls.c.kind != REFUSAL if query.kind == DECISION else calls.c.kind == indexed(query.kind))
+        parts += [] if query.kind == CALL else [_words(NOT_CALL.text)]
+        parts.append(calls.c.kind != REFUSAL if query.kind == DECISION else calls.c.kind == indexed(query.kind))
     if query.since is not None:
-        narrow.append(calls.c.at >= microseconds(query.since))
+        parts.append(calls.c.at >= microseconds(query.since))
     if query.until is not None:
-        narrow.append(calls.c.at < microseconds(query.until))
-    return narrow
+        parts.append(calls.c.at < microseconds(query.until))
+    if query.slower_us is not None:
+        parts.append(calls.c.took_us > query.slower_us)
+    if query.words is not None:
+        parts.append(or_(*(_has(column, query.words) for column in _SAID)))
+    return parts
+
+
+_SAID: Final = (calls.c.name, calls.c.tool, calls.c.said, calls.c.principal, calls.c.client)
+
+
+def _has(column: Column[str], words: str) -> ColumnElement[bool]:
+    return func.lower(column).contains(holdable(words.lower()), autoescape=True)
 
 
 def _of_server(key: str) -> ColumnElement[bool]:
     """By how it begins, and not by what it sorts between: many databases sort by a language, past such marks."""
-    start = f"mcp:{key}:"
+    start = f"mcp:{key}:" if "~" in key else f"{key}:"
     return or_(func.substr(calls.c.tool, 1, len(start)) == start, calls.c.tool == key)
 
 
@@ -116,7 +128,7 @@ def _words(condition: str) -> ColumnElement[bool]:
     return text(condition)  # type: ignore[return-value]  # it stands where a condition may stand
 
 
-def _audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
+def audit_row(row: Row[*tuple[Any, ...]]) -> AuditRow:
     number, at, call_id, parent_id, principal, client, name, tool, ended, said, *rest = row
     (
         took,

@@ -1,6 +1,6 @@
 """Our own ports in memory: a store that keeps its one value, an audit that keeps every record."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 import anyio
@@ -10,6 +10,7 @@ from pegboard.core.call import CallRecord
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Decided
 from pegboard.ports import AuditQuery, AuditRow, Back, Onward, Saved, Stale
+from pegboard.ports.summing import Shares, Stretches, Summary, Whose
 
 
 class MemoryStore:
@@ -51,6 +52,12 @@ class MemoryAudit:
         raise NotImplementedError("the surface asks for no rows")
 
     async def latest(self) -> int:
+        raise NotImplementedError("the surface asks for no rows")
+
+    async def summed(self, query: AuditQuery, stretches: Stretches, finding: Sequence[str]) -> Summary:
+        raise NotImplementedError("the surface asks for no rows")
+
+    async def shared(self, query: AuditQuery, whose: Whose, start: int = 0) -> Shares:
         raise NotImplementedError("the surface asks for no rows")
 
     @property

@@ -21,6 +21,8 @@ from pegboard.ports import SignIns
 
 from .access import TokenGate, hold_to_scope
 from .activity import activity_routes
+from .activity_export import activity_export_routes
+from .activity_sums import activity_sum_routes
 from .answers import AnswerRoute
 from .approvals import approval_routes
 from .board import board_routes
@@ -116,6 +118,8 @@ def routed(
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)
     app.include_router(override_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
+    app.include_router(activity_sum_routes(gateway), prefix=PREFIX)
+    app.include_router(activity_export_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)
     app.include_router(session_routes(reception or Reception(Keys(gateway.board, b""))), prefix=PREFIX)

@@ -1,0 +1,96 @@
+"""What narrows the activity, in a list, a summary and an export alike."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from pegboard.core.activity import KINDS, OUTCOMES
+from pegboard.core.ids import ServerKey, server_key
+from pegboard.core.reference import closest
+from pegboard.gateway.gateway import Gateway
+from pegboard.ports import AuditQuery
+
+from .problems import Problem
+from .servers import provider_named
+
+LONGEST_CALL: Final = 86_400_000
+"""Milliseconds. Nothing is waited for longer than a day."""
+
+Text = Annotated[str, Field(max_length=2048)]
+
+
+class Narrowing(BaseModel):
+    """Every field narrows. A tool is named by its id or by the name that clients call it by."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tool: Text | None = None
+    server: Text | None = None
+    principal: Text | None = None
+    client: Text | None = None
+    kind: Text | None = None
+    outcome: Text | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    slower_than: Annotated[
+        float | None,
+        Field(alias="slowerThan", ge=0, le=LONGEST_CALL, description="Calls that took longer: milliseconds."),
+    ] = None
+    q: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="A text in the name, the tool's id, what is said, the caller or the client.",
+        ),
+    ] = None
+
+
+class Paged(Narrowing):
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+
+
+def query_of(gateway: Gateway, asked: Narrowing, before: int | None = None, limit: int = 100) -> AuditQuery:
+    since, until = asked.since, asked.until
+    if since is not None and until is not None and since >= until:
+        raise Problem(HTTPStatus.BAD_REQUEST, f"Nothing is since {_told(since)} and before {_told(until)}.")
+    _known("kind", asked.kind, KINDS)
+    _known("outcome", asked.outcome, OUTCOMES)
+    by_id = asked.tool is not None and ":" in asked.tool
+    return AuditQuery(
+        tool=asked.tool if by_id else None,
+        name=None if by_id else asked.tool,
+        server=None if asked.server is None else _server(gateway, asked.server),
+        principal=asked.principal,
+        client=asked.client,
+        kind=asked.kind,
+        ended=asked.outcome,
+        since=since,
+        until=until,
+        before=before,
+        limit=asked.limit if isinstance(asked, Paged) else limit,
+        slower_us=None if asked.slower_than is None else int(asked.slower_than * 1000),
+        words=asked.q,
+    )
+
+
+def _known(what: str, said: str | None, known: Sequence[str]) -> None:
+    """A word that no record has would be answered with nothing, which reads as if nothing had happened."""
+    if said is not None and said not in known:
+        near = closest(said, known)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        told = f"There is no {what} {said[:64]!r}.{meant} There are: {', '.join(known)}."
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, told)
+
+
+def _server(gateway: Gateway, name: str) -> str:
+    """One that is gone has its records still, under its key."""
+    key = server_key(name)
+    return str(key) if isinstance(key, ServerKey) else str(provider_named(gateway, name))
+
+
+def _told(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")
