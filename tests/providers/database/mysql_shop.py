@@ -45,7 +45,7 @@ STATE = (
     "SELECT group_concat(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = '{0}'",
     "SELECT group_concat(routine_name ORDER BY 1) FROM information_schema.routines WHERE routine_schema = '{0}'",
     "SELECT count(*) FROM information_schema.innodb_trx",
-    "SELECT count(*) FROM information_schema.processlist WHERE user LIKE '{0}%'",
+    "SELECT count(*) FROM information_schema.processlist WHERE user LIKE '{0}%' AND command <> 'Sleep'",
     "SELECT @@global.general_log, @@global.read_only, @@global.max_connections",
 )
 

@@ -1,13 +1,16 @@
-"""A connection to a MySQL or MariaDB server for one statement, and what its user may do there."""
+"""A connection to a MySQL or MariaDB server, and what its user may do there."""
 
 import re
 import ssl
+import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pymysql
+from pymysql.charset import charset_by_name
 from pymysql.connections import Connection
 from pymysql.cursors import SSCursor
 
@@ -19,6 +22,11 @@ PATIENCE: Final = 10
 ROW: Final = 32 * 2**20
 """Bytes that one row may have on the wire."""
 
+_CHANGE_USER: Final = 0x11
+_RESET: Final = 0x1F
+"""Commands of the protocol (COM_CHANGE_USER, COM_RESET_CONNECTION) that the driver has no function for."""
+_MALFORMED: Final = 2027
+_NO_FUNCTION: Final = 1305
 _MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Pinned: how quotation marks, backslashes and bars are read must be known to whoever judges."""
 
@@ -30,7 +38,12 @@ class TooMuch(Exception):  # noqa: N818 - it is told as a limit, not as an error
 class Metered(Connection):  # type: ignore[misc]  # the driver has no types
     """Takes in no more than it was allowed to."""
 
+    _result: Any
     room = ROW
+    role: object = None
+    """That it was given when it was made, which is what no reset of MariaDB undoes."""
+    is_spent = False
+    """What is left of an answer waits in it, or something failed: it is good for nothing more."""
 
     def _create_ssl_ctx(self, sslp: Any) -> Any:
         # Where TLS is merely preferred, nobody's certificate is looked at; to read all the world's authorities for
@@ -50,6 +63,49 @@ class Metered(Connection):  # type: ignore[misc]  # the driver has no types
         if self.room < 0:
             raise TooMuch
         return super()._read_bytes(num_bytes)
+
+    def ask_for_reset(self) -> None:
+        """Without waiting for the answer. The server rolls back and lets go of whatever the session holds."""
+        self._execute_command(_RESET, b"")
+
+    def begin_anew(self, seconds: float) -> None:
+        """Once a reset was asked for: reads that it was done, and has the user let in again, with the rights that it
+        has now, in the database of the URL. Raises the driver's errors, for instance where a server cannot."""
+        self._read_timeout = seconds + PATIENCE
+        self.allow(ROW)
+        self._read_ok_packet()
+        charset = struct.pack("<H", charset_by_name(self.charset).id)
+        # The first empty word is the proof, which cannot be given before the server has sent what it is made of. The
+        # last says that nothing more is told of us; where it lacks, MariaDB knows no such command.
+        words = (self.user, b"", self.db or b"", charset + b"mysql_native_password", b"", b"")
+        self._execute_command(_CHANGE_USER, b"\0".join(words))
+        packet = self._read_packet()
+        if packet.is_auth_switch_request():
+            packet.read_uint8()
+            packet = self._process_auth(packet.read_string(), packet)
+        if not packet.is_ok_packet():
+            raise pymysql.OperationalError(_MALFORMED, "The server did not let its user in again.")
+        self._result = None
+        if role_of(self) != self.role:
+            raise pymysql.OperationalError(_MALFORMED, "The user has another role than before.")
+
+    def forget(self) -> None:
+        """What is left of an answer, which the driver would read to its end before it lets go of it."""
+        result = self._result
+        if result is not None:
+            self.is_spent = self.is_spent or bool(result.unbuffered_active or result.has_next)
+            result.unbuffered_active = False
+            result.has_next = False
+            result.connection = None
+
+    def leave(self) -> None:
+        self.forget()
+        with suppress(pymysql.MySQLError):  # it was cut off
+            self.close()
+
+    def cut(self) -> None:
+        """Says nothing, and so waits for nobody."""
+        self._force_close()
 
 
 @dataclass(frozen=True)
@@ -133,11 +189,12 @@ def set_up(connection: Metered, seconds: float, *, write: bool) -> None:
         if is_mariadb(connection)
         else f"max_execution_time = {int(seconds * 1000)}"
     )
+    way = "WRITE" if write else "ONLY"
     for line in (
-        f"SET SESSION sql_mode = '{_MODE}'",
-        f"SET SESSION lock_wait_timeout = 2, SESSION innodb_lock_wait_timeout = 2, SESSION {late}",
-        f"SET SESSION TRANSACTION READ {'WRITE' if write else 'ONLY'}",
-        f"START TRANSACTION READ {'WRITE' if write else 'ONLY'}",
+        f"SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = '{_MODE}', SESSION lock_wait_timeout = 2, "
+        f"SESSION innodb_lock_wait_timeout = 2, SESSION {late}",
+        f"SET SESSION TRANSACTION READ {way}",
+        f"START TRANSACTION READ {way}",
     ):
         connection.query(line)
 
@@ -148,6 +205,16 @@ def asked(connection: Metered, statement: str, parameters: Sequence[object] = ()
     with connection.cursor(pymysql.cursors.Cursor) as cursor:
         cursor.execute(statement, tuple(parameters))
         return list(cursor.fetchall())
+
+
+def role_of(connection: Metered) -> object:
+    """The one that is active; none where a server has no roles."""
+    try:
+        return asked(connection, "SELECT CURRENT_ROLE()")[0][0]
+    except pymysql.MySQLError as error:
+        if error.args[:1] == (_NO_FUNCTION,):
+            return None
+        raise
 
 
 @dataclass(frozen=True)

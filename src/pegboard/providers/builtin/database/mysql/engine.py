@@ -1,19 +1,16 @@
-"""MySQL and MariaDB as a source: one statement in a read-only transaction on a connection of its own, which is then
-closed. A statement that nobody waits for any more is ended on the server.
+"""MySQL and MariaDB as a source: one statement in a read-only transaction on a connection that nobody else has and
+that knows of no statement before. A statement that nobody waits for any more is ended on the server.
 """
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
-import pymysql
 
 from pegboard.core.database import (
     Access,
@@ -34,8 +31,10 @@ from pegboard.ports.databases import Parameters, SourceAway
 from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .arguments import bound
+from .asking import Server
 from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
 from .listing import Row, told_row
+from .pool import DRIVER, Pool
 from .reading import ONLY, ONLY_AND_WRITES, Broken, Reading, read
 from .saying import failed, type_name
 from .schema import read_schema, stamp
@@ -49,7 +48,6 @@ _BATCH: Final = 8 * 2**20
 """Bytes of rows that are held before they are cut."""
 _LONG: Final = 60.0
 """Seconds for questions of our own."""
-_DRIVER: Final = (pymysql.MySQLError, OSError)
 
 T = TypeVar("T")
 
@@ -61,14 +59,39 @@ class _Job:
     """A connection that a thread works on, so that another can end what it does."""
 
     where: Place
+    pool: Pool
     connection: Metered | None = None
     unwanted: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def connected(self, seconds: float) -> Metered:
+        """Raises `SourceAway`."""
+        connection = self.pool.taken(seconds)
+        with self.lock:
+            self.connection = connection
+            if self.unwanted:
+                raise SourceAway("Nobody waits for it any more.")
+        return connection
+
+    def end(self, *, whole: bool) -> None:
+        """One that was to be stopped serves nobody else: whoever stops it may still be about to."""
+        with self.lock:
+            connection = self.connection
+            if whole and not self.unwanted:
+                self.connection = None
+            elif connection is not None:
+                connection.is_spent = True
+        if connection is not None:
+            connection.forget()
+            self.pool.put_back(connection)
+        self.ended.set()
 
     def stop(self) -> None:
         """Returns when the thread has, or when it was cut off."""
-        self.unwanted = True
-        connection = self.connection
+        with self.lock:
+            self.unwanted = True
+            connection = self.connection
         if connection is not None and not self.ended.is_set():
             try:
                 killer = connect(self.where, _GRACE)
@@ -76,10 +99,10 @@ class _Job:
                     killer.query(f"KILL QUERY {int(connection.thread_id())}")
                 finally:
                     killer.close()
-            except (*_DRIVER, SourceAway) as error:
+            except (*DRIVER, SourceAway) as error:
                 log.warning("%s: a statement could not be stopped: %s", self.where.told, error)
         if not self.ended.wait(_GRACE) and connection is not None:
-            connection._force_close()
+            connection.cut()
             self.ended.wait(_GRACE)
 
 
@@ -93,20 +116,22 @@ class MysqlEngine:
         self._access = access
         self._writes = writes
         self._forced = forced
+        self._pool = Pool(self._place)
         self._threads = anyio.CapacityLimiter(_CONNECTIONS)
         self._powers: tuple[str, ...] | None = None
+        self._server = Server(lower=False, is_mariadb=False)
 
     async def check(self) -> Checked:
         def look(connection: Metered) -> Checked:
             return role(connection).checked(writes=self._writes)
 
         try:
-            return await self._worked(look, _LONG)
+            return await self._looked(look)
         except SourceAway as away:
             return Checked("", None, (Finding(str(away), is_grave=True),))
 
     async def schema(self) -> Schema:
-        return await self._worked(self._schema, _LONG)
+        return await self._looked(self._schema)
 
     async def stamp(self) -> str:
         def look(connection: Metered) -> str:
@@ -114,54 +139,56 @@ class MysqlEngine:
             set_up(connection, _LONG, write=False)
             return stamp(lambda question: asked(connection, question), self._place.database)
 
-        return await self._worked(look, _LONG)
+        return await self._looked(look)
 
     async def run(self, statement: str, parameters: Parameters, limits: Limits, *, write: bool = False) -> Answer:
         begun = time.monotonic()
-        reading = await anyio.to_thread.run_sync(partial(read, statement, write=write and self._writes))
-        is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
-        if is_tried:
-            # A person is asked about what would run, and about nothing else.
-            reading = await anyio.to_thread.run_sync(partial(read, statement, write=True))
-        match reading:
-            case Unreadable(why, mend, is_write):
-                return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
-            case Broken(words, position):
-                return Failed(words, position, Fault.SYNTAX)
 
-        def work(connection: Metered) -> Answer:
+        def work(job: _Job) -> Answer:
+            reading = read(statement, write=write and self._writes)
+            is_tried = isinstance(reading, Unreadable) and reading.is_write and self._writes and not write
+            if is_tried:
+                # A person is asked about what would run, and about nothing else.
+                reading = read(statement, write=True)
+            match reading:
+                case Unreadable(why, mend, is_write):
+                    return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
+                case Broken(words, position):
+                    return Failed(words, position, Fault.SYNTAX)
+            connection = job.connected(limits.seconds)
             if self._over(connection):
                 return Refused((self._powers or ("",))[0], MEND)
             return self._answer(connection, reading, parameters, limits, begun, is_tried)
 
         with anyio.move_on_after(limits.seconds) as waiting:
             try:
-                return await self._worked(work, limits.seconds)
+                return await self._worked(work)
             except SourceAway as away:
                 return Failed(str(away), None, Fault.AWAY)
         assert waiting.cancelled_caught
         return Failed(f"The statement was stopped after {limits.seconds:g} s.", None, Fault.TIME)
 
     async def aclose(self) -> None:
-        """Nothing is kept open."""
+        self._pool.close()
 
-    async def _worked(self, work: Callable[[Metered], T], seconds: float) -> T:
-        """What a thread makes of a connection of its own. Raises `SourceAway`."""
-        job = _Job(self._place)
+    async def _looked(self, look: Callable[[Metered], T]) -> T:
+        """What a question of our own is answered. Raises `SourceAway`."""
+        return await self._worked(lambda job: look(job.connected(_LONG)))
+
+    async def _worked(self, work: Callable[[_Job], T]) -> T:
+        """What a thread makes of a job. Raises `SourceAway`."""
+        job = _Job(self._place, self._pool)
 
         def whole() -> T:
+            done = False
             try:
-                job.connection = connect(self._place, seconds)
-                try:
-                    if job.unwanted:
-                        raise SourceAway("Nobody waits for it any more.")
-                    return work(job.connection)
-                finally:
-                    _close(job.connection)
-            except _DRIVER as error:
+                told = work(job)
+                done = True
+                return told
+            except DRIVER as error:
                 raise SourceAway(f"{self._place.told}: {error.args[-1] if error.args else error}") from error
             finally:
-                job.ended.set()
+                job.end(whole=done)
 
         try:
             return await anyio.to_thread.run_sync(whole, abandon_on_cancel=True, limiter=self._threads)
@@ -198,14 +225,11 @@ class MysqlEngine:
         def ask(question: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
             return asked(connection, question, given)
 
-        # A server may be behind something that greets in its place.
-        lower, *told = asked(connection, "SELECT @@lower_case_table_names, VERSION(), @@version_comment")[0]
         return Tables(
             ask,
             self._access,
             self._place.database,
-            lower != 0,
-            "mariadb" in " ".join(map(str, told)).lower(),
+            self._server,
             lambda: [
                 (*table.name, tuple(one.name for one in table.columns)) for table in self._whole(connection).tables
             ],
@@ -225,6 +249,7 @@ class MysqlEngine:
             set_up(connection, limits.seconds, write=reading.writes)
             tables = self._tables(connection)
             judged = tables.judged(reading)
+            self._server = tables.server
             match judged:
                 case Unreadable(why, mend):
                     return Refused(why, mend)
@@ -244,8 +269,10 @@ class MysqlEngine:
                 connection.commit()
             return rows
         except TooMuch:
+            connection.is_spent = True
             return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
-        except _DRIVER as error:
+        except DRIVER as error:
+            connection.is_spent = True
             told = failed(error, self._access)
             return replace(told, words=text.as_written(told.words))
 
@@ -278,21 +305,6 @@ def _fetched(
                     some.append(told)
             ended = not catch.take(some) or ended
     finally:
-        _forget(connection)
+        connection.forget()
     names, types = [text.as_written(one[0]) for one in described], [type_name(one[1]) for one in described]
     return answered(names, types, catch, time.monotonic() - begun)
-
-
-def _forget(connection: Metered) -> None:
-    """What is left of an answer, which the driver would read to its end before it lets go of it."""
-    result = connection._result
-    if result is not None:
-        result.unbuffered_active = False
-        result.has_next = False
-        result.connection = None
-
-
-def _close(connection: Metered) -> None:
-    _forget(connection)
-    with suppress(pymysql.MySQLError):  # it was cut off
-        connection.close()

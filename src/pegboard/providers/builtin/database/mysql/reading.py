@@ -4,10 +4,11 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, cast
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import SqlglotError
 
 from .functions import Call, calls
@@ -16,6 +17,7 @@ from .words import Unreadable, Word, Words, words
 # It warns of what it does not know; here that is refused, and told to whoever asked.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
+_MYSQL: Final = MySQL()
 _ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _WRITES: Final = (exp.Insert, exp.Update, exp.Delete)
 _FORBIDDEN: Final = tuple(
@@ -141,7 +143,7 @@ def _query(found: Words, inner: Sequence[Word], write: bool, kind: str = "select
 
 def _parsed(text: str) -> exp.Expression | Unreadable | Broken:
     try:
-        trees = [tree for tree in sqlglot.parse(text, read="mysql") if tree is not None]
+        trees = [tree for tree in _MYSQL.parse(text) if tree is not None]
     except RecursionError:
         return Unreadable("The statement is nested too deeply to be read.", "Ask in simpler statements.")
     except SqlglotError as error:
@@ -173,10 +175,10 @@ _PHRASES: Final = (
 
 def _phrases(inner: Sequence[Word]) -> Unreadable | None:
     said = [word.upper for word in inner]
+    found = {*((word,) for word in said), *pairwise(said)}
     for phrase, told in _PHRASES:
-        for place in range(len(said) - len(phrase) + 1):
-            if tuple(said[place : place + len(phrase)]) == phrase:
-                return Unreadable(f"The statement holds {told}, which is not part of a query.", ONLY)
+        if phrase in found:
+            return Unreadable(f"The statement holds {told}, which is not part of a query.", ONLY)
     return None
 
 

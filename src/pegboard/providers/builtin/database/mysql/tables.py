@@ -4,23 +4,22 @@ A closed table is answered like one that is not there; one with closed columns i
 ones; a view is what lies under it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from sqlglot import exp
 
 from pegboard.core.database import Access, Failed, Fault
 from pegboard.providers.builtin.database.names import names
 
+from .asking import Ask, Said, Server, asked, columns_of
 from .columns import Made, leads_elsewhere, made, open_columns
 from .functions import unlisted
 from .reading import Broken, Named, Reading, read
 from .splicing import Edit, quoted, table_edits
 from .words import Unreadable
-
-Ask: TypeAlias = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 
 _SYSTEM: Final = frozenset({"mysql", "performance_schema", "sys", "information_schema"})
 _SCHEMA: Final = names(
@@ -47,20 +46,21 @@ class Known:
 
 @dataclass
 class Tables:
-    """Judges one statement. `lower`: the server does not count capitals in names of tables."""
+    """Judges one statement."""
 
     ask: Ask
     access: Access
     default: str
-    lower: bool
-    is_mariadb: bool
+    server: Server
+    """As it was the last time. Whether it still is comes with the answer to what else is asked."""
     visible: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
 
     def judged(self, reading: Reading) -> Failed | Unreadable | tuple[Edit, ...]:
         """What is put in place of tables that are not told whole."""
-        if stored := self._stored(reading, self.default):
+        said = self._said(reading, self.default)
+        if stored := self._stored(reading, said):
             return stored
-        known = self._known(reading.named)
+        known = self._known(said)
         narrow: dict[tuple[str, str], tuple[str, ...]] = {}
         catalogued = False
         for named in reading.named:
@@ -101,55 +101,46 @@ class Tables:
 
         return table_edits(reading, inner)
 
-    def _stored(self, reading: Reading, schema: str) -> Unreadable | None:
+    def _said(self, reading: Reading, schema: str) -> Said:
+        """Of what a statement names and calls; by the names that hold on the server that answers."""
+        names = [call.name for call in reading.calls]
+        said = asked(self.ask, self._pairs(reading.named), schema, names)
+        if said.server.lower != self.server.lower:
+            self.server = said.server
+            said = asked(self.ask, self._pairs(reading.named), schema, names)
+        self.server = said.server
+        return said
+
+    def _stored(self, reading: Reading, said: Said) -> Unreadable | None:
         """What would be called and is not built in, or is hidden by what somebody stored."""
         for call in reading.calls:
-            if not (call.is_mariadbs if self.is_mariadb else call.is_mysqls):
+            if not (call.is_mariadbs if said.server.is_mariadb else call.is_mysqls):
                 return Unreadable(
-                    f"{call.name}() is not built into {'MariaDB' if self.is_mariadb else 'MySQL'}.",
+                    f"{call.name}() is not built into {'MariaDB' if said.server.is_mariadb else 'MySQL'}.",
                     "Write the statement without it.",
                 )
-        if not reading.calls:
-            return None
-        # Whoever may call a function sees it here.
-        rows = self.ask(
-            "SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = %s "  # noqa: S608 - places for values alone
-            f"AND ROUTINE_TYPE = 'FUNCTION' AND ROUTINE_NAME IN ({', '.join(['%s'] * len(reading.calls))})",
-            (schema, *(call.name for call in reading.calls)),
-        )
-        return unlisted(str(rows[0][0])) if rows else None
+        return unlisted(said.functions[0]) if said.functions else None
 
     def _schema(self, named: Named) -> str:
         return self._cased(named.schema if named.schema is not None else self.default)
 
     def _cased(self, name: str) -> str:
-        return name.lower() if self.lower else name
+        return name.lower() if self.server.lower else name
 
-    def _known(self, named: Iterable[Named]) -> dict[tuple[str, str], Known]:
-        pairs = sorted({(self._schema(one), self._cased(one.name)) for one in named})
-        pairs = [pair for pair in pairs if pair[0].lower() not in _SYSTEM]
-        if not pairs:
-            return {}
-        where = " OR ".join(["(t.TABLE_SCHEMA = %s AND t.TABLE_NAME = %s)"] * len(pairs))
-        given = [part for pair in pairs for part in pair]
-        kinds = self.ask(
-            "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.TABLE_TYPE, t.ENGINE "  # noqa: S608 - places for values alone
-            f"FROM information_schema.TABLES t WHERE {where}",
-            given,
-        )
+    def _pairs(self, named: Iterable[Named]) -> list[tuple[str, str]]:
+        pairs = {(self._schema(one), self._cased(one.name)) for one in named}
+        return sorted(pair for pair in pairs if pair[0].lower() not in _SYSTEM)
+
+    def _known(self, said: Said) -> dict[tuple[str, str], Known]:
         columns: dict[tuple[str, str], list[Made]] = {}
         if not self.access.is_whole:
-            for schema, name, *told in self.ask(
-                "SELECT t.TABLE_SCHEMA, t.TABLE_NAME, t.COLUMN_NAME, t.EXTRA, t.GENERATION_EXPRESSION, "  # noqa: S608 - as above
-                f"t.COLUMN_DEFAULT FROM information_schema.COLUMNS t WHERE {where} ORDER BY t.ORDINAL_POSITION",
-                given,
-            ):
+            for schema, name, *told in columns_of(self.ask, said.pairs):
                 columns.setdefault((schema, name), []).append(made(*told))
         known: dict[tuple[str, str], Known] = {}
-        for schema, name, kind, engine in kinds:
+        for schema, name, kind, engine in said.tables:
             key = (self._cased(schema), self._cased(name))
             # A comparison on the server may not count capitals where names do.
-            if key not in pairs or kind not in {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}:
+            if key not in said.pairs or kind not in {"BASE TABLE", "VIEW", "SYSTEM VERSIONED"}:
                 continue
             if not self.access.is_whole and leads_elsewhere(engine):
                 continue
@@ -187,9 +178,10 @@ class Tables:
         reading = read(str(rows[0][0]), write=False)
         if isinstance(reading, Unreadable | Broken) or reading.tree is None:
             return cannot
-        if self._stored(reading, view.schema):
+        said = self._said(reading, view.schema)
+        if self._stored(reading, said):
             return cannot
-        known = self._known(reading.named)
+        known = self._known(said)
         used = {column.name.casefold() for column in reading.tree.find_all(exp.Column)}
         for named in reading.named:
             table = known.get((self._schema(named), self._cased(named.name)))
