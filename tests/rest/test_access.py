@@ -115,6 +115,8 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/servers/read"),
         ("POST", "/api/v1/servers/try"),
         ("GET", "/api/v1/clients"),
+        ("GET", "/api/v1/settings"),
+        ("GET", "/api/v1/first-run"),
         ("GET", "/api/v1/toolsets"),
         ("POST", "/api/v1/toolsets/import"),
         ("GET", "/api/v1/toolsets/imports/{name}"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def rest_of(house: "House", endpoint: str | None, reception: "Reception") -> "ASGIApp":
     from pegboard.surfaces.rest.app import About, rest_app
 
-    about = About(house.file, str(house.data_dir), endpoint, house.store_url)
+    about = About(house.file, str(house.data_dir), endpoint, house.store_url, house.storage)
     return rest_app(house.gateway, about, reception, lambda: house.desk, lambda: house.installer)
 
 

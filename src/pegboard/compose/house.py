@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.toolsets.installer import Installer
     from pegboard.ports import Secrets
+    from pegboard.ports.storage import StorageNow
     from pegboard.providers.mcp.oauth import Desk
 
 
@@ -47,6 +48,7 @@ class House:
     toolsets: "Toolsets"
     at_end: Callable[[Callable[[], Awaitable[None]]], object]
     """Called with what is to be done when the house is closed."""
+    storage: "StorageNow"
 
     @property
     def chat(self) -> "ChatSettings | None":
@@ -149,10 +151,12 @@ async def open_house(
             fail(Exit.UNREACHABLE, str(error))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
         gateway.board.remarks = replace(remarks, in_passing=not follow)
+        if settings is not None:
+            gateway.board.written = settings.written
         if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
                 tasks.start_soon(follow_files, settings, gateway, name="configuration")
-        yield House(gateway, settings, directory, store.where, desk, toolsets, stack.push_async_callback)
+        yield House(gateway, settings, directory, store.where, desk, toolsets, stack.push_async_callback, store.storage)

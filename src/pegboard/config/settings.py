@@ -27,6 +27,7 @@ from .search_keys import SearchSettings, search_settings
 from .section import Values
 from .telling import Telling, Wrong
 from .tree import Parsed, Table
+from .written import Written
 from .yaml_text import parse_yaml
 
 MAX_BYTES: Final = 5_000_000
@@ -74,6 +75,7 @@ class Settings:
     """`None` where no model server is named."""
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    written: Written = field(default_factory=Written, compare=False, repr=False)
 
     @property
     def remarks(self) -> Remarks:
@@ -144,6 +146,7 @@ def load_text(
             *database_warnings(values, place),
         ),
         doubts=(*doubts(values, board, place),),
+        written=Written(file, parsed.root if isinstance(parsed.root, Table) else None),
     )
 
 

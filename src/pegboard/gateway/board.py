@@ -10,6 +10,7 @@ from typing import Final
 from anyio import to_thread
 
 from pegboard.config.problem import Problem, Remarks
+from pegboard.config.written import Written
 from pegboard.core.catalogue import Catalogue, Listing, catalogue
 from pegboard.core.ids import Source, ToolId, WireName
 from pegboard.core.offer import same_offers
@@ -71,6 +72,8 @@ class Board:
     notices: Mapping[str, Notice] = field(default_factory=dict[str, Notice])
     remarks: Remarks = field(default_factory=Remarks)
     """What the operator's file says in vain; the doctor tells it."""
+    written: Written = field(default_factory=Written)
+    """What it says at all, and where."""
     fitting: Callable[[Catalogue, Policy], Policy] = unchanged
     """What becomes known of the values in a policy when it, or the catalogue, changes."""
     is_closed: bool = False

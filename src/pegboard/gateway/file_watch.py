@@ -59,6 +59,7 @@ async def follow_file(settings: Settings, gateway: Gateway) -> None:
             continue
         gateway.board.forget_notice(CONFIG_NOTICE)
         gateway.board.remarks = loaded.remarks
+        gateway.board.written = loaded.written
         late = _read_at_start_only(settings, loaded)
         changed = [*redeclared(before.declared, loaded.declared), *(f"{name} changed" for name in late)]
         said, before = f"{path.name}: {'; '.join(changed) or 'nothing that matters changed'}", loaded

@@ -3,16 +3,19 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
 
 from pegboard.ports import Clock
+from pegboard.ports.storage import StorageNow
 
 from .audit import AuditLimits, AuditLog
 from .calls import Keeping
 from .errors import StoreError, masked
+from .health import storage
 from .migrate import migrate
 from .policy import StoredPolicy
 from .postgres import PostgresDatabase
@@ -35,6 +38,8 @@ class Store:
     runs: StoredRuns
     where: str
     """The URL as it may be shown: without a password."""
+    storage: StorageNow
+    """How it is now."""
 
 
 @asynccontextmanager
@@ -73,6 +78,7 @@ async def open_store(
                 StoredVectors(database),
                 StoredRuns(database, key),
                 database.where,
+                partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )
     finally:
         with anyio.move_on_after(_CLOSING, shield=True):

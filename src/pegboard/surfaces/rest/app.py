@@ -18,6 +18,7 @@ from pegboard.gateway.overriding import clear_pins, unfit_overrides
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.trials import Trials
 from pegboard.ports import SignIns
+from pegboard.ports.storage import StorageNow
 
 from .access import TokenGate, hold_to_scope
 from .activity import activity_routes
@@ -29,6 +30,7 @@ from .board import board_routes
 from .databases import database_findings, database_routes
 from .diffs import diff_routes
 from .events import event_routes
+from .first_run import first_run_routes
 from .health import is_first_start
 from .openapi import TITLE, described, operation_id
 from .overrides import override_routes
@@ -45,6 +47,7 @@ from .server_sources import source_routes
 from .server_trials import trial_routes
 from .servers import server_routes
 from .session import session_routes
+from .settings import setting_routes
 from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
 from .switches import switch_routes
@@ -63,6 +66,7 @@ class About:
     data_dir: str
     endpoint: str | None
     store: str
+    storage: StorageNow | None = None
 
 
 def rest_app(
@@ -105,6 +109,9 @@ def routed(
     app.include_router(trial_routes(gateway, trials), prefix=PREFIX)
     app.include_router(server_routes(gateway, sign_ins, trials), prefix=PREFIX)
     app.include_router(server_detail_routes(gateway), prefix=PREFIX)
+    place = (about.config, about.data_dir, about.store, about.storage)
+    app.include_router(setting_routes(gateway, *place), prefix=PREFIX)
+    app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)

@@ -18,9 +18,11 @@ from pegboard.config.clients import Found, Merged, entry_of, find, merged, read_
 from pegboard.config.masking import masked
 from pegboard.config.problem import Problem as FileProblem
 from pegboard.core.reference import closest
+from pegboard.core.scope import Scope
 from pegboard.core.server import AllButTools, EveryTool, OnlyTools, Server
 from pegboard.gateway.gateway import Gateway
 
+from .access import needs
 from .answers import routes_about
 from .bodies import PastedBody, ReadFrom, ServerBody
 from .problems import Problem
@@ -80,6 +82,7 @@ def source_routes(gateway: Gateway) -> APIRouter:
         return _read_shape(await anyio.to_thread.run_sync(_pasted, body.text), gateway)
 
     @routes.get("/clients")
+    @needs(Scope.OPERATE)
     async def list_clients() -> ClientLists:
         """The lists of servers that other clients keep on the gateway's machine."""
         found = await anyio.to_thread.run_sync(_found)

@@ -1,0 +1,13 @@
+"""The operator's file as it was read: each value with its line."""
+
+from dataclasses import dataclass
+
+from .tree import Table
+
+
+@dataclass(frozen=True)
+class Written:
+    """Without a file, nothing is."""
+
+    file: str | None = None
+    root: Table | None = None

@@ -1,0 +1,106 @@
+"""The route for whoever opens an empty board: what is there, and the ways to a first tool on it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Literal
+
+import anyio.to_thread
+from fastapi import APIRouter
+from typing_extensions import TypedDict
+
+from pegboard.config.clients import find, merged
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+
+from .answers import routes_about
+
+_DEMO = ("examples", "demo", "pegboard.yaml")
+
+
+class FirstStep(TypedDict):
+    kind: Literal["import", "add", "demo"]
+    title: str
+    sentence: str
+    command: str
+    done: bool
+
+
+class FirstRun(TypedDict):
+    """`empty` is a board without any server or toolset; `demo`, whether it is the example's."""
+
+    empty: bool
+    demo: bool
+    called: bool
+    """Whether anything was called yet."""
+    servers: int
+    openTools: int
+    importable: int
+    """Servers in other clients' lists that are not on the board."""
+    steps: list[FirstStep]
+    endpoint: str | None
+    policyVersion: int
+
+
+def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
+    routes = routes_about("board")
+    board = gateway.board
+
+    @routes.get("/first-run")
+    async def show_first_run() -> FirstRun:
+        """Whether the board is empty, and the three ways to a first tool on it."""
+        policy, demo = board.policy, _is_demo(board.written.file)
+        importable = await anyio.to_thread.run_sync(_importable, frozenset(map(str, policy.servers)))
+        return {
+            "empty": not policy.servers and not policy.toolsets,
+            "demo": demo,
+            "called": await gateway.audit.latest() > 0,
+            "servers": len(policy.servers),
+            "openTools": sum(1 for _ in board.resolution(View()).open()),
+            "importable": importable,
+            "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
+            "endpoint": endpoint,
+            "policyVersion": policy.version,
+        }
+
+    return routes
+
+
+def _importable(there: frozenset[str]) -> int:
+    found = merged(find(Path.home(), Path.cwd(), sys.platform, os.environ))
+    return sum(str(server.key) not in there for server in found.servers)
+
+
+def _is_demo(file: str | None) -> bool:
+    """By where its file lies."""
+    return file is not None and Path(file).absolute().parts[-3:] == _DEMO
+
+
+def _steps(importable: int, *, has_servers: bool, demo: bool) -> list[FirstStep]:
+    many = "1 server is" if importable == 1 else f"{importable} servers are"
+    here = (
+        f"{many} in the lists of other clients on this machine" if importable else "Other clients' lists hold no more"
+    )
+    return [
+        {
+            "kind": "import",
+            "title": "Bring over the servers of another client",
+            "sentence": f"{here}. You look at them before anything is added.",
+            "command": "pegboard import",
+            "done": has_servers and importable == 0 and not demo,
+        },
+        {
+            "kind": "add",
+            "title": "Add a server",
+            "sentence": "Paste an address, a command or a piece of JSON, and see what it brings before it is added.",
+            "command": "pegboard servers add NAME -- COMMAND ARGS…",
+            "done": has_servers,
+        },
+        {
+            "kind": "demo",
+            "title": "Try the demo",
+            "sentence": "A board with small servers of its own, to look at and to call.",
+            "command": "make run",
+            "done": demo,
+        },
+    ]
