@@ -9,20 +9,27 @@ PORT ?= 8460
 # Whoever forbids Python to keep what it compiled would compile all of it again for each of a thousand processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run meaning test fast check bench conformance setup clean
+.PHONY: run ui meaning test fast check bench conformance setup clean
 
 # Start the gateway with the demo board and print how to connect a client.
 run: $(VENV)/.run
+	@$(MAKE) --no-print-directory ui || echo "  … going on without the pages"
 	@$(MAKE) --no-print-directory meaning || echo "  … going on: tools are found by their words alone"
 	@$(BIN)/python examples/demo/lending.py .demo/lending.db
 	@PYTHON_FOR_DEMO=$(abspath $(BIN)/python) $(BIN)/pegboard serve --config examples/demo/pegboard.yaml --data-dir .demo --host $(HOST) --port $(PORT)
+
+# The pages at /ui: built when anything they are made of changed. Node comes from the PATH, else from a wheel.
+ui: $(VENV)/.run
+	@$(BIN)/python web/build.py
 
 # What search by meaning needs: a runtime, and a model of 84 MB that is made into one of 24. Once.
 meaning: $(VENV)/.semantic
 	@$(BIN)/pegboard search setup --data-dir .demo
 
-# Every test: core, search, store on both engines, providers, surfaces.
+# Every test: core, search, store on both engines, providers, surfaces, pages.
 test: $(VENV)/.dev
+	@$(BIN)/python web/build.py
+	@$(BIN)/python -m tests.servers.chromium
 	@$(BIN)/python -m tests.servers.containers
 	@$(BIN)/python -m tests.servers.mariadb
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q $(ARGS) || { [ $$? -eq 1 ] && $(BIN)/python -m tests.again $(ARGS); }
@@ -31,9 +38,9 @@ test: $(VENV)/.dev
 fast: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -q -m "not slow" $(ARGS)
 
-# Format, lint, types and the import contracts.
+# Format, lint, types and the import contracts; the pages' types where what they are built with is installed.
 check: $(VENV)/.dev
-	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports && $(BIN)/python web/build.py --check
 
 # Where we stand against a floor and a peer, measured in the same run.
 bench: $(VENV)/.dev
@@ -47,7 +54,7 @@ conformance: $(VENV)/.dev
 setup: $(VENV)/.dev
 
 clean:
-	rm -rf $(VENV) .demo .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) .demo .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist web/node_modules web/build src/pegboard/surfaces/web/pages
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pegboard needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 $(MAKECMDGOALS)")'

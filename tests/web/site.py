@@ -1,0 +1,109 @@
+"""A gateway with its pages as people run it: `pegboard serve` in a process of its own, on a free port."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import yaml
+from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment
+
+DEADLINE = 60.0
+BUILD = ROOT / "web" / "build.py"
+
+
+def build(*words: str) -> None:
+    """The pages as the sources say, or the tests that need no browser; nothing is done where they are current."""
+    done = subprocess.run([sys.executable, str(BUILD), *words], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """`token` is the start-up token: whoever has it may do everything."""
+
+    address: str
+    token: str
+    config: Path
+    data_dir: Path
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def entrance(self) -> str:
+        """The address that is printed at the start: it signs in."""
+        return f"{self.address}/ui/?token={self.token}"
+
+    def ask(self, method: str, path: str, body: object = None, *, version: int | None = None) -> Any:
+        """One request to the API by the operator; the body of the answer, whatever its status."""
+        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+        if version is not None:
+            headers["if-match"] = f'"{version}"'
+        sent = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.address}/api/v1{path}", data=sent, headers=headers, method=method)
+        try:
+            with urlopen(request, timeout=DEADLINE) as answer:
+                return json.loads(answer.read() or b"null")
+        except HTTPError as error:
+            return json.loads(error.read())
+
+    def pegboard(self, *words: str) -> Any:
+        """One command of a second terminal, asked for JSON."""
+        done = subprocess.run(
+            [*PEGBOARD, *words, "--data-dir", str(self.data_dir), "--json"],
+            env=environment(self.data_dir),
+            capture_output=True,
+            timeout=DEADLINE,
+        )
+        return json.loads(done.stdout)
+
+
+@contextmanager
+def site(folder: Path, board: Mapping[str, object] | Path = DEMO) -> Iterator[Site]:
+    """Listening when the block begins, gone when it has ended."""
+    data_dir = folder / "data"
+    data_dir.mkdir(exist_ok=True)
+    config = board if isinstance(board, Path) else folder / "pegboard.yaml"
+    if not isinstance(board, Path):
+        config.write_text(yaml.safe_dump(dict(board)), "utf-8")
+    lending = folder / "lending.db"
+    subprocess.run([sys.executable, str(DEMO.parent / "lending.py"), str(lending)], check=True, capture_output=True)
+    words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", "0", "--json"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*PEGBOARD, *words],
+            env={**environment(data_dir), "LENDING_DB": str(lending)},
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
+    try:
+        assert process.stdout is not None
+        told = _document(process.stdout)
+        known = json.loads((data_dir / "gateway.json").read_text("utf-8"))
+        yield Site(told["endpoint"].removesuffix("/mcp"), known["token"], config, data_dir, process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _document(stdout: Any) -> Any:
+    text = b""
+    while line := stdout.readline():
+        text += line
+        try:
+            return json.loads(text)
+        except ValueError:
+            continue
+    raise AssertionError(f"the gateway ended before it listened: {text.decode(errors='replace')}")

@@ -1,0 +1,126 @@
+/** What screens read and do: `useAnswer` asks and follows the bells, `useDeed` writes with the version it stood on. */
+import {
+  keepPreviousData,
+  QueryClient,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  type UseMutationResult,
+  type UseQueryResult,
+} from "@tanstack/react-query";
+import type { Query } from "@/lib/place";
+import { queryText } from "@/lib/place";
+import { toast, tellStale } from "@/parts/toast";
+import { ask, type Asking } from "./client";
+import { Problem } from "./problem";
+
+/** What the event stream rings for. */
+export type Noun =
+  | "board"
+  | "servers"
+  | "toolsets"
+  | "approvals"
+  | "tickets"
+  | "activity"
+  | "policy"
+  | "settings"
+  | "tokens";
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (times, error) => times < 2 && error instanceof Problem && (error.status === 0 || error.status === 503),
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+/** Ask again for whatever shows this noun; without one, for everything. */
+export function ring(noun?: Noun): void {
+  void queries.invalidateQueries({
+    predicate: (query) => noun === undefined || (query.queryKey[0] as readonly Noun[]).includes(noun),
+  });
+}
+
+type Options = {
+  /** Ask only when true: while a parameter is missing there is nothing to ask. */
+  readonly when?: boolean;
+  /** Show the answer to the last question until the next one is there. */
+  readonly keeps?: boolean;
+};
+
+/** The answer of a route, asked again when a bell rings for one of `nouns`. */
+export function useAnswer<T>(
+  nouns: readonly Noun[],
+  path: string,
+  query: Query = {},
+  { when = true, keeps = true }: Options = {},
+): UseQueryResult<T, Problem> {
+  return useQuery<T, Problem>({
+    queryKey: [nouns, path, queryText(query)],
+    queryFn: ({ signal }) => ask<T>(path, { query, signal }),
+    enabled: when,
+    ...(keeps ? { placeholderData: keepPreviousData } : {}),
+  });
+}
+
+/** What every list has: a bounded part, and where the next begins. */
+export type Paged = { readonly next?: string | null };
+
+/** All parts of a list, one after the other, as one answer. `join` puts the next part to what is there. */
+export function useWhole<T extends Paged>(
+  nouns: readonly Noun[],
+  path: string,
+  query: Query,
+  join: (before: T, next: T) => T,
+  { when = true, keeps = true }: Options = {},
+): UseQueryResult<T, Problem> {
+  return useQuery<T, Problem>({
+    queryKey: [nouns, path, queryText(query), "whole"],
+    queryFn: async ({ signal }) => {
+      let whole = await ask<T>(path, { query, signal });
+      while (whole.next != null) {
+        whole = join(whole, await ask<T>(path, { query: { ...query, after: whole.next }, signal }));
+      }
+      return whole;
+    },
+    enabled: when,
+    ...(keeps ? { placeholderData: keepPreviousData } : {}),
+  });
+}
+
+export type Deed = {
+  readonly method?: Exclude<Asking["method"], "GET">;
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+  /** `answer.policyVersion` of what the person looked at. */
+  readonly version?: number | null;
+  /** Said when it is done: "delete_repo is off". */
+  readonly done?: string;
+};
+
+/** A write. A problem is told in its own words; when somebody else decided meanwhile, the page says so and offers to
+ * look again. Pass `silent` where the screen shows the problem itself. */
+export function useDeed<T = unknown>({ silent = false }: { silent?: boolean } = {}): UseMutationResult<T, Problem, Deed> {
+  const client = useQueryClient();
+  return useMutation<T, Problem, Deed>({
+    mutationFn: ({ method = "POST", path, query, body, version }) =>
+      ask<T>(path, {
+        method,
+        ...(query === undefined ? {} : { query }),
+        ...(body === undefined ? {} : { body }),
+        ...(version === undefined ? {} : { version }),
+      }),
+    onSuccess: (_, deed) => {
+      if (deed.done !== undefined) toast(deed.done, "open");
+      return client.invalidateQueries();
+    },
+    onError: (problem) => {
+      if (problem.isStale) tellStale(problem);
+      else if (!silent && !problem.isSignedOut) toast(problem.message, "broken");
+      if (problem.isSignedOut) ring();
+    },
+  });
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { blocks, inline } from "./markdown";
+
+test("the plain part of Markdown becomes a tree", () => {
+  expect(blocks("# Loans\n\nTwo are **overdue**.\n\n- Dune\n- Emma\n\n1. first\n\n> quiet\n\n---\n\n```sql\nselect 1\n```").map((block) => block.kind)).toEqual([
+    "heading",
+    "paragraph",
+    "list",
+    "list",
+    "quote",
+    "rule",
+    "code",
+  ]);
+});
+
+test("nothing but http becomes a link, and HTML stays text", () => {
+  expect(inline("[a](https://example.com) [b](javascript:alert(1)) <b>c</b>")).toEqual([
+    { kind: "link", text: "a", href: "https://example.com" },
+    { kind: "text", text: " [b](javascript:alert(1)) <b>c</b>" },
+  ]);
+});
+
+test("a fence that never closes ends with the text", () => {
+  expect(blocks("```\nselect 1")).toEqual([{ kind: "code", language: "", text: "select 1" }]);
+});

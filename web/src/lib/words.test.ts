@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { ago, bytes, command, count, listed, number, span } from "./words";
+
+test("numbers are grouped, and nothing is none", () => {
+  expect([number(6200), count(0, "tool"), count(1, "tool"), count(41, "tool")]).toEqual(["6,200", "no tools", "1 tool", "41 tools"]);
+});
+
+test("a span is said in the unit a person would choose", () => {
+  expect([0.42, 12.4, 1340, 125_000, 7_260_000].map(span)).toEqual(["0.4 ms", "12 ms", "1.3 s", "2 min 5 s", "2 h 1 min"]);
+});
+
+test("bytes are counted in thousands", () => {
+  expect([512, 1200, 34_000, 3_400_000].map(bytes)).toEqual(["512 B", "1.2 KB", "34 KB", "3.4 MB"]);
+});
+
+test("what was and what will be are told from now", () => {
+  const now = Date.parse("2026-03-01T12:00:00Z");
+  const at = (seconds: number): string => ago(now + seconds * 1000, now);
+  expect([at(-1), at(-12), at(-300), at(-7200), at(-3 * 86_400), at(300), at(2)]).toEqual([
+    "just now",
+    "12 s ago",
+    "5 min ago",
+    "2 h ago",
+    "3 d ago",
+    "in 5 min",
+    "at once",
+  ]);
+  expect(ago("never was", now)).toBe("never was");
+});
+
+test("a list ends with and", () => {
+  expect([listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])]).toEqual(["", "a", "a and b", "a, b and c"]);
+});
+
+test("a command line quotes what a shell would read otherwise", () => {
+  expect(command("pegboard", "why", "mcp:dev~github:delete_repo", "--as", "it's me", false, undefined, "")).toBe(
+    `pegboard why mcp:dev~github:delete_repo --as 'it'\\''s me'`,
+  );
+});

@@ -1,0 +1,36 @@
+import { useEffect, useState, type ReactElement } from "react";
+import { Button } from "./Button";
+
+export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): ReactElement {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const later = setTimeout(() => setDone(false), 2000);
+    return () => clearTimeout(later);
+  }, [done]);
+  return (
+    <Button
+      small
+      icon={done ? "check" : "copy"}
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setDone(true))}
+    >
+      {done ? "Copied" : label}
+    </Button>
+  );
+}
+
+/** Text to the letter, with a button that copies it. */
+export function Code({ text, copies = true, wraps = true }: { text: string; copies?: boolean; wraps?: boolean }): ReactElement {
+  return (
+    <div className="code-around">
+      <pre className={`code ${wraps ? "wraps" : ""}`} tabIndex={0}>
+        {text}
+      </pre>
+      {copies && (
+        <div className="code-copy">
+          <CopyButton text={text} />
+        </div>
+      )}
+    </div>
+  );
+}

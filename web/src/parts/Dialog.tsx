@@ -1,0 +1,59 @@
+import { useEffect, useId, useRef, type ReactElement, type ReactNode } from "react";
+import { IconButton } from "./Button";
+
+/** The browser's own <dialog>: it holds the focus, gives it back, and Escape closes it. `side` makes it a drawer. */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+  actions,
+  side = false,
+  wide = false,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  children: ReactNode;
+  actions?: ReactNode;
+  side?: boolean;
+  wide?: boolean;
+}): ReactElement | null {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = box.current;
+    if (dialog === null) return;
+    if (open && !dialog.open) dialog.showModal();
+    if (!open && dialog.open) dialog.close();
+  }, [open]);
+  if (!open) return null;
+  return (
+    <dialog
+      ref={box}
+      className={`dialog ${side ? "is-side" : ""} ${wide ? "is-wide" : ""}`}
+      aria-labelledby={id}
+      onClose={onClose}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === box.current) onClose();
+      }}
+    >
+      <div className="dialog-in">
+        <header className="dialog-head">
+          <h2 id={id}>{title}</h2>
+          <IconButton icon="close" name="Close" onClick={onClose} />
+        </header>
+        <div className="dialog-body">{children}</div>
+        {actions !== undefined && <footer className="dialog-foot">{actions}</footer>}
+      </div>
+    </dialog>
+  );
+}
+
+export function Drawer(rest: Omit<Parameters<typeof Dialog>[0], "side">): ReactElement | null {
+  return <Dialog side {...rest} />;
+}

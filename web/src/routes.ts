@@ -1,0 +1,26 @@
+/** The screens by their paths. Each comes in a part of its own, so that the wall need not wait for the others. */
+import { lazy, type ComponentType, type LazyExoticComponent } from "react";
+import type { IconName } from "@/parts";
+
+export type Route = {
+  readonly path: string;
+  readonly name: string;
+  readonly icon: IconName;
+  readonly screen: LazyExoticComponent<ComponentType>;
+};
+
+/** In the order of the rail. */
+export const ROUTES: readonly Route[] = [
+  { path: "/", name: "Wall", icon: "wall", screen: lazy(() => import("@/screens/wall")) },
+  { path: "/tool", name: "Tool", icon: "tool", screen: lazy(() => import("@/screens/tool")) },
+  { path: "/servers", name: "MCP Servers", icon: "servers", screen: lazy(() => import("@/screens/servers")) },
+  { path: "/toolsets", name: "Toolsets", icon: "toolsets", screen: lazy(() => import("@/screens/toolsets")) },
+  { path: "/approvals", name: "Approvals", icon: "approvals", screen: lazy(() => import("@/screens/approvals")) },
+  { path: "/search", name: "Search", icon: "search", screen: lazy(() => import("@/screens/search")) },
+  { path: "/activity", name: "Activity", icon: "activity", screen: lazy(() => import("@/screens/activity")) },
+  { path: "/prompt", name: "Prompt", icon: "prompt", screen: lazy(() => import("@/screens/prompt")) },
+  { path: "/settings", name: "Settings", icon: "settings", screen: lazy(() => import("@/screens/settings")) },
+];
+
+/** Every element in every state: not in the rail, and needs no gateway. */
+export const PATTERNS = lazy(() => import("@/screens/patterns"));

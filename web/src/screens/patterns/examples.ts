@@ -1,0 +1,52 @@
+import type { Rendered, Section } from "@/api/types";
+import type { Schema } from "@/lib/schema";
+
+export const SCHEMA: Schema = {
+  type: "object",
+  required: ["repository", "title"],
+  properties: {
+    repository: { type: "string", description: "owner/name" },
+    title: { type: "string", description: "One line.", maxLength: 120 },
+    priority: { enum: ["low", "usual", "high"] },
+    count: { type: "integer", minimum: 1 },
+    draft: { type: "boolean", description: "Keep it to yourself." },
+    labels: { type: "array", items: { type: "string" } },
+    assignee: { type: "object", properties: { login: { type: "string" } }, required: ["login"] },
+    notify: { type: ["string", "null"] },
+    anything: { description: "Whatever you like." },
+  },
+};
+
+export const SECTION: Section = {
+  section: "description",
+  words: [
+    { how: "kept", text: "Deletes a repository" },
+    { how: "removed", text: " after asking" },
+    { how: "added", text: " at once and for good" },
+    { how: "kept", text: "." },
+  ],
+  changes: [
+    { path: "inputSchema.properties.path", how: "added", sentence: "A parameter 'path' was added and is required.", before: null, after: '{\n  "type": "string"\n}', words: [] },
+    { path: "annotations.readOnlyHint", how: "changed", sentence: "It claims to be read-only no longer.", before: "true", after: "false", words: [] },
+  ],
+  more: 2,
+};
+
+function told(renderer: string, config: Rendered["config"], rest: Partial<Rendered> = {}): Rendered {
+  return { renderer, config, standalone: false, missing: [], refused: {}, cut: false, ...rest };
+}
+
+export const EXAMPLES: readonly Rendered[] = [
+  told("code", { file: "site.py", content: 'def greet(name: str) -> str:\n    return f"Hello {name}"', language: "python" }),
+  told("document", { content: "# Loans\n\nTwo are **overdue**:\n\n- *Dune*, until `2026-03-01`\n- Emma\n\n> Ask at the desk." }),
+  told("html", { content: "<h1>A page</h1><p>In a frame that reaches nothing.</p>" }),
+  told("terminal", { command: "ls", output: "README.md\nsrc", cwd: "/srv", exit_code: 0 }),
+  told("file-diff", { path: "README.md", before: "One line", after: "One line\nand another" }),
+  told("patch-diff", { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new" }),
+  told("web-search", { query: "pegboard", results: [{ title: "A wall for tools", url: "https://example.com", snippet: "Every tool in its outline." }] }),
+  told("todo-list", { items: [{ content: "Read it", status: "completed" }, { content: "Say why", status: "pending" }] }),
+  told("task", { title: "Find overdue books", status: "done", detail: "Two were found." }),
+  told("key-value", { values: { name: "octo/site", stars: 12, open: true } }),
+  told("table", { rows: [{ title: "Dune", due: "2026-03-01" }, { title: "Emma", due: "2026-03-04" }] }, { cut: true }),
+  told("editor", { path: "notes/today.md" }, { missing: ["$args.line"], refused: { path: "it must be a path within the workspace" } }),
+];

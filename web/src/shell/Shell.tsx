@@ -1,0 +1,146 @@
+/** Around every screen: the rail with its nine names, the palette, and words at the edge. */
+import { useEffect, useState, type ReactElement } from "react";
+import { ring } from "@/api/answers";
+import { useBells, useLine } from "@/api/bells";
+import { useSigning } from "@/api/session";
+import type { Session } from "@/api/types";
+import { usePath } from "@/lib/place";
+import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/parts";
+import { ROUTES, type Route } from "@/routes";
+import { useAttention } from "./attention";
+import { Palette } from "./Palette";
+import { ThemeButton } from "./theme";
+import { Waiting } from "./Waiting";
+
+const LINES = {
+  opening: "connecting",
+  live: "live",
+  lost: "the gateway does not answer; trying again",
+} as const;
+
+/** At the foot of a narrow page there is room for four and the rest. */
+const AT_HAND = new Set(["/", "/servers", "/approvals", "/activity"]);
+
+export function Shell({ session }: { session: Session }): ReactElement {
+  const path = usePath();
+  const line = useLine();
+  const { signOut } = useSigning();
+  const attention = useAttention();
+  const [finding, find] = useState(false);
+  const [listing, list] = useState(false);
+  useBells();
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        find(true);
+      }
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+    list(false);
+  }, [path]);
+  const route = ROUTES.find((each) => each.path === path);
+  return (
+    <div className="shell">
+      <a className="skip" href="#screen">
+        Skip to the screen
+      </a>
+      <header className="rail">
+        <div className="rail-top">
+          <Link to="/" className="brand" aria-label="Pegboard, to the wall">
+            <img src="/ui/icon.svg" alt="" width="24" height="24" />
+            <span>Pegboard</span>
+          </Link>
+          <button type="button" className="find" onClick={() => find(true)} aria-label="Find a tool, server or screen">
+            <Icon name="search" />
+            <span className="find-word">Find</span>
+            <kbd>Ctrl K</kbd>
+          </button>
+        </div>
+        <nav aria-label="Screens" className="rail-nav">
+          <ul>
+            {ROUTES.map((each) => (
+              <li key={each.path} className={AT_HAND.has(each.path) ? "at-hand" : ""}>
+                <RailLink route={each} current={path} count={attention[each.path]} />
+              </li>
+            ))}
+            <li className="rail-rest">
+              <button type="button" className="rail-link" onClick={() => list(true)}>
+                <Icon name="more" />
+                <span>More</span>
+              </button>
+            </li>
+          </ul>
+        </nav>
+        <div className="rail-foot">
+          <p className={`line is-${line}`} role="status">
+            <i aria-hidden="true" />
+            {LINES[line]}
+          </p>
+          <div className="row apart">
+            <span className="cut small" title={`Signed in as ${session.principal}: ${session.scopes.join(", ")}`}>
+              {session.principal}
+            </span>
+            <span className="row tight">
+              <ThemeButton />
+              <button type="button" className="button look-bare is-icon" aria-label="Sign out" title="Sign out" onClick={() => void signOut()}>
+                <Icon name="leave" />
+              </button>
+            </span>
+          </div>
+        </div>
+      </header>
+      <main id="screen" className="main" tabIndex={-1}>
+        {route === undefined ? (
+          <div className="screen">
+            <EmptyState title="Nothing is here" action={<ButtonLink look="main" to="/">To the wall</ButtonLink>}>
+              There is no screen at <code>{path}</code>.
+            </EmptyState>
+          </div>
+        ) : (
+          <Waiting key={route.path} screen={route.screen} />
+        )}
+      </main>
+      <Dialog open={listing} onClose={() => list(false)} title="Screens">
+        <ul className="all-screens">
+          {ROUTES.map((each) => (
+            <li key={each.path}>
+              <RailLink route={each} current={path} count={attention[each.path]} />
+            </li>
+          ))}
+        </ul>
+        <hr />
+        <div className="row apart">
+          <span className="small">{session.principal}</span>
+          <span className="row tight">
+            <ThemeButton />
+            <button type="button" className="button look-plain is-small" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </span>
+        </div>
+      </Dialog>
+      {finding && <Palette onClose={() => find(false)} />}
+      <Toasts onLookAgain={() => ring()} />
+    </div>
+  );
+}
+
+function RailLink({ route, current, count = 0 }: { route: Route; current: string; count: number | undefined }): ReactElement {
+  return (
+    <Link to={route.path} className="rail-link" aria-current={route.path === current ? "page" : undefined}>
+      <Icon name={route.icon} />
+      <span className="rail-name">{route.name}</span>
+      {count > 0 && (
+        <span className="rail-count">
+          {count > 99 ? "99+" : count}
+          <span className="unseen"> want attention</span>
+        </span>
+      )}
+    </Link>
+  );
+}
