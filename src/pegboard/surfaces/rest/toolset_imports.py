@@ -27,12 +27,18 @@ from .problems import Problem
 MOST_BYTES: Final = 100 * 1024 * 1024
 _MOST_JSON: Final = 4 * 1024 * 1024
 _ALL: Final = "all"
+# What it refers to is described beside the bodies of other routes, under the same names.
+_IMPORT: Final = {
+    key: value
+    for key, value in ImportBody.model_json_schema(ref_template="#/components/schemas/{model}").items()
+    if key != "$defs"
+}
 IMPORT_BODIES: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
         "content": {
             "application/zip": {"schema": {"type": "string", "format": "binary"}},
-            "application/json": {"schema": ImportBody.model_json_schema()},
+            "application/json": {"schema": _IMPORT},
         },
     }
 }
