@@ -9,7 +9,7 @@ from pegboard.providers.builtin.database.mysql import mysql_engine
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 from pegboard.providers.builtin.database.unreadable import WAITS
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.behaviour("databases.writes_confirmed")]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 RUNS = (
     "INSERT INTO customers (id, name) VALUES (99, '100%s')",
@@ -53,6 +53,7 @@ def assert_only_what_can_run_waits(answers: list[Answer]) -> None:
     assert denied.words == "The user of this source may not do that there. Its operator can grant it."
 
 
+@pytest.mark.behaviour("databases.writes_confirmed")
 async def test_postgresql_is_asked_what_a_statement_would_meet(shop: postgres_shop.Shop) -> None:
     await shop.outside("CREATE ROLE clerk LOGIN PASSWORD 'writes'")
     try:
@@ -68,6 +69,7 @@ async def test_postgresql_is_asked_what_a_statement_would_meet(shop: postgres_sh
         await shop.outside("DROP ROLE clerk")
 
 
+@pytest.mark.behaviour("databases.writes_confirmed")
 async def test_mariadb_is_asked_what_a_statement_would_meet(mysql: mysql_shop.Shop) -> None:
     clerk = f"'clerk_{mysql.name}'@'localhost'"
     mysql.outside(

@@ -17,7 +17,8 @@ from pegboard.core.database import Access, Catch, Checked, Dialect, Field, Limit
 from pegboard.ports.databases import Answer, Engine, Failed, Parameters, Rows
 from pegboard.providers.builtin.database.duckdb import zones
 
-HERE = Path(__file__).parent
+GIVEN = Path(__file__).parents[2] / "corpus" / "sql_attacks.json"
+OWN = Path(__file__).parent / "own.json"
 QUICK = Limits(seconds=0.5)
 
 pytestmark = pytest.mark.anyio
@@ -26,9 +27,9 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.slow
 @pytest.mark.behaviour("databases.attacks_held", "databases.read_only", "databases.withheld")
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-@pytest.mark.parametrize("file", ["given.json", "own.json"])
-async def test_every_attack_is_held_and_every_benign_statement_is_answered(file: str, dialect: str) -> None:
-    cases = [case for case in read(HERE / file) if case.dialect == dialect]
+@pytest.mark.parametrize("file", [GIVEN, OWN], ids=["given", "own"])
+async def test_every_attack_is_held_and_every_benign_statement_is_answered(file: Path, dialect: str) -> None:
+    cases = [case for case in read(file) if case.dialect == dialect]
     verdicts, absent = await played(cases, QUICK)
     assert absent == {}
     assert [(each.case.id, each.outcome, each.words) for each in verdicts if not each.held] == []
@@ -116,7 +117,7 @@ async def test_the_judge_sees_harm_where_nothing_guards(
     folder = tmp_path / "database"
     folder.mkdir()
     judge = Judge(stage(folder), tmp_path / "watched", QUICK)
-    cases = {case.id: case for file in ("given.json", "own.json") for case in read(HERE / file)}
+    cases = {case.id: case for file in (GIVEN, OWN) for case in read(file)}
     outcomes = {name: (await judge.judged(cases[name])).outcome for name in HARMFUL[dialect]}
     assert outcomes == dict.fromkeys(HARMFUL[dialect], "harmed")
     benign = await judge.judged(Case("ok", dialect, "SELECT count(*) FROM orders", "allow", ""))

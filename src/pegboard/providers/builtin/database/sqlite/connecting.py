@@ -27,6 +27,10 @@ _LIMITS: Final = (
 )
 _HEADER: Final = b"SQLite format 3\x00"
 
+NONE_KEPT: Final = 0
+"""Statements that are kept compiled. The authorizer hears of a statement while it is compiled and not when it runs: one
+that was kept would be judged no second time, and pass for whatever it was when it was asked first."""
+
 
 def connected(path: str, *, writable: bool) -> sqlite3.Connection:
     """Raises `Away`."""
@@ -35,7 +39,14 @@ def connected(path: str, *, writable: bool) -> sqlite3.Connection:
         raise Away(trouble)
     address = f"file:{quote(path)}?mode={'rw' if writable else 'ro'}"
     try:
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=2.0)
+        connection = sqlite3.connect(
+            address,
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=2.0,
+            cached_statements=NONE_KEPT,
+        )
     except sqlite3.Error as error:
         raise Away(opening(path, error)) from None
     try:

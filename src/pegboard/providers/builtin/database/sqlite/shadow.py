@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pegboard.core.database import Access, Relation, Schema, Table, TableName, narrowed
 
 from .authorizer import MAIN, Authorizer
-from .connecting import limited
+from .connecting import NONE_KEPT, limited
 from .reading import Whole, definition
 from .tokens import quoted, uncommented
 
@@ -38,7 +38,7 @@ class Shadow:
 
 def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Access) -> Shadow:
     """`file` is the real one, with `guard` as its authorizer."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=NONE_KEPT)
     open_schema = narrowed(whole.schema, access)
     complete = {table.name: len(table.columns) for table in whole.schema.tables}
     relations: dict[TableName, list[Relation]] = defaultdict(list)

@@ -1,0 +1,41 @@
+"""Roads to what is closed behind a server, each gone twice, and the state of the database afterwards."""
+
+import anyio
+import pytest
+from tests.providers.database import mysql_shop, postgres_shop
+from tests.providers.database.test_mysql_attacks import closed
+from tests.providers.database.test_postgres_attacks import CLOSED
+from tests.support.roads import gone
+
+from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.postgres import postgresql_engine
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+SECRETS = ("xyzzy", "plugh", "4242", "123-45", "987-65", "555-55", "open sesame")
+
+
+@pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
+async def test_no_road_leads_to_what_is_closed_in_postgresql(shop: postgres_shop.Shop) -> None:
+    before = await shop.state()
+    engine = postgresql_engine(shop.reader, CLOSED)
+    try:
+        with anyio.fail_after(300):
+            assert await gone(engine, "postgresql", "tables", "secret", "zebras", SECRETS) == []
+            assert await gone(engine, "postgresql", "columns", "ssn", "sns", SECRETS) == []
+    finally:
+        await engine.aclose()
+    assert await shop.state() == before
+
+
+@pytest.mark.behaviour("databases.withheld", "databases.closed_columns")
+async def test_no_road_leads_to_what_is_closed_in_mariadb(mysql: mysql_shop.Shop) -> None:
+    before = mysql.state()
+    engine = mysql_engine(mysql.reader, closed(mysql))
+    try:
+        with anyio.fail_after(300):
+            assert await gone(engine, "mysql", "tables", "secret", "zebras", SECRETS, mysql.name) == []
+            assert await gone(engine, "mysql", "columns", "ssn", "sns", SECRETS, mysql.name) == []
+    finally:
+        await engine.aclose()
+    assert mysql.state() == before
