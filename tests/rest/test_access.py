@@ -141,6 +141,8 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/activity/after"),
         ("GET", "/api/v1/activity/{number}"),
         ("GET", "/api/v1/activity/summary"),
+        ("GET", "/api/v1/tools/history"),
+        ("POST", "/api/v1/overrides/preview"),
         ("GET", "/api/v1/activity/tools"),
         ("GET", "/api/v1/activity/servers"),
         ("GET", "/api/v1/activity/export"),

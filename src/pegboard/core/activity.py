@@ -43,6 +43,9 @@ CALL: Final = "call"
 REFUSAL: Final = "refusal"
 """The kind of a call that did not."""
 
+DECISION: Final = "decision"
+"""Stands for every kind that is no call."""
+
 DONE: Final = "done"
 REJECTED: Final = "rejected"
 STALE: Final = "stale"
@@ -53,7 +56,7 @@ CHANGE: Final = "change"
 """A server changed or added tools, and they are locked for it."""
 
 KINDS: Final = (
-    *(CALL, REFUSAL, "decision", CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
+    *(CALL, REFUSAL, DECISION, CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
     *("override", "grant", "sign_in", "sign_out", "config", "toolset"),
 )
 """All there are; `decision` stands for every one but the first two."""

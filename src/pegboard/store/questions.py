@@ -5,15 +5,12 @@ from typing import Any, Final
 from sqlalchemy import Column, ColumnElement, Row, Select, and_, func, or_, select, text
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
-from pegboard.core.activity import CALL, REFUSAL
+from pegboard.core.activity import CALL, DECISION, REFUSAL
 from pegboard.ports import AuditQuery, AuditRow, Back, Onward
 
 from .calls import indexed, microseconds, moment
 from .schema import NOT_CALL, NOT_RETURNED, calls
 from .text import holdable, restored
-
-DECISION: Final = "decision"
-"""Stands for every kind that is no call."""
 
 
 async def back(connection: AsyncConnection, query: AuditQuery, span: int) -> Back:

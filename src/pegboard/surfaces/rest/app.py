@@ -33,6 +33,7 @@ from .events import event_routes
 from .first_run import first_run_routes
 from .health import is_first_start
 from .openapi import TITLE, described, operation_id
+from .override_previews import override_preview_routes
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
 from .presentations import presentation_routes
@@ -52,6 +53,7 @@ from .shapes import Shape, notices_shape
 from .sign_ins import sign_in_routes
 from .switches import switch_routes
 from .tickets import ticket_routes
+from .tool_history import tool_history_routes
 from .tools import tool_routes
 from .toolsets import nobody_installs, toolset_routes
 
@@ -115,6 +117,7 @@ def routed(
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
+    app.include_router(tool_history_routes(gateway), prefix=PREFIX)
     app.include_router(search_routes(gateway), prefix=PREFIX)
     app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(prompt_routes(gateway), prefix=PREFIX)
@@ -123,6 +126,7 @@ def routed(
     app.include_router(switch_routes(gateway), prefix=PREFIX)
     app.include_router(approval_routes(gateway), prefix=PREFIX)
     app.include_router(quarantine_routes(gateway), prefix=PREFIX)
+    app.include_router(override_preview_routes(gateway), prefix=PREFIX)
     app.include_router(override_routes(gateway), prefix=PREFIX)
     app.include_router(diff_routes(gateway), prefix=PREFIX)
     app.include_router(activity_sum_routes(gateway), prefix=PREFIX)

@@ -195,6 +195,7 @@ class ToolQuery(ViewQuery):
 
 class CallBody(ToolQuery):
     arguments: dict[str, Any] = Field(default_factory=dict)
+    trial: Annotated[StrictBool, Field(description="Mark it as a trial, and tell its result in every form.")] = False
 
 
 class OtherConfig(_Body):

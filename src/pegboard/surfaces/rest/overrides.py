@@ -14,6 +14,7 @@ from pegboard.core.editing import ARGUMENT, Edit
 from pegboard.core.effects import effects, idle
 from pegboard.core.ids import ToolId
 from pegboard.core.override import FIELDS, Override
+from pegboard.core.policy import Policy
 from pegboard.core.renderers import CATALOGUE
 from pegboard.core.rules import shape_of
 from pegboard.core.scope import Scope
@@ -63,16 +64,12 @@ def override_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/overrides")
     async def edit_override(body: EditBody, if_match: Version = None) -> Shape:
         """Say or clear some fields of one override; the others stay as they are."""
-        toolset, about = place_named(gateway, body.target, body.toolset)
-        said = _said((toolset, about), body.set)
-        cleared = _cleared(gateway, said, body)
-        if not said.says and not cleared:
-            raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing is said: name a field to set or to clear.")
-        command = EditOverride(Edit(said, frozenset(cleared)))
+        command = edit_of(gateway, body)
+        said = command.edit.said
         _refuse_unfit(gateway, command)
         await done(gateway, command, if_match)
         found = all_misfits(gateway)
-        now = _row(gateway, said) or Override(toolset, about)
+        now = row_of(board.policy, said) or Override(said.toolset, said.target)
         vain = [idle_shape(each) for each in idle(now, said, board.catalogue, board.policy)]
         return {**override_shape(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
 
@@ -90,6 +87,15 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {"id": str(id), "rendered": rendered_shape(around)}
 
     return routes
+
+
+def edit_of(gateway: Gateway, body: EditBody) -> EditOverride:
+    """What the body says. Raises `Problem` where it says nothing, or nothing that can be read."""
+    said = _said(place_named(gateway, body.target, body.toolset), body.set)
+    cleared = _cleared(gateway, said, body)
+    if not said.says and not cleared:
+        raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing is said: name a field to set or to clear.")
+    return EditOverride(Edit(said, frozenset(cleared)))
 
 
 def _refuse_unfit(gateway: Gateway, command: EditOverride) -> None:
@@ -138,7 +144,7 @@ def _key(key: str, prefix: str, about: str) -> str:
 
 def _cleared(gateway: Gateway, said: Override, body: EditBody) -> tuple[str, ...]:
     if body.clear == "all":
-        row = _row(gateway, said)
+        row = row_of(gateway.board.policy, said)
         if row is None:
             told = f"No person has overridden {said.target} in toolset {said.toolset!r}. See: pegboard overrides list"
             raise Problem(HTTPStatus.CONFLICT, told)
@@ -150,6 +156,7 @@ def _cleared(gateway: Gateway, said: Override, body: EditBody) -> tuple[str, ...
     return tuple(body.clear)
 
 
-def _row(gateway: Gateway, said: Override) -> Override | None:
-    rows = gateway.board.policy.decided.overrides
+def row_of(policy: Policy, said: Override) -> Override | None:
+    """What people have said at that place."""
+    rows = policy.decided.overrides
     return next((row for row in rows if (row.toolset, row.target) == (said.toolset, said.target)), None)

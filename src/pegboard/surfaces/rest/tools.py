@@ -36,12 +36,15 @@ from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.unlisted import listed
 
 from .access import needs
+from .activity_shapes import TRIAL
 from .answers import routes_about
 from .bodies import CallBody, ToolQuery, ViewQuery
 from .override_shapes import appearance_shape, rendered_shape
 from .problems import Problem
 from .rendering import render
 from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape
+from .tool_faces import faces_shape
+from .trials import trial_shape
 
 
 def tool_routes(gateway: Gateway) -> APIRouter:
@@ -65,10 +68,12 @@ def tool_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/tools/show")
     async def show_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
-        """One tool in full, locked or not: this is the operator's view."""
+        """One tool in full, locked or not: this is the operator's view. `asOffered` is what its server says of it,
+        `asOverridden` what a model sees, `difference` what lies between."""
         resolution = resolution_of(gateway, asked.view())
         id = tool_named(gateway, asked.tool, resolution)
-        return tool_in_full(board.catalogue.tools[id], resolution, board.policy)
+        tool = board.catalogue.tools[id]
+        return {**tool_in_full(tool, resolution, board.policy), **faces_shape(tool, board.policy)}
 
     @routes.get("/why")
     async def explain_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
@@ -85,7 +90,8 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     @routes.post("/call")
     @needs(Scope.CALL, Scope.OPERATE)
     async def call_tool(body: CallBody, request: Request) -> Shape:
-        """One call by the operator, through the same admission as any client's. Leaving gives the call up."""
+        """One call by the operator, through the same admission as any client's. Leaving gives the call up. With `trial`
+        it is marked so in the activity, and told in each form with what it costs: `raw`, `asModel` and `rendered`."""
         view = body.view()
         await _listed(gateway, body.tool, view)
         resolution = resolution_of(gateway, view)
@@ -97,6 +103,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
             principal=view.principal,
             at=gateway.clock(),
             client="operator",
+            presentation=TRIAL if body.trial else "",
         )
         ended: Ended = Cancelled()
         async with anyio.create_task_group() as tasks:
@@ -106,7 +113,9 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         told = ended_shape(ended)
         result = told.get("result")
         shown = render(gateway, id, body.arguments, result) if isinstance(result, dict) else None
-        return told if shown is None else {**told, "rendered": rendered_shape(shown)}
+        rendered = {} if shown is None else {"rendered": rendered_shape(shown)}
+        trial = trial_shape(ended, asked, rendered.get("rendered")) if body.trial else {}
+        return {**told, **rendered, **trial}
 
     return routes
 

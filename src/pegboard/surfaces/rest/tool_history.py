@@ -1,0 +1,106 @@
+"""The route for what became of one tool: decisions, the specs that are known of it, and its latest calls."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from pegboard.core.activity import DECISION
+from pegboard.core.policy import Approval
+from pegboard.core.sections import sections
+from pegboard.core.tool import Tool
+from pegboard.gateway.gateway import Gateway
+from pegboard.ports import AuditQuery
+
+from .activity_shapes import ActivityRecord, activity_shape
+from .answers import routes_about
+from .bodies import ToolQuery
+from .shapes import Shape, moment
+from .tool_faces import SpecShape, difference_shape, spec_shape
+from .tools import resolution_of, tool_named
+
+
+class HistoryQuery(ToolQuery):
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+
+
+class SpecVersion(TypedDict):
+    what: str
+    fingerprint: str
+    by: str | None
+    at: str | None
+    firstSight: bool
+    spec: SpecShape
+
+
+class ToolHistory(TypedDict):
+    id: str
+    decisions: list[ActivityRecord]
+    ofProvider: list[ActivityRecord]
+    specs: list[SpecVersion]
+    difference: list[Shape]
+    calls: list[ActivityRecord]
+    next: int | None
+    policyVersion: int
+
+
+def tool_history_routes(gateway: Gateway) -> APIRouter:
+    routes = routes_about("tools")
+    board, audit = gateway.board, gateway.audit
+
+    @routes.get("/tools/history")
+    async def show_tool_history(asked: Annotated[HistoryQuery, Query()]) -> ToolHistory:
+        """The latest decisions about a tool and about its provider; the spec that is offered, the one that was
+        approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
+        `/activity?tool=…` for those before."""
+        id = tool_named(gateway, asked.tool, resolution_of(gateway, asked.view()))
+        tool, policy = board.catalogue.tools[id], board.policy
+        approval = policy.decided.approvals.get(id)
+        about = AuditQuery(kind=DECISION, limit=asked.limit)
+        decisions = await audit.back(_about(about, str(id)))
+        provider = await audit.back(_about(about, str(id.source)))
+        # Decisions about it are among these too, so as many more are asked for as there are.
+        calls = await audit.back(AuditQuery(tool=str(id), limit=asked.limit + len(decisions.rows)))
+        rows = [row for row in calls.rows if row.kind in ("call", "refusal")][: asked.limit]
+        return {
+            "id": str(id),
+            "decisions": [activity_shape(row) for row in decisions.rows],
+            "ofProvider": [activity_shape(row) for row in provider.rows],
+            "specs": _versions(tool, approval),
+            "difference": [] if approval is None else difference_shape(sections(approval.spec, tool.spec)),
+            "calls": [activity_shape(row) for row in rows],
+            "next": rows[-1].number if len(rows) == asked.limit else calls.before,
+            "policyVersion": policy.version,
+        }
+
+    return routes
+
+
+def _about(query: AuditQuery, what: str) -> AuditQuery:
+    return AuditQuery(tool=what, kind=query.kind, limit=query.limit)
+
+
+def _versions(tool: Tool, approval: Approval | None) -> list[SpecVersion]:
+    """The newest first. Specs of MCP servers are not stored, so what lies between these two is not known."""
+    offered: SpecVersion = {
+        "what": "offered",
+        "fingerprint": tool.spec.fingerprint,
+        "by": None,
+        "at": None,
+        "firstSight": False,
+        "spec": spec_shape(tool.spec),
+    }
+    if approval is None:
+        return [offered]
+    return [
+        offered,
+        {
+            "what": "approved",
+            "fingerprint": approval.fingerprint,
+            "by": approval.by,
+            "at": moment(approval.at),
+            "firstSight": approval.first_sight,
+            "spec": spec_shape(approval.spec),
+        },
+    ]
