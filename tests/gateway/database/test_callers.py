@@ -66,6 +66,19 @@ async def test_a_caller_reads_of_no_database_but_its_own_in_lists_searches_answe
             assert set(gone.near) <= {"search"}
 
 
+@pytest.mark.behaviour("databases.search_answer", "databases.limited_by_caller")
+async def test_a_search_that_finds_nothing_names_the_few_tables_that_its_caller_may_ask() -> None:
+    async with housing(limited(), ScriptedEngines()) as house:
+        told = {}
+        for who in (ALICE, BOB):
+            found = json.loads(text(await called(house, who, "search_schemas", {"query": "zeppelin"})))
+            told[who] = found["structuredContent"]["notices"]
+        assert told == {
+            ALICE: ["No table fits these words: shop has orders."],
+            BOB: ["No table fits these words: payroll has orders; shop has orders."],
+        }
+
+
 @pytest.mark.behaviour("databases.limited_by_caller")
 async def test_no_search_for_tools_finds_one_by_the_words_of_a_database_of_others() -> None:
     async with housing(limited(), ScriptedEngines()) as house:

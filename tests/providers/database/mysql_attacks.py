@@ -82,6 +82,8 @@ WRITES = (
 )
 
 FUNCTIONS = (
+    "SELECT found_rows()",
+    "SELECT row_count()",
     "SELECT SLEEP(1)",
     "SELECT sleep (1)",
     "SELECT `SLEEP`(1)",

@@ -12,6 +12,7 @@ from pegboard.core.database import SourceId, TableName
 from pegboard.core.database.example import example
 from pegboard.core.database.joins import Plan
 from pegboard.core.database.outline import outline
+from pegboard.core.database.quoting import called
 from pegboard.core.ids import ToolId
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.meanings import Meanings, Readable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 USUAL: Final = 5
 MOST: Final = 20
+_FEW_TABLES: Final = 20
 _MOST_COLUMNS: Final = 40
 _FEWER_COLUMNS: Final = 15
 """Of each table after the usual number of them."""
@@ -54,7 +56,7 @@ class SchemaFinder:
         answer = await to_thread.run_sync(partial(self._found, query, held, limit, dense), abandon_on_cancel=True)
         notices: list[Json] = [*filter(None, (_notice(id, each) for id, each in read.items()))]
         if not answer["tables"] and held:
-            notices.append(_nothing(sum(len(each.tellings) for each in held.values())))
+            notices.append(_nothing(held))
         return {**answer, "notices": notices} if notices else answer
 
     async def plan(self, source: SourceId) -> Plan | None:
@@ -119,7 +121,15 @@ def _notice(id: SourceId, reading: Reading) -> str | None:
     return None
 
 
-def _nothing(searched: int) -> str:
+def _nothing(held: "Mapping[SourceId, Held]") -> str:
+    """Of few tables the names help more than any advice."""
+    names = {id: [called(name, each.plan.schema) for name in each.plan.tables] for id, each in held.items()}
+    searched = sum(map(len, names.values()))
     if not searched:
         return "There are no tables to search."
-    return f"None of {searched} tables fits these words. Search with other words, for example what its columns hold."
+    if searched > _FEW_TABLES:
+        return (
+            f"None of {searched} tables fits these words. Search with other words, for example what its columns hold."
+        )
+    told = "; ".join(f"{id} has {', '.join(tables)}" for id, tables in names.items() if tables)
+    return f"No table fits these words: {told}."
