@@ -11,6 +11,7 @@ import duckdb
 from pegboard.core.database import Answer, Refused
 from pegboard.core.folded import Json
 
+from .connecting import alone, locked
 from .functions import (
     CATALOGUE_FUNCTIONS,
     CATALOGUE_SCHEMAS,
@@ -39,11 +40,34 @@ class _RefusedError(Exception):
         self.refused = refused
 
 
-def judged(
-    connection: duckdb.DuckDBPyConnection, statement: str, computing: frozenset[str], macros: frozenset[str]
-) -> Judged | Answer:
+class Grammar:
+    """DuckDB's own, in a database by itself that holds nothing: what it asks there is the same each time."""
+
+    def __init__(self) -> None:
+        self._connection = alone()
+        # There is nothing to be gained by either for one text.
+        self._connection.execute("SET threads = 1")
+        self._connection.execute("PRAGMA disable_optimizer")
+        locked(self._connection)
+        (self._question,) = self._connection.extract_statements("SELECT json_serialize_sql(?::VARCHAR)")
+
+    def statements(self, text: str) -> list[duckdb.Statement]:
+        """Raises `duckdb.Error`."""
+        return self._connection.extract_statements(text)
+
+    def tree(self, statement: str) -> Json:
+        """None where it does not tell."""
+        row = self._connection.execute(self._question, [statement]).fetchone()
+        try:
+            tree: Json = json.loads(row[0]) if row is not None else None
+        except (RecursionError, ValueError):
+            return None
+        return tree if isinstance(tree, dict) and tree.get("error") is False else None
+
+
+def judged(grammar: Grammar, statement: str, computing: frozenset[str], macros: frozenset[str]) -> Judged | Answer:
     """Raises `duckdb.Error` for what cannot be parsed."""
-    found = connection.extract_statements(statement)
+    found = grammar.statements(statement)
     if len(found) != 1:
         return (
             Refused("There is no statement.", _INSTEAD)
@@ -55,11 +79,11 @@ def judged(
     if explains:
         begin = _EXPLAIN.match(statement)
         statement = statement[begin.end() :] if begin is not None else ""
-        if not _reads(connection, statement):
+        if not _reads(grammar, statement):
             return Refused("EXPLAIN is for one statement that reads, without options.", _INSTEAD)
     elif kind != "SELECT":
         return Refused(f"{kind.replace('_', ' ')} statements are not run here.", _INSTEAD, is_write=kind in _WRITES)
-    tree = _tree(connection, statement)
+    tree = grammar.tree(statement)
     if tree is None:
         return Refused("The statement cannot be checked, because DuckDB does not tell how it reads it.", _INSTEAD)
     try:
@@ -69,48 +93,35 @@ def judged(
     return Judged(explains, tells, reads, names)
 
 
-def sound(
-    connection: duckdb.DuckDBPyConnection, computing: frozenset[str], macros: Mapping[str, Sequence[str]]
-) -> frozenset[str]:
+def sound(grammar: Grammar, computing: frozenset[str], macros: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """The macros that do nothing that a statement itself may not; one may use another."""
     found = frozenset[str]()
     while more := {
         name
         for name, texts in macros.items()
-        if name not in found and all(_is_sound(connection, text, computing, found) for text in texts)
+        if name not in found and all(_is_sound(grammar, text, computing, found) for text in texts)
     }:
         found |= more
     return found
 
 
-def _is_sound(
-    connection: duckdb.DuckDBPyConnection, text: str, computing: frozenset[str], macros: frozenset[str]
-) -> bool:
+def _is_sound(grammar: Grammar, text: str, computing: frozenset[str], macros: frozenset[str]) -> bool:
     try:
-        answer = judged(connection, text, computing, macros)
+        answer = judged(grammar, text, computing, macros)
     except (duckdb.Error, RuntimeError):
         return False
     return isinstance(answer, Judged) and not answer.tells
 
 
-def _reads(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+def _reads(grammar: Grammar, statement: str) -> bool:
     if statement.lstrip().startswith("("):
         # Options may stand there, and one of them runs the statement.
         return False
     try:
-        found = connection.extract_statements(statement)
+        found = grammar.statements(statement)
     except (duckdb.Error, RuntimeError):
         return False
     return [each.type.name for each in found] == ["SELECT"]
-
-
-def _tree(connection: duckdb.DuckDBPyConnection, statement: str) -> Json:
-    row = connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [statement]).fetchone()
-    try:
-        tree: Json = json.loads(row[0]) if row is not None else None
-    except (RecursionError, ValueError):
-        return None
-    return tree if isinstance(tree, dict) and tree.get("error") is False else None
 
 
 def _walked(tree: Json, computing: frozenset[str], macros: frozenset[str]) -> tuple[bool, bool]:

@@ -1,7 +1,6 @@
 """One DuckDB file in a worker: opened when it is needed, looked at again when it changed, and asked."""
 
 import os
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +35,10 @@ from .connecting import connected, locked, opening
 from .exact import asked_exactly, written
 from .failing import failed
 from .functions import computing, own_macros
-from .judging import Judged, judged, sound
+from .judging import Grammar, Judged, judged, sound
 from .reading import whole
 from .shadow import Shown, shown
+from .watching import Watch
 
 _MIXED: Final = Refused(
     "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
@@ -60,10 +60,6 @@ class _Opened:
     def schema(self) -> Schema:
         return self.whole if self.shown is None else self.shown.schema
 
-    @property
-    def parser(self) -> duckdb.DuckDBPyConnection:
-        return self.file if self.shown is None else self.shown.shadow
-
 
 class DuckdbSession:
     def __init__(self, path: str, access: Access) -> None:
@@ -72,7 +68,8 @@ class DuckdbSession:
         self._opened: _Opened | None = None
         self._deadline = 0.0
         self._began = 0.0
-        self._running: duckdb.DuckDBPyConnection | None = None
+        self._watch = Watch()
+        self._grammar = Grammar()
         self._is_stopped = False
 
     def check(self) -> Checked:
@@ -93,8 +90,7 @@ class DuckdbSession:
 
     def interrupt(self) -> None:
         self._is_stopped = True
-        if self._running is not None:
-            self._running.interrupt()
+        self._watch.stop()
 
     def run(self, statement: str, parameters: list[Json] | dict[str, Json], limits: Limits, *, write: bool) -> Answer:
         if write:
@@ -120,7 +116,7 @@ class DuckdbSession:
 
     def _judged(self, opened: _Opened, statement: str) -> Judged | Answer:
         try:
-            return judged(opened.parser, statement, opened.computing, opened.macros)
+            return judged(self._grammar, statement, opened.computing, opened.macros)
         except (duckdb.Error, RuntimeError) as error:
             return failed(error, statement)
 
@@ -132,26 +128,19 @@ class DuckdbSession:
         limits: Limits,
         before: str = "",
     ) -> Answer:
-        rest = max(0.0, self._deadline - time.monotonic())
-        timer = threading.Timer(rest, connection.interrupt)
-        timer.daemon = True
-        timer.start()
-        self._running = connection
         try:
-            connection.execute(before + statement, values)
-            described = connection.description or ()
-            names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
-            catch, is_exact = Catch(limits), not before and _exactly(connection, statement, values, types)
-            while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
-                catch.take(written(rows, types) if is_exact else rows)
+            with self._watch.over(connection, self._deadline):
+                connection.execute(before + statement, values)
+                described = connection.description or ()
+                names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
+                catch, is_exact = Catch(limits), not before and _exactly(connection, statement, values, types)
+                while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
+                    catch.take(written(rows, types) if is_exact else rows)
             return answered(names, types, catch, time.monotonic() - self._began)
         except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError) as error:
             if self._is_stopped or time.monotonic() >= self._deadline:
                 return out_of_time(limits.seconds)
             return failed(error, statement)
-        finally:
-            timer.cancel()
-            self._running = None
 
     def _open(self) -> _Opened:
         """Raises `Away`."""
@@ -179,7 +168,7 @@ class DuckdbSession:
             known = whole(connection, name)
             locked(connection)
             names = computing(connection)
-            return _Opened(connection, None, known, names, sound(connection, names, own_macros(connection)), stamp)
+            return _Opened(connection, None, known, names, sound(self._grammar, names, own_macros(connection)), stamp)
         except BaseException:
             connection.close()
             raise
