@@ -30,6 +30,9 @@ class Plain:
     def why(self, id: ToolId) -> JsonObject:
         return {"place": self.ids.index(id) if id in self.ids else None}
 
+    def stack(self, id: ToolId) -> dict[str, float]:
+        return {}
+
     def heard(self) -> JsonObject:
         return {"looked_for": ["words"]}
 

@@ -141,6 +141,7 @@ async def open_house(
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
+                    queries=store.queries,
                     prepare=toolsets.prepare,
                     meanings=meanings_of(settings, directory, store.vectors, stack),
                     programs=programs.means(store.runs),

@@ -1,6 +1,6 @@
 """What a search for tools answers: callable ones first, and of locked ones just what may be told."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
@@ -47,6 +47,10 @@ class Found(Protocol):
         """What made its rank."""
         ...
 
+    def stack(self, id: ToolId) -> Mapping[str, float]:
+        """What its score is piled up from."""
+        ...
+
     def heard(self) -> JsonObject:
         """The words of the query, by what became of them."""
         ...
@@ -89,7 +93,7 @@ class Retrieval:
 def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> JsonObject:
     """The whole answer, the same by every road. The limit counts callable tools, after filtering."""
     found = rank(asked.query, resolution.open_ids)
-    passed = _callable(asked, found, resolution)
+    passed = callable_ones(asked, found, resolution)
     entries: list[Json] = []
     entry = compact if asked.detail is Detail.COMPACT else full
     for id in passed.kept[: asked.limit]:
@@ -107,7 +111,7 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     named = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
     if passed.kept and not asked.include_disabled and not named:
         return answer
-    locked = _locked(asked, resolution, policy, rank)
+    locked = locked_ones(asked, resolution, policy, rank)
     if asked.include_disabled and locked.left_out:
         answer["filter_diagnostics"] = {**passed.diagnostics, "locked": locked.diagnostics}
     if not locked.kept:
@@ -125,7 +129,7 @@ def retrieved(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Ra
     }
 
 
-def _callable(asked: Retrieval, found: Found, resolution: Resolution) -> Sieved:
+def callable_ones(asked: Retrieval, found: Found, resolution: Resolution) -> Sieved:
     first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Open)]
     order, count = _named_first(first, found)
     if not asked.filters.any:
@@ -134,7 +138,7 @@ def _callable(asked: Retrieval, found: Found, resolution: Resolution) -> Sieved:
     return sieved(asked.filters, shown)
 
 
-def _locked(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Sieved:
+def locked_ones(asked: Retrieval, resolution: Resolution, policy: Policy, rank: Rank) -> Sieved:
     found = rank(asked.query, resolution.locked_ids)
     first = [id for id in _meant(asked.query, resolution) if isinstance(resolution.verdicts[id], Locked)]
     order, count = _named_first(first, found)

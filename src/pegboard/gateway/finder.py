@@ -9,9 +9,10 @@ from anyio import to_thread
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId
+from pegboard.core.playground import Played, played
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Open, Resolution
-from pegboard.core.retrieval import Retrieval, retrieved
+from pegboard.core.retrieval import Rank, Retrieval, retrieved
 from pegboard.core.tool import JsonObject
 from pegboard.core.view import View
 from pegboard.memory import undisturbed
@@ -38,6 +39,13 @@ class Finder:
         board, dense = self._board, await self._dense(asked.query)
         resolution = await board.worked_out(view)
         work = partial(self._retrieved, asked, resolution, board.catalogue, board.policy, dense)
+        return await to_thread.run_sync(work, abandon_on_cancel=True)
+
+    async def played(self, asked: Retrieval, view: View) -> Played:
+        """The same search laid open, for whoever may see what is locked."""
+        board, dense = self._board, await self._dense(asked.query)
+        resolution = await board.worked_out(view)
+        work = partial(self._played, asked, resolution, board.catalogue, board.policy, dense)
         return await to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def readable(self) -> Readable:
@@ -68,6 +76,19 @@ class Finder:
         policy: Policy,
         dense: "Dense | None" = None,
     ) -> JsonObject:
+        return retrieved(asked, resolution, policy, self._rank(catalogue, policy, dense))
+
+    def _played(
+        self,
+        asked: Retrieval,
+        resolution: Resolution,
+        catalogue: Catalogue,
+        policy: Policy,
+        dense: "Dense | None" = None,
+    ) -> Played:
+        return played(asked, resolution, policy, self._rank(catalogue, policy, dense))
+
+    def _rank(self, catalogue: Catalogue, policy: Policy, dense: "Dense | None") -> Rank:
         # Only here, because of numpy: a gateway that nobody searches does without.
         from pegboard.search.rank import ranked
 
@@ -76,7 +97,7 @@ class Finder:
                 chosen = self._up_to_date(catalogue, policy).chosen(among)
             return ranked(query, chosen, dense)
 
-        return retrieved(asked, resolution, policy, rank)
+        return rank
 
     def _up_to_date(self, catalogue: Catalogue, policy: Policy) -> "Upkeep":
         """For one at a time."""

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from pegboard.core.catalogue import Starting
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
 from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
+from pegboard.ports.queries import QueryStore
 
 from .bell import Listener
 from .bells import Bells
@@ -29,6 +30,7 @@ from .following import Following
 from .meanings import Meanings
 from .memory import keep_small
 from .operate import Operator
+from .queries import KeptQueries
 from .reading import Reading
 from .roster import Roster
 from .store_watch import StoreWatch
@@ -63,6 +65,7 @@ class Gateway:
     walls: Walls
     bells: Bells
     meanings: Meanings | None = None
+    queries: QueryStore = field(default_factory=KeptQueries)
 
     async def settled(self, within: float) -> bool:
         """Whether every server has answered or failed once; waits for it no longer than `within` seconds."""
@@ -92,6 +95,7 @@ async def open_gateway(
     meanings: Meanings | None = None,
     programs: Means | None = None,
     engines: "Engines | None" = None,
+    queries: QueryStore | None = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
@@ -147,6 +151,7 @@ async def open_gateway(
                 walls=Walls(board),
                 bells=bells,
                 meanings=meanings,
+                queries=KeptQueries() if queries is None else queries,
             )
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group

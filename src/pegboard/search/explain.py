@@ -42,6 +42,48 @@ def why(ranked: "Ranked", key: ToolId) -> JsonObject:
     return answer
 
 
+STACKED: Final = {
+    Field.NAME: "name",
+    Field.TITLE: "name",
+    Field.SERVER: "server",
+    Field.DESCRIPTION: "description",
+    Field.PARAMETERS: "arguments",
+    Field.VALUES: "arguments",
+}
+
+
+def stack(ranked: "Ranked", key: ToolId) -> dict[str, float]:
+    """What a tool's score is piled up from, by where its words are. `base` is the same for all: what a tool has of
+    which the query says nothing. The sum is the score."""
+    chosen = ranked.matches.chosen
+    place = chosen.index.places.get(key)
+    if place is None or (position := int(chosen.positions[place])) < 0:
+        return {}
+    parts = ranked.parts(position)
+    words = ranked.words(position)
+    piled = {"base": parts["words"] - words, "name": parts["name"], "description": 0.0, "arguments": 0.0}
+    piled["server"] = parts["server"]
+    piled |= {name: parts[name] for name in ("meaning", "exact_name") if name in parts}
+    for name, share in _shares(ranked.matches, position, [*_said(*chosen.index.document(place))]).items():
+        piled[name] += words * share
+    return {name: _short(part) for name, part in piled.items()}
+
+
+def _shares(matches: Matches, position: int, said: list[tuple[str, Field, int]]) -> dict[str, float]:
+    """How much of what words add comes from which field; together 1, where any word was met."""
+    weights, worths = matches.query.weights, matches.chosen.worths[position]
+    terms, shares = [*matches.query.terms], dict[str, float]()
+    for number, gain in _gains(matches, position):
+        counts = _fields(terms[number], said)
+        amounts = {field: count * float(worths[field]) for field, count in counts.items()}
+        whole = sum(amounts.values())
+        for field, amount in amounts.items():
+            name = STACKED[field]
+            shares[name] = shares.get(name, 0.0) + weights[number] * gain * amount / whole
+    whole = sum(shares.values())
+    return {name: share / whole for name, share in shares.items()} if whole else {}
+
+
 def heard(matches: Matches) -> JsonObject:
     """Which words were looked for, which of them none of the tools has, and which were passed over."""
     met = [each.count > 0 for each in matches.met]

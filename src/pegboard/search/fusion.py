@@ -16,8 +16,13 @@ def standard(scores: Floats) -> Floats:
     """How far each lies above or below the average, so that scores of different kinds can be added."""
     if not len(scores):
         return scores
-    standardised: Floats = (scores - np.mean(scores)) / (np.std(scores) + _TINY)
+    standardised: Floats = (scores - np.mean(scores)) / spread(scores)
     return standardised
+
+
+def spread(scores: Floats) -> float:
+    """What counts as one step above the average."""
+    return float(np.std(scores)) + _TINY
 
 
 def fused(lexical: Floats, cosines: Floats) -> Floats:

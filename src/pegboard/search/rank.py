@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.tool import JsonObject
 
-from .explain import heard, why
-from .fusion import MEANING, fused, standard
+from .explain import heard, stack, why
+from .fusion import MEANING, fused, spread, standard
 from .index import Chosen
 from .lexical import Matches
 from .part import Floats
@@ -100,6 +100,11 @@ class Ranked:
             parts["meaning"] = score - sum(parts.values())
         return parts
 
+    def words(self, position: int) -> float:
+        """What the words of the query add to it, over a tool that has none of them."""
+        lexical, share = self.matches.scores(), 1.0 if self.cosines is None else 1 - MEANING
+        return share * float(lexical[position]) / spread(lexical)
+
     @cached_property
     def _standard(self) -> Floats:
         return standard(self.matches.scores())
@@ -114,6 +119,9 @@ class Ranked:
 
     def why(self, key: ToolId) -> JsonObject:
         return why(self, key)
+
+    def stack(self, key: ToolId) -> dict[str, float]:
+        return stack(self, key)
 
     def heard(self) -> JsonObject:
         return heard(self.matches)

@@ -19,6 +19,7 @@ from .health import storage
 from .migrate import migrate
 from .policy import StoredPolicy
 from .postgres import PostgresDatabase
+from .queries import StoredQueries
 from .runs import StoredRuns
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
@@ -36,6 +37,7 @@ class Store:
     tickets: StoredTickets
     vectors: StoredVectors
     runs: StoredRuns
+    queries: StoredQueries
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -77,6 +79,7 @@ async def open_store(
                 StoredTickets(database, key),
                 StoredVectors(database),
                 StoredRuns(database, key),
+                StoredQueries(database),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from .evaluating import evaluate
 from .link import Api, Options, Step
 from .options import asked, asks, data_dir_option, json_option, launcher
 from .output import Exit, document, fail, say, tell
@@ -17,7 +18,11 @@ _BAR: Final = 30
 
 @click.group()
 def search() -> None:
-    """Search by meaning: set it up, and see how far it is. To search, see: pegboard tools search."""
+    """Search by meaning: set it up, see how far it is, and whether queries find what they should. To search, see:
+    pegboard tools search."""
+
+
+search.add_command(evaluate)
 
 
 @search.command()

@@ -36,6 +36,7 @@ from .openapi import TITLE, described, operation_id
 from .override_previews import override_preview_routes
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
+from .playground import playground_routes
 from .presentations import presentation_routes
 from .problem_shapes import PROBLEMS
 from .problems import LastResort, answer_problems
@@ -43,6 +44,7 @@ from .programs import program_routes
 from .prompts import prompt_routes
 from .quarantine import quarantine_routes
 from .search import search_routes
+from .search_queries import search_query_routes
 from .server_details import server_detail_routes
 from .server_sources import source_routes
 from .server_trials import trial_routes
@@ -119,6 +121,8 @@ def routed(
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(tool_history_routes(gateway), prefix=PREFIX)
     app.include_router(search_routes(gateway), prefix=PREFIX)
+    app.include_router(playground_routes(gateway), prefix=PREFIX)
+    app.include_router(search_query_routes(gateway), prefix=PREFIX)
     app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(prompt_routes(gateway), prefix=PREFIX)
     app.include_router(program_routes(gateway), prefix=PREFIX)

@@ -15,14 +15,14 @@ from .shapes import Shape
 from .tools import resolution_of
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError(BLANK)
     return text
 
 
 class SearchQuery(ViewQuery):
-    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(_not_blank)]
+    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY), AfterValidator(not_blank)]
     limit: Annotated[int, Field(ge=1, le=MOST)] = FEW
     include_disabled: bool = False
     read_only_only: bool = False
