@@ -11,7 +11,7 @@ from pathlib import Path
 
 import anyio
 
-from benchmarks.database import embedded, running, searching, servers
+from benchmarks.database import embedded, running, searching, servers, thousands
 from benchmarks.database.sales import Measurable
 from benchmarks.gateway.peers.environment import Unavailable
 from benchmarks.retrieval.meaning import model_in
@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--semantic", action="store_true", help="also by meaning; the model is made once, if need be")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where `pegboard search setup` made the model")
     parser.add_argument("--search-only", action="store_true", help="only how well tables are found")
+    parser.add_argument("--thousands", action="store_true", help="also the tables of servers with 5,000; some minutes")
     parser.add_argument("--misses", action="store_true", help="also the questions that found none of their tables")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     chosen = parser.parse_args(arguments)
@@ -51,12 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.semantic:
         model = anyio.run(model_in, chosen.data_dir)
         hits.append(anyio.run(searching.hybrid, model, misses["hybrid"]))
+    else:
+        hits.append(Unavailable("by meaning only with --semantic, which makes the model if need be"))
     many = searching.indexed(max(1, chosen.rounds // 5))
     ran = [] if chosen.search_only else anyio.run(_ran, chosen.rounds)
+    full = anyio.run(thousands.thousands) if chosen.thousands else []
     if chosen.json:
         told = {
             "search": [each.reason if isinstance(each, Unavailable) else each.as_json() for each in hits],
             "indexed": many.as_json(),
+            "thousands": [
+                each.as_json()
+                if isinstance(each, thousands.Thousands)
+                else {"engine": each[0], "missing": each[1].reason}
+                for each in full
+            ],
             "engines": [
                 each.as_json() if isinstance(each, running.Ran) else {"engine": each[0], "missing": each[1].reason}
                 for each in ran
@@ -66,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(told, indent=2, ensure_ascii=False))
         return 0
     print(searching.as_text(hits, many))
+    if full:
+        print(f"\n{thousands.as_text(full)}")
     if ran:
         print(f"\n{running.as_text(ran)}")
     if chosen.misses:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.database import embedded, running
+from benchmarks.database import embedded, running, thousands
 from benchmarks.database.running import Ran, small_statement
 
 pytestmark = pytest.mark.anyio
@@ -20,5 +20,10 @@ async def test_no_small_statement_comes_twice_and_each_is_answered(tmp_path: Pat
 
 
 def test_a_table_tells_the_guard_apart_from_the_driver() -> None:
-    text = running.as_text([Ran("SQLite", 1.0, 1.5, 0.25, 0.5, 100.0, 120.0)])
-    assert text.splitlines()[2].split() == ["SQLite", "1.00", "1.50", "0.50", "0.25", "100.0", "120.0", "1.20x"]
+    text = running.as_text([Ran("SQLite", 1.0, 1.5, 0.25, 0.5, 100.0, 120.0, 0.4)])
+    assert text.splitlines()[2].split() == ["SQLite", "1.00", "1.50", "0.50", "0.40", "0.25", "100.0", "120.0", "1.20x"]
+
+
+def test_what_a_server_with_thousands_of_tables_takes_is_told_as_a_sum() -> None:
+    text = thousands.as_text([thousands.Thousands("MariaDB", 5000, 1.5, 0.5, 0.25)])
+    assert text.splitlines()[2].split() == ["MariaDB", "5,000", "1.50", "0.50", "2.00", "10", "0.25"]

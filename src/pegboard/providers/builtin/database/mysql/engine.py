@@ -49,6 +49,8 @@ _BATCH: Final = 8 * 2**20
 _LONG: Final = 60.0
 """Seconds for questions of our own."""
 
+_NO_THREAD: Final = 1094
+
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -100,7 +102,9 @@ class _Job:
                 finally:
                     killer.close()
             except (*DRIVER, SourceAway) as error:
-                log.warning("%s: a statement could not be stopped: %s", self.where.told, error)
+                # It may have ended meanwhile, and its connection with it.
+                if error.args[:1] != (_NO_THREAD,):
+                    log.warning("%s: a statement could not be stopped: %s", self.where.told, error)
         if not self.ended.wait(_GRACE) and connection is not None:
             connection.cut()
             self.ended.wait(_GRACE)
