@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 from tests.core.boards import key, tool
+from tests.rest.conforming import assert_conforms
 from tests.support.doubles import MemoryStore, Providers
 from tests.support.house import House, declared, opened
 from tests.support.sign_ins import ScriptedSignIns
@@ -32,7 +33,10 @@ class Desk:
     client: httpx2.AsyncClient
 
     async def ask(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        return await self.client.request(method, f"/api/v1{path}", **options)
+        """Every answer is held to the OpenAPI document."""
+        answer = await self.client.request(method, f"/api/v1{path}", **options)
+        assert_conforms(answer)
+        return answer
 
     async def get(self, path: str, **params: Any) -> Any:
         """The body of an answer that must be a good one."""

@@ -6,7 +6,9 @@ import sys
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
+from tests.rest.conforming import assert_conforms
 from tests.rest.desk import at_desk
 from tests.support.house import PATIENCE
 
@@ -42,3 +44,31 @@ def test_an_operation_says_what_it_does_and_that_errors_are_problems(
 def test_ids_are_unique() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert sorted(set(ids)) == sorted(ids)
+
+
+@pytest.mark.behaviour("rest.document")
+@pytest.mark.parametrize(
+    ("status", "kind", "body", "said"),
+    [
+        (200, "application/json", {"removed": "dev~github", "beside": 1}, "is not as it is described"),
+        (200, "application/json", {}, "is not as it is described"),
+        (200, "text/plain", {"removed": "dev~github"}, "does not announce text/plain"),
+        (204, "application/json", {"removed": "dev~github"}, "does not announce 204"),
+        (404, "application/problem+json", {"detail": "No."}, "is not as it is described"),
+    ],
+)
+def test_an_answer_that_is_not_as_described_would_fail_its_test(
+    status: int, kind: str, body: dict[str, Any], said: str
+) -> None:
+    request = httpx2.Request("DELETE", "http://127.0.0.1/api/v1/servers/github")
+    answer = httpx2.Response(status, headers={"content-type": kind}, content=json.dumps(body), request=request)
+    with pytest.raises(AssertionError, match=said):
+        assert_conforms(answer)
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS, ids=[f"{m} {p}" for m, p, _ in OPERATIONS])
+def test_a_good_answer_is_described_member_by_member(method: str, path: str, operation: dict[str, Any]) -> None:
+    good = [each for status, each in operation["responses"].items() if status.startswith("2")]
+    for content in (content for each in good for content in each.get("content", {}).items()):
+        kind, schema = content[0], content[1]["schema"]
+        assert kind != "application/json" or {"$ref", "anyOf"} & {*schema}, f"{method} {path} answers with anything: {schema}"

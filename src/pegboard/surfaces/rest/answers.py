@@ -5,6 +5,7 @@ import functools
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Coroutine
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -18,7 +19,12 @@ from .problem_shapes import PROBLEMS
 
 JSON: Final = "application/json"
 
-_encode: Final = msgspec.json.Encoder(enc_hook=plain).encode
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else plain(value)
+
+
+_encode: Final = msgspec.json.Encoder(enc_hook=_plain).encode
 _Answered: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -28,7 +34,7 @@ def written(value: object) -> bytes:
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, RecursionError):
-        return json.dumps(value, default=plain, separators=(",", ":")).encode()
+        return json.dumps(value, default=_plain, separators=(",", ":")).encode()
 
 
 class AnswerRoute(APIRoute):

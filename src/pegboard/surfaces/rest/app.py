@@ -6,6 +6,7 @@ from functools import partial
 
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp
+from typing_extensions import TypedDict
 
 from pegboard import __version__
 from pegboard.core.review import pending
@@ -51,7 +52,7 @@ from .server_trials import trial_routes
 from .servers import server_routes
 from .session import session_routes
 from .settings import setting_routes
-from .shapes import Shape, notices_shape
+from .shapes import NoticeShape, notices_shape
 from .sign_ins import sign_in_routes
 from .switches import switch_routes
 from .tickets import ticket_routes
@@ -71,6 +72,35 @@ class About:
     endpoint: str | None
     store: str
     storage: StorageNow | None = None
+
+
+class StatusShape(TypedDict):
+    version: str
+    policyVersion: int
+    config: str | None
+    dataDir: str
+    endpoint: str | None
+    store: str
+    servers: int
+    starting: list[str]
+    tools: int
+    openTools: int
+    waitingApprovals: int
+    waitingTickets: int | None
+    """`null` where the store does not tell at once."""
+    notices: list[NoticeShape]
+    droppedAuditRecords: int
+
+
+class DiagnosisShape(TypedDict):
+    subject: str
+    what: str
+    mend: str
+    grave: bool
+
+
+class DoctorShape(TypedDict):
+    findings: list[DiagnosisShape]
 
 
 def rest_app(
@@ -140,7 +170,7 @@ def routed(
     app.include_router(session_routes(reception or Reception(Keys(gateway.board, b""))), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"], responses=PROBLEMS)
-    async def show_status() -> Shape:
+    async def show_status() -> StatusShape:
         """What runs, from what, and what an operator should know."""
         board = gateway.board
         tickets = await gateway.tickets.count()
@@ -164,7 +194,7 @@ def routed(
         }
 
     @app.get(f"{PREFIX}/doctor", tags=["board"], responses=PROBLEMS)
-    async def run_doctor() -> Shape:
+    async def run_doctor() -> DoctorShape:
         """What is wrong, and the command that mends it."""
         found = (
             *diagnose(gateway.board, running=about.endpoint is not None),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import anyio.to_thread
 from fastapi import APIRouter, Query
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.commands import Approve, ApproveSeveral, Block
@@ -18,13 +18,21 @@ from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
-from .answers import routes_about
+from .answers import JSON, routes_about, written
 from .bodies import ApprovalsBody, BlockBody, Name
 from .deciding import Version, done
 from .problems import Problem
-from .reviews import block_shape, review_shape, servers_shape, waiting_shape
+from .reviews import (
+    ApprovalsShape,
+    ApprovedShape,
+    ReviewedTool,
+    block_shape,
+    review_shape,
+    servers_shape,
+    waiting_shape,
+)
 from .servers import provider_named
-from .shapes import Shape, tool_in_full, tool_shape
+from .shapes import ToolShape, tool_in_full, tool_shape
 from .tools import tool_named
 
 
@@ -44,11 +52,11 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     def approving(tool: ToolId, read: str) -> Approve:
         return Approve(tool, board.catalogue.tools[tool].spec, Fingerprint(read))
 
-    def shown(ids: list[ToolId]) -> list[Shape]:
+    def shown(ids: list[ToolId]) -> list[ToolShape]:
         resolution = board.resolution(View())
         return [tool_shape(id, resolution) for id in ids if id in resolution.verdicts]
 
-    @routes.get("/approvals", response_model=Shape)
+    @routes.get("/approvals", response_model=ApprovalsShape)
     async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Response:
         """What waits for a person, with what the scanner says of it; and what a person has blocked."""
         key = None if server is None else provider_named(gateway, server)
@@ -56,7 +64,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key)
 
     @routes.get("/approvals/show")
-    async def show_approval(tool: Annotated[Name, Query()]) -> Shape:
+    async def show_approval(tool: Annotated[Name, Query()]) -> ReviewedTool:
         """One tool as it is read before it is decided on: in full, what differs, and what looks wrong."""
         id = named(tool)
         one, everything = board.catalogue.tools[id], tuple(board.catalogue.tools.values())
@@ -65,7 +73,7 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return {**whole, **review_shape(read)}
 
     @routes.post("/approvals/approve")
-    async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> Shape:
+    async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> ApprovedShape:
         """Approve tools exactly as they were read: all that are named, or none."""
         if body.server is None:
             approvals = [approving(named(each.tool), each.fingerprint) for each in body.tools]
@@ -86,11 +94,11 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return [Approve(each.tool.id, each.tool.spec, each.fingerprint) for each in at_once]
 
     @routes.post("/approvals/block")
-    async def block_tool(body: BlockBody, if_match: Version = None) -> Shape:
+    async def block_tool(body: BlockBody, if_match: Version = None) -> ToolShape:
         """Keep a tool locked, whatever it becomes, until a person approves it after all."""
         id = named(body.tool)
         await done(gateway, Block(id, body.note), if_match)
-        return {"id": str(id), **dict(*shown([id]))}
+        return tool_shape(id, board.resolution(View()))
 
     return routes
 
@@ -108,11 +116,10 @@ def _written(resolution: Resolution, catalogue: Catalogue, policy: Policy, serve
     """Down to the bytes, since thousands of them take long to write too."""
     found = _waiting(resolution, catalogue, policy, server)
     blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
-    return JSONResponse(
-        {
-            "waiting": [waiting_shape(each) for each in found],
-            "servers": servers_shape(found),
-            "blocked": [block_shape(*pair) for pair in blocks],
-            "policyVersion": policy.version,
-        }
-    )
+    shape: ApprovalsShape = {
+        "waiting": [waiting_shape(each) for each in found],
+        "servers": servers_shape(found),
+        "blocked": [block_shape(*pair) for pair in blocks],
+        "policyVersion": policy.version,
+    }
+    return Response(written(shape), media_type=JSON)

@@ -24,6 +24,7 @@ from pegboard.gateway.walls import Hung
 
 from .answers import JSON, routes_about, written
 from .bodies import ViewQuery
+from .claims import Hints, hints_shape
 from .problems import Problem
 from .shapes import HealthShape, health_shape
 from .tools import resolution_of
@@ -32,15 +33,6 @@ from .toolset_shapes import healths, is_on, worst
 MOST_PEGS: Final = 2000
 _KEPT_PAGES: Final = 16
 """Of one wall. Several people look at the same pages, and each of them after every change."""
-
-
-class HintsShape(TypedDict):
-    """What the tool's provider claims of it; nobody has proved it."""
-
-    readOnly: bool
-    destructive: bool
-    idempotent: bool
-    openWorld: bool
 
 
 class ActionShape(TypedDict):
@@ -65,7 +57,7 @@ class PegShape(TypedDict):
     more: list[str]
     action: ActionShape
     overridden: bool
-    hints: HintsShape
+    hints: Hints
     tokens: int
     switchOn: bool
 
@@ -154,7 +146,6 @@ def peg_shape(peg: Peg, hung: Hung, principal: PrincipalId) -> PegShape:
     tool, appearance = shown(peg.verdict), policy.overrides.for_tool(id)
     action = unlocking(peg.verdict, policy, principal)
     verdict, status, said, cure, more = _said(peg, policy, principal)
-    hints = None if tool is None or tool.spec.annotations is None else tool.spec.hints
     return {
         "id": peg.text,
         "name": id.name,
@@ -171,20 +162,13 @@ def peg_shape(peg: Peg, hung: Hung, principal: PrincipalId) -> PegShape:
         "more": more,
         "action": {"kind": action.act, "target": action.target, "label": action.label},
         "overridden": bool(appearance.origin),
-        "hints": UNCLAIMED
-        if hints is None
-        else {
-            "readOnly": hints.read_only,
-            "destructive": hints.destructive,
-            "idempotent": hints.idempotent,
-            "openWorld": hints.open_world,
-        },
+        "hints": UNCLAIMED if tool is None or tool.spec.annotations is None else hints_shape(tool.spec),
         "tokens": peg.tokens,
         "switchOn": switch_is_on(peg.verdict, policy),
     }
 
 
-UNCLAIMED: HintsShape = {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True}
+UNCLAIMED: Hints = {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True}
 """What the protocol takes for claimed where nothing is said."""
 
 _Said = tuple[Literal["open", "locked", "absent", "gone"], str | None, str | None, str | None, list[str]]

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
+from typing_extensions import TypedDict
 
 from pegboard.config.databases import dialect_of, shown_url
 from pegboard.core.database.declaration import Database, in_use
@@ -16,24 +17,67 @@ from pegboard.gateway.gateway import Gateway
 from .answers import routes_about
 from .bodies import Name
 from .problems import Problem
-from .shapes import Shape
 
 if TYPE_CHECKING:
     from pegboard.gateway.database.looking import Looked
+
+
+class DatabaseLimitsShape(TypedDict):
+    rows: int
+    bytes: int
+    cell: int
+    seconds: float
+
+
+class DatabaseShape(TypedDict):
+    id: str
+    dialect: str | None
+    url: str
+    """Without what is secret in it."""
+    on: bool
+    description: str
+    allow: list[str]
+    deny: list[str]
+    limits: DatabaseLimitsShape
+    samples: bool
+    writes: bool
+    force: bool
+    declaredAt: str
+
+
+class DatabasesShape(TypedDict):
+    databases: list[DatabaseShape]
+
+
+class CheckedDatabaseShape(TypedDict):
+    id: str
+    dialect: str | None
+    served: bool
+    why: str | None
+    version: str | None
+    role: str | None
+    tables: int | None
+    columns: int | None
+    writes: bool
+    findings: list[str]
+
+
+class CheckedDatabasesShape(TypedDict):
+    databases: list[CheckedDatabaseShape]
 
 
 def database_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("databases")
 
     @routes.get("/databases")
-    async def list_databases() -> Shape:
+    async def list_databases() -> DatabasesShape:
         """Every database of pegboard.yaml, as it is declared."""
         declared = gateway.board.policy.declared.databases
         used = in_use(declared)
         return {"databases": [_shape(declared[id], id in used) for id in sorted(declared)]}
 
     @routes.get("/databases/check")
-    async def check_databases(source: Annotated[Name | None, Query()] = None) -> Shape:
+    async def check_databases(source: Annotated[Name | None, Query()] = None) -> CheckedDatabasesShape:
         """Asks each database that is on, or one, who we are there and what may be seen. Changes nothing."""
         declared = gateway.board.policy.declared.databases
         if source is not None and source not in declared:
@@ -73,7 +117,7 @@ async def _looked(gateway: Gateway, source: str | None = None) -> "list[Looked]"
     return await looked_at(sources)
 
 
-def _shape(database: Database, is_on: bool) -> Shape:
+def _shape(database: Database, is_on: bool) -> DatabaseShape:
     dialect = dialect_of(database.url)
     return {
         "id": str(database.id),
@@ -96,7 +140,7 @@ def _shape(database: Database, is_on: bool) -> Shape:
     }
 
 
-def _looked_shape(looked: "Looked") -> Shape:
+def _looked_shape(looked: "Looked") -> CheckedDatabaseShape:
     checked, schema = looked.checked, looked.schema
     dialect = looked.source.dialect
     return {

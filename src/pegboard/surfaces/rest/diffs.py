@@ -5,6 +5,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from fastapi import APIRouter
+from typing_extensions import TypedDict
 
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.ids import PrincipalId, ProviderKey
@@ -18,7 +19,24 @@ from pegboard.gateway.gateway import Gateway
 from .answers import routes_about
 from .bodies import OtherConfig
 from .problems import Problem
-from .shapes import Shape, verdict_shape
+from .shapes import VerdictShape, verdict_shape
+
+
+class ShiftShape(TypedDict):
+    id: str
+    before: VerdictShape
+    after: VerdictShape
+
+
+class ConfigDifference(TypedDict):
+    shifts: list[ShiftShape]
+    goneServers: list[str]
+    newServers: list[str]
+    startedServers: list[str]
+    changedServers: list[str]
+    clashes: list[str]
+    unknown: list[str]
+    warnings: list[str]
 
 
 def diff_routes(gateway: Gateway) -> APIRouter:
@@ -26,7 +44,7 @@ def diff_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     @routes.post("/diff")
-    async def diff_config(body: OtherConfig) -> Shape:
+    async def diff_config(body: OtherConfig) -> ConfigDifference:
         """Which tools would open or lock if this configuration were loaded instead."""
         other = load_text(body.text, body.file, Path(body.file).parent)
         if isinstance(other, Broken):
@@ -51,7 +69,7 @@ def diff_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _shift_shape(shift: Shift) -> Shape:
+def _shift_shape(shift: Shift) -> ShiftShape:
     return {"id": str(shift.tool), "before": verdict_shape(shift.before), "after": verdict_shape(shift.after)}
 
 

@@ -20,10 +20,11 @@ from pegboard.gateway.gateway import Gateway
 from .access import needs, whoever
 from .answers import routes_about
 from .bodies import EditBody
-from .override_shapes import idle_shape, misfit_shape
+from .override_shapes import IdleShape, MisfitShape, idle_shape, misfit_shape
 from .overrides import edit_of, row_of
 from .problems import Problem
-from .shapes import Shape, verdict_shape
+from .reviews import SectionShape
+from .shapes import VerdictShape, verdict_shape
 from .tool_faces import SpecShape, difference_shape, spec_shape
 
 MOST: Final = 50
@@ -34,8 +35,8 @@ class PreviewedTool(TypedDict):
     id: str
     before: SpecShape
     after: SpecShape
-    difference: list[Shape]
-    verdict: Shape
+    difference: list[SectionShape]
+    verdict: VerdictShape
     problems: list[str]
 
 
@@ -44,8 +45,8 @@ class Preview(TypedDict):
     target: str | None
     tools: list[PreviewedTool]
     affected: int
-    misfits: list[Shape]
-    withoutEffect: list[Shape]
+    misfits: list[MisfitShape]
+    withoutEffect: list[IdleShape]
     problems: list[str]
     policyVersion: int
 

@@ -1,7 +1,9 @@
 """Overrides as JSON: every field with its value and whose word it is. A pinned value is never shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from pegboard.config.masking import MASK, masked_value
 from pegboard.core.argument import Argument
@@ -13,51 +15,138 @@ from pegboard.core.renderers import Rendered, Renderer
 from pegboard.core.server import Origin
 from pegboard.core.tool import Json
 
-from .shapes import Shape, origin_shape
+from .shapes import OriginShape, Told, origin_shape
 
 _PLAIN: Final = Effect("")
 
+FieldShape = TypedDict("FieldShape", {"field": str, "value": object, "from": OriginShape | None})
+"""What is said of one field, and where or by whom. A pinned value is masked."""
 
-def override_shape(row: Override, found: Sequence[Misfit]) -> Shape:
-    return {
+
+class MisfitShape(TypedDict):
+    tool: str | None
+    field: str | None
+    what: str
+
+
+class OverrideShape(TypedDict):
+    toolset: str
+    target: str
+    kind: Literal["tool", "pattern"]
+    declared: bool
+    manifest: NotRequired[Literal[True]]
+    fields: list[FieldShape]
+    misfits: list[MisfitShape]
+
+
+class AppearanceShape(FieldShape):
+    """One field as it holds in the end."""
+
+    toolset: str
+    target: str
+    declared: bool
+    manifest: NotRequired[Literal[True]]
+    inForce: bool
+    effect: str | None
+
+
+class IdleShape(TypedDict):
+    tool: str
+    field: str
+    why: str
+
+
+class RendererShape(TypedDict):
+    name: str
+    aliases: list[str]
+    what: str
+    standalone: bool
+    configSchema: Told
+
+
+class RenderedShape(TypedDict):
+    renderer: str
+    config: Told
+    standalone: bool
+    missing: list[str]
+    refused: Mapping[str, str]
+    cut: bool
+
+
+class OverridesShape(TypedDict):
+    overrides: list[OverrideShape]
+    policyVersion: int
+
+
+class ShownOverrideShape(TypedDict):
+    id: str
+    fields: list[AppearanceShape]
+    misfits: list[MisfitShape]
+    inputSchema: Told
+
+
+class EditedShape(OverrideShape):
+    withoutEffect: list[IdleShape]
+    policyVersion: int
+
+
+class RenderersShape(TypedDict):
+    renderers: list[RendererShape]
+
+
+class RenderedCallShape(TypedDict):
+    id: str
+    rendered: RenderedShape | None
+
+
+def override_shape(row: Override, found: Sequence[Misfit]) -> OverrideShape:
+    shape: OverrideShape = {
         "toolset": row.toolset,
         "target": str(row.target),
         "kind": "tool" if isinstance(row.target, ToolId) else "pattern",
         "declared": row.declared,
-        **_of_manifest(row),
         "fields": [_field(name, value, origin) for name, value, origin in _said(row)],
         "misfits": [misfit_shape(misfit) for misfit in by_row(found, row)],
     }
+    if row.manifest:
+        shape["manifest"] = True
+    return shape
 
 
-def _of_manifest(row: Override) -> Shape:
-    """Told only where it is so."""
-    return {"manifest": True} if row.manifest else {}
-
-
-def misfit_shape(misfit: Misfit) -> Shape:
+def misfit_shape(misfit: Misfit) -> MisfitShape:
     return {"tool": None if misfit.tool is None else str(misfit.tool), "field": misfit.field, "what": misfit.what}
 
 
-def appearance_shape(look: Appearance, effects: Mapping[str, Effect]) -> list[Shape]:
+def appearance_shape(look: Appearance, effects: Mapping[str, Effect]) -> list[AppearanceShape]:
     """What holds for one tool in the end, which override said so, and what comes of it where that is not plain."""
-    told: list[Shape] = []
+    told: list[AppearanceShape] = []
     for place, row in look.origin.items():
         origin, value = (
             row.origin(place.rpartition(".")[0] if place.startswith("arguments.") else place),
             _value(look, place),
         )
-        about = {"toolset": row.toolset, "target": str(row.target), "declared": row.declared, **_of_manifest(row)}
         effect = effects.get(place, _PLAIN)
-        told.append({**_field(place, value, origin), **about, "inForce": effect.holds, "effect": effect.what or None})
+        shape: AppearanceShape = {
+            "field": place,
+            "value": value,
+            "from": None if origin is None else origin_shape(origin),
+            "toolset": row.toolset,
+            "target": str(row.target),
+            "declared": row.declared,
+            "inForce": effect.holds,
+            "effect": effect.what or None,
+        }
+        if row.manifest:
+            shape["manifest"] = True
+        told.append(shape)
     return told
 
 
-def idle_shape(idle: Idle) -> Shape:
+def idle_shape(idle: Idle) -> IdleShape:
     return {"tool": str(idle.tool), "field": idle.field, "why": idle.why}
 
 
-def renderer_shape(renderer: Renderer) -> Shape:
+def renderer_shape(renderer: Renderer) -> RendererShape:
     return {
         "name": renderer.name,
         "aliases": list(renderer.aliases),
@@ -67,9 +156,7 @@ def renderer_shape(renderer: Renderer) -> Shape:
     }
 
 
-def rendered_shape(rendered: Rendered | None) -> Shape | None:
-    if rendered is None:
-        return None
+def rendered_shape(rendered: Rendered) -> RenderedShape:
     return {
         "renderer": rendered.renderer,
         "config": dict(rendered.config),
@@ -80,7 +167,7 @@ def rendered_shape(rendered: Rendered | None) -> Shape | None:
     }
 
 
-def _field(name: str, value: Json, origin: Origin | None) -> Shape:
+def _field(name: str, value: Json, origin: Origin | None) -> FieldShape:
     return {"field": name, "value": value, "from": None if origin is None else origin_shape(origin)}
 
 

@@ -26,10 +26,21 @@ from .answers import routes_about
 from .bodies import EditBody, OverridesQuery, RenderBody, ToolQuery
 from .deciding import Version, done
 from .override_places import Place, place_named
-from .override_shapes import appearance_shape, idle_shape, misfit_shape, override_shape, rendered_shape, renderer_shape
+from .override_shapes import (
+    EditedShape,
+    OverridesShape,
+    RenderedCallShape,
+    RenderersShape,
+    ShownOverrideShape,
+    appearance_shape,
+    idle_shape,
+    misfit_shape,
+    override_shape,
+    rendered_shape,
+    renderer_shape,
+)
 from .problems import Problem
 from .rendering import render
-from .shapes import Shape
 from .tools import tool_named
 
 _FILE = "override.json"
@@ -40,7 +51,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     @routes.get("/overrides")
-    async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> Shape:
+    async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> OverridesShape:
         """Every override, manifests' and files' first, each field with whose word it is, and what does not fit."""
         found = all_misfits(gateway)
         rows = board.policy.overrides.rows
@@ -48,7 +59,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {"overrides": told, "policyVersion": board.policy.version}
 
     @routes.get("/overrides/show")
-    async def show_override(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def show_override(asked: Annotated[ToolQuery, Query()]) -> ShownOverrideShape:
         """What overrides make of one tool, and which of them said what."""
         id = tool_named(gateway, asked.tool, board.resolution(asked.view()))
         tool = board.catalogue.tools[id]
@@ -62,7 +73,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
         }
 
     @routes.post("/overrides")
-    async def edit_override(body: EditBody, if_match: Version = None) -> Shape:
+    async def edit_override(body: EditBody, if_match: Version = None) -> EditedShape:
         """Say or clear some fields of one override; the others stay as they are."""
         command = edit_of(gateway, body)
         said = command.edit.said
@@ -74,17 +85,17 @@ def override_routes(gateway: Gateway) -> APIRouter:
         return {**override_shape(now, found), "withoutEffect": vain, "policyVersion": board.policy.version}
 
     @routes.get("/renderers")
-    async def list_renderers() -> Shape:
+    async def list_renderers() -> RenderersShape:
         """The renderers there are, each with the schema of its configuration."""
         return {"renderers": [renderer_shape(each) for each in CATALOGUE]}
 
     @routes.post("/render")
     @needs(Scope.READ)
-    async def render_call(body: RenderBody) -> Shape:
+    async def render_call(body: RenderBody) -> RenderedCallShape:
         """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
         id = tool_named(gateway, body.tool, board.resolution(body.view()))
         around = render(gateway, id, body.arguments, body.result, body.chat_id, body.workspace)
-        return {"id": str(id), "rendered": rendered_shape(around)}
+        return {"id": str(id), "rendered": None if around is None else rendered_shape(around)}
 
     return routes
 

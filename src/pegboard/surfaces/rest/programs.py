@@ -11,6 +11,7 @@ from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
+from typing_extensions import TypedDict
 
 from pegboard.core.call import Call, Cancelled
 from pegboard.core.ids import CallId, ServerKey, WireName
@@ -29,7 +30,7 @@ from .access import needs
 from .answers import routes_about
 from .bodies import Name, ViewQuery
 from .problems import Problem
-from .shapes import Shape
+from .tool_shapes import EndedShape
 from .tools import cancel_when_gone, ended_shape, resolution_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,38 @@ LINES: Final = "application/x-ndjson"
 SETTLE: Final = 3.0
 """Seconds that a program waits for servers that are starting: what is not listed yet is no function."""
 MOST_LINES: Final = 100
+
+
+_LINES: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "How it ended; to whoever accepts lines, each call as it is made before that.",
+        "content": {LINES: {"schema": {"type": "string"}}},
+    }
+}
+
+
+class ProgressShape(TypedDict):
+    """One line of a program that goes on."""
+
+    progress: float
+    total: float | None
+    words: str | None
+
+
+class ModuleShape(TypedDict):
+    name: str
+    stubs: str
+
+
+class FunctionShape(TypedDict):
+    function: str
+    tool: str
+
+
+class StubsShape(TypedDict):
+    header: str
+    modules: list[ModuleShape]
+    functions: list[FunctionShape]
 
 
 class RunBody(ViewQuery):
@@ -72,9 +105,9 @@ class StubsQuery(ViewQuery):
 def program_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("code")
 
-    @routes.post("/run", response_model=None)
+    @routes.post("/run", response_model=EndedShape, responses=_LINES)
     @needs(Scope.CALL, Scope.OPERATE)
-    async def run_program(body: RunBody, request: Request) -> Shape | Response:
+    async def run_program(body: RunBody, request: Request) -> EndedShape | Response:
         """A program by the operator, through the same gates as any client's. Leaving ends it.
 
         Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the
@@ -102,7 +135,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
         return ended_shape(ended)
 
     @routes.get("/stubs")
-    async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> Shape:
+    async def show_stubs(asked: Annotated[StubsQuery, Query()]) -> StubsShape:
         """The tools of a view as typed functions of Python, a module for each server."""
         await gateway.settled(SETTLE)
         resolution = resolution_of(gateway, asked.view())
@@ -131,7 +164,7 @@ class Told(Response):
         await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_hang_up, receive, tasks.cancel_scope)
-            lines, heard = anyio.create_memory_object_stream[Shape](MOST_LINES)
+            lines, heard = anyio.create_memory_object_stream[EndedShape | ProgressShape](MOST_LINES)
             tasks.start_soon(self._run, lines, name="program")
             with heard:
                 async for line in heard:
@@ -140,7 +173,7 @@ class Told(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             tasks.cancel_scope.cancel()
 
-    async def _run(self, lines: MemoryObjectSendStream[Shape]) -> None:
+    async def _run(self, lines: MemoryObjectSendStream[EndedShape | ProgressShape]) -> None:
         def told(done: float, total: float | None, words: str | None) -> None:
             # Who reads slowly misses a line about a call; the answer has all of them.
             with suppress(anyio.WouldBlock):
@@ -157,7 +190,7 @@ async def _hang_up(receive: "Receive", scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
-def _stubs(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> Shape:
+def _stubs(gateway: Gateway, resolution: Resolution, wanted: list[str]) -> StubsShape:
     from pegboard.prompts.stubs import HEADER, names_of, stubs_for
 
     names = names_of(resolution)

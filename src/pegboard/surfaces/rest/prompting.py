@@ -4,41 +4,29 @@ from pegboard.core.ids import ToolId
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.prompting import Prompted, prompted
-from pegboard.prompts.building import Prompt
 from pegboard.prompts.capability import Ruling
 from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.request import chat_request
 
+from .prompt_shapes import ModelShape, PromptShape, RulingShape
 from .prompts import PromptQuery
-from .shapes import Shape
 
 
-async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> Shape:
+async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptShape:
     usual = gateway.board.policy.declared.prompting
     model = model_facts(asked.model, None, asked.known(usual))
     made = await prompted(gateway, view, model, asked.query, settings=asked.settings(usual), launch=asked.launch())
     said = [{"role": "user", "content": asked.query}] if asked.query else []
-    answer: Shape = {
+    prompt = made.prompt
+    answer: PromptShape = {
         "model": _model_shape(model),
         "primary": made.prompt.capabilities.primary,
         "builtins": [_ruling_shape(each) for each in made.prompt.capabilities.about_builtins],
         "formats": [_ruling_shape(each) for each in made.prompt.capabilities.about_formats],
         "search": [str(decision) for decision in made.automatic.decisions],
-        **_prompt_shape(made.prompt),
-        "request": chat_request(made.prompt, said),
-    }
-    return answer if about is None else {**answer, "why": _ruling_shape(_ruled(made, about))}
-
-
-def _ruled(made: Prompted, about: ToolId) -> Ruling:
-    return made.prompt.ruling(about)
-
-
-def _prompt_shape(prompt: Prompt) -> Shape:
-    return {
         "parts": [
             {
-                "kind": part.kind.value,
+                "kind": part.kind,
                 "tokens": part.tokens,
                 "why": part.why,
                 "beside": part.beside,
@@ -59,10 +47,18 @@ def _prompt_shape(prompt: Prompt) -> Shape:
         "tokens": prompt.tokens,
         "budget": prompt.budget,
         "system": prompt.system,
+        "request": chat_request(made.prompt, said),
     }
+    if about is not None:
+        answer["why"] = _ruling_shape(_ruled(made, about))
+    return answer
 
 
-def _model_shape(model: Model) -> Shape:
+def _ruled(made: Prompted, about: ToolId) -> Ruling:
+    return made.prompt.ruling(about)
+
+
+def _model_shape(model: Model) -> ModelShape:
     return {
         "name": model.name,
         "billions": model.billions,
@@ -75,5 +71,5 @@ def _model_shape(model: Model) -> Shape:
     }
 
 
-def _ruling_shape(ruling: Ruling) -> Shape:
+def _ruling_shape(ruling: Ruling) -> RulingShape:
     return {"subject": ruling.subject, "place": ruling.place.value, "why": ruling.why}

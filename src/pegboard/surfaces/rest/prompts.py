@@ -16,7 +16,7 @@ from pegboard.gateway.gateway import Gateway
 from .answers import routes_about
 from .bodies import Name, ViewQuery
 from .problems import Problem
-from .shapes import Shape
+from .prompt_shapes import PromptShape
 from .tools import resolution_of, tool_named
 
 _FORMATS: Final = (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)
@@ -72,7 +72,7 @@ def prompt_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("tools")
 
     @routes.get("/prompt")
-    async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> Shape:
+    async def show_prompt(asked: Annotated[PromptQuery, Query()]) -> PromptShape:
         """What a model would be sent for a query, and why: each part with its cost, each decision with its reason."""
         from .prompting import told
 

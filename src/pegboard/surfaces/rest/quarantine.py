@@ -1,6 +1,7 @@
 """Routes for servers that wait for their review: one look at what they would bring, and their release."""
 
 from http import HTTPStatus
+from typing import cast
 
 import anyio.to_thread
 from fastapi import APIRouter
@@ -18,16 +19,16 @@ from .answers import routes_about
 from .bodies import MarkBody
 from .deciding import Version, done
 from .problems import Problem
-from .reviews import trial_shape
+from .reviews import BroughtShape, ReviewedServer, trial_shape
 from .servers import provider_named
-from .shapes import Shape, server_shape
+from .shapes import ServerShape, server_shape
 
 
 def quarantine_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("servers")
     board = gateway.board
 
-    def shown(key: ProviderKey) -> Shape:
+    def shown(key: ProviderKey) -> ServerShape:
         server = board.policy.servers.get(key)
         if server is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{titled(key)} was removed just now.")
@@ -40,7 +41,7 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.CONFLICT, f"{told}Look again: pegboard servers review {key}")
 
     @routes.post("/servers/{name}/review")
-    async def review_server(name: str, body: MarkBody | None = None) -> Shape:
+    async def review_server(name: str, body: MarkBody | None = None) -> ReviewedServer:
         """Start a server in quarantine once, aside from the board, to see what it lists; it is stopped again."""
         key = provider_named(gateway, name)
         as_read(key, body)
@@ -51,14 +52,14 @@ def quarantine_routes(gateway: Gateway) -> APIRouter:
         everything = tuple(board.catalogue.tools.values())
         board.hang_aside(trial.listing)
 
-        def brings() -> Shape:
+        def brings() -> BroughtShape:
             """Not for the event loop: the scanner reads all of it."""
             return trial_shape(trial, noted(trial.listing.tools, everything))
 
-        return {**shown(key), **await anyio.to_thread.run_sync(brings)}
+        return cast(ReviewedServer, {**shown(key), **await anyio.to_thread.run_sync(brings)})
 
     @routes.post("/servers/{name}/release")
-    async def release_server(name: str, body: MarkBody | None = None, if_match: Version = None) -> Shape:
+    async def release_server(name: str, body: MarkBody | None = None, if_match: Version = None) -> ServerShape:
         """Let a server out of quarantine. It is started, and every tool it lists waits for approval."""
         key = provider_named(gateway, name)
         as_read(key, body)

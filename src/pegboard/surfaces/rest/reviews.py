@@ -3,19 +3,21 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from typing_extensions import TypedDict
+
 from pegboard.core.catalogue import has_listed
 from pegboard.core.cautions import cautions
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.policy import Switch
-from pegboard.core.review import Review, Waiting, batch, by_server, together
-from pegboard.core.rewording import Piece, harmless
-from pegboard.core.scan import Finding
-from pegboard.core.sections import Altered, Section, path_text
+from pegboard.core.review import Review, Standing, Waiting, batch, by_server, together
+from pegboard.core.rewording import How, Piece, harmless
+from pegboard.core.scan import Finding, Kind, Severity
+from pegboard.core.sections import Alteration, Altered, Section, path_text
 from pegboard.core.status import SwitchedOff, sentence
 from pegboard.core.tool import ToolSpec, canonical
 from pegboard.gateway.trial import Trial
 
-from .shapes import Shape, flaws_shape, health_shape, moment
+from .shapes import FlawShape, HealthShape, ServerBase, ToolInFull, ToolShape, flaws_shape, health_shape
 
 _DESCRIBED = 500
 """Characters of a description in a list. All of it is shown where one tool is."""
@@ -23,22 +25,151 @@ _PARAMETER = 200
 _PARAMETERS = 50
 
 
-def waiting_shape(each: Waiting) -> Shape:
+class RiskShape(TypedDict):
+    word: str
+    hard: int
+    soft: int
+
+
+class FindingShape(TypedDict):
+    severity: Severity
+    kind: Kind
+    path: str
+    sentence: str
+    excerpt: str
+
+
+class WaitingShape(TypedDict):
+    id: str
+    name: str
+    server: str | None
+    kind: Standing
+    risk: RiskShape
+    notes: list[FindingShape]
+    fingerprint: str
+
+
+class WaitingServerShape(TypedDict):
+    id: str
+    waiting: int
+    together: int
+    """How many of them may be approved at once, by this fingerprint."""
+    fingerprint: str | None
+
+
+class PieceShape(TypedDict):
+    how: How
+    text: str
+
+
+class AlteredShape(TypedDict):
+    path: str
+    how: Alteration
+    sentence: str
+    before: str | None
+    after: str | None
+    words: list[PieceShape]
+
+
+class SectionShape(TypedDict):
+    section: str
+    words: list[PieceShape]
+    changes: list[AlteredShape]
+    more: int
+
+
+class BlockShape(TypedDict):
+    id: str
+    by: str
+    at: str
+    note: str
+    sentence: str
+
+
+class ReviewShape(TypedDict):
+    title: str | None
+    description: str
+    kind: Standing
+    block: BlockShape | None
+    difference: list[SectionShape]
+    notes: list[FindingShape]
+    cautions: list[str]
+
+
+class ReviewedTool(ToolInFull):
+    kind: Standing
+    block: BlockShape | None
+    difference: list[SectionShape]
+    notes: list[FindingShape]
+    cautions: list[str]
+
+
+class ParameterShape(TypedDict):
+    name: str
+    required: bool
+    schema: str
+    description: str
+
+
+class WordsShape(TypedDict):
+    """A tool's own words, made harmless and cut."""
+
+    title: str | None
+    description: str
+    parameters: list[ParameterShape]
+    annotations: str | None
+    cautions: list[str]
+
+
+class LookedTool(WaitingShape, WordsShape):
+    """One tool of a list that was seen once."""
+
+
+class BroughtShape(TypedDict):
+    """What one start of a server showed."""
+
+    health: HealthShape
+    answered: bool
+    tools: list[LookedTool]
+    flaws: list[FlawShape]
+    lines: list[str]
+
+
+class ReviewedServer(ServerBase):
+    """A server in quarantine after one look at it: here its tools are those that it listed."""
+
+    tools: list[LookedTool]
+    answered: bool
+    lines: list[str]
+
+
+class ApprovalsShape(TypedDict):
+    waiting: list[WaitingShape]
+    servers: list[WaitingServerShape]
+    blocked: list[BlockShape]
+    policyVersion: int
+
+
+class ApprovedShape(TypedDict):
+    approved: list[ToolShape]
+
+
+def waiting_shape(each: Waiting) -> WaitingShape:
     source = each.tool.id.source
     return {
         "id": str(each.tool.id),
         "name": each.tool.id.name,
         "server": None if isinstance(source, BuiltinKey) else str(source),
-        "kind": each.standing.value,
+        "kind": each.standing,
         "risk": _risk_shape(each),
         "notes": [finding_shape(finding) for finding in each.findings],
         "fingerprint": each.fingerprint,
     }
 
 
-def servers_shape(waiting: Iterable[Waiting]) -> list[Shape]:
+def servers_shape(waiting: Iterable[Waiting]) -> list[WaitingServerShape]:
     """What may be approved at once of each server, and by which fingerprint."""
-    shapes: list[Shape] = []
+    shapes: list[WaitingServerShape] = []
     for key, tools in by_server(waiting).items():
         at_once = together(tools)
         shapes.append(
@@ -52,13 +183,13 @@ def servers_shape(waiting: Iterable[Waiting]) -> list[Shape]:
     return shapes
 
 
-def review_shape(review: Review) -> Shape:
+def review_shape(review: Review) -> ReviewShape:
     """Beside the tool in full. Its title and description as the server wrote them, whatever people put in their place:
     those are what is approved."""
     return {
         "title": review.tool.spec.title,
         "description": review.tool.spec.description,
-        "kind": review.standing.value,
+        "kind": review.standing,
         "block": None if review.block is None else block_shape(review.tool.id, review.block),
         "difference": [section_shape(section) for section in review.difference],
         "notes": [finding_shape(finding) for finding in review.findings],
@@ -66,7 +197,7 @@ def review_shape(review: Review) -> Shape:
     }
 
 
-def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
+def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> BroughtShape:
     return {
         "health": health_shape(trial.listing.health),
         "answered": has_listed(trial.listing),
@@ -76,17 +207,17 @@ def trial_shape(trial: Trial, waiting: Iterable[Waiting]) -> Shape:
     }
 
 
-def finding_shape(finding: Finding) -> Shape:
+def finding_shape(finding: Finding) -> FindingShape:
     return {
-        "severity": finding.severity.value,
-        "kind": finding.kind.value,
+        "severity": finding.severity,
+        "kind": finding.kind,
         "path": path_text(finding.path),
         "sentence": finding.sentence,
         "excerpt": finding.excerpt,
     }
 
 
-def section_shape(section: Section) -> Shape:
+def section_shape(section: Section) -> SectionShape:
     return {
         "section": section.name,
         "words": [_piece_shape(piece) for piece in section.words],
@@ -95,17 +226,17 @@ def section_shape(section: Section) -> Shape:
     }
 
 
-def block_shape(tool: ToolId, switch: Switch) -> Shape:
+def block_shape(tool: ToolId, switch: Switch) -> BlockShape:
     return {
         "id": str(tool),
         "by": switch.by,
-        "at": moment(switch.at),
+        "at": switch.at.isoformat(),
         "note": switch.note,
         "sentence": sentence(SwitchedOff(tool, switch)),
     }
 
 
-def words_shape(each: Waiting) -> Shape:
+def words_shape(each: Waiting) -> WordsShape:
     spec = each.tool.spec
     said = spec.annotations
     return {
@@ -117,7 +248,7 @@ def words_shape(each: Waiting) -> Shape:
     }
 
 
-def _parameters(spec: ToolSpec) -> Iterator[Shape]:
+def _parameters(spec: ToolSpec) -> Iterator[ParameterShape]:
     """Each in short. What a server puts in the place of a schema is shown as what it is."""
     properties, required = spec.input_schema.get("properties"), spec.input_schema.get("required")
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
@@ -134,19 +265,19 @@ def _parameters(spec: ToolSpec) -> Iterator[Shape]:
         }
 
 
-def _risk_shape(each: Waiting) -> Shape:
+def _risk_shape(each: Waiting) -> RiskShape:
     risk = each.risk
     return {"word": risk.word, "hard": risk.hard, "soft": risk.soft}
 
 
-def _piece_shape(piece: Piece) -> Shape:
-    return {"how": piece.how.value, "text": piece.text}
+def _piece_shape(piece: Piece) -> PieceShape:
+    return {"how": piece.how, "text": piece.text}
 
 
-def _altered_shape(change: Altered) -> Shape:
+def _altered_shape(change: Altered) -> AlteredShape:
     return {
         "path": change.path,
-        "how": change.how.value,
+        "how": change.how,
         "sentence": change.sentence,
         "before": change.before,
         "after": change.after,

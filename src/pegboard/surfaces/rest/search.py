@@ -1,9 +1,11 @@
 """The route for searching tools: the answer that agents get from `retrieve_tools`, for any view."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Literal, NotRequired, cast
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
 
 from pegboard.core.presentations.search import LONGEST_PLACE
 from pegboard.core.retrieval import BLANK, FEW, LONGEST_QUERY, MOST, Detail, Retrieval
@@ -11,7 +13,7 @@ from pegboard.gateway.gateway import Gateway
 
 from .answers import routes_about
 from .bodies import ViewQuery
-from .shapes import Shape
+from .shapes import Told
 from .tools import resolution_of
 
 
@@ -19,6 +21,32 @@ def not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError(BLANK)
     return text
+
+
+class SemanticShape(TypedDict):
+    model: str
+    remote: bool
+    tools: int
+    vectors: int
+    kept: int
+    trouble: str | None
+
+
+class SearchShape(TypedDict):
+    ranker: Literal["lexical", "hybrid"]
+    semantic: SemanticShape | None
+
+
+class FoundShape(TypedDict):
+    """What `retrieve_tools` answers, key by key: agents read the same."""
+
+    tools: list[Told]
+    ranker: str
+    notice: NotRequired[str]
+    disabled: NotRequired[list[Told]]
+    remediation: NotRequired[Mapping[str, str]]
+    explanation: NotRequired[Told]
+    filter_diagnostics: NotRequired[Told]
 
 
 class SearchQuery(ViewQuery):
@@ -52,14 +80,14 @@ def search_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("tools")
 
     @routes.get("/tools/search")
-    async def search_tools(asked: Annotated[SearchQuery, Query()]) -> Shape:
+    async def search_tools(asked: Annotated[SearchQuery, Query()]) -> FoundShape:
         """The tools that fit a query, callable ones first; with `include_disabled` also those that are locked."""
         view = asked.view()
         resolution_of(gateway, view)
-        return {**await gateway.finder.retrieve(asked.retrieval(), view)}
+        return cast(FoundShape, await gateway.finder.retrieve(asked.retrieval(), view))
 
     @routes.get("/search")
-    async def show_search() -> Shape:
+    async def show_search() -> SearchShape:
         """Which ranker answers a search of the whole board, how many tools are read for it, and what is missing."""
         meanings = gateway.meanings
         if meanings is None:

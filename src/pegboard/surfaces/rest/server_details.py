@@ -17,10 +17,10 @@ from pegboard.ports.tail import Tail
 
 from .answers import routes_about
 from .bodies import TrustBody
-from .claims import hints_shape
+from .claims import Hints, hints_shape
 from .deciding import Version, done
 from .servers import provider_named
-from .shapes import Shape, server_shape, tool_shape
+from .shapes import ServerShape, ToolShape, server_shape, tool_shape
 
 
 class LogLevel(StrEnum):
@@ -42,9 +42,18 @@ class Log(TypedDict):
     """Whether these lines go on where `after` was. If not, they are all there is."""
 
 
+class ServerTool(ToolShape):
+    hints: Hints
+    tokens: int
+
+
+class TrustedServer(ServerShape):
+    policyVersion: int
+
+
 class ServerTools(TypedDict):
     id: str
-    tools: list[Shape]
+    tools: list[ServerTool]
     tokens: int
     next: str | None
     policyVersion: int
@@ -100,7 +109,7 @@ def server_detail_routes(gateway: Gateway) -> APIRouter:
         }
 
     @routes.put("/servers/{name}/trust")
-    async def set_trust(name: str, body: TrustBody, if_match: Version = None) -> Shape:
+    async def set_trust(name: str, body: TrustBody, if_match: Version = None) -> TrustedServer:
         """When its tools wait for a person: never, when new or changed after first sight, always."""
         key = provider_named(gateway, name)
         await done(gateway, SetTrust(key, Trust(body.trust)), if_match)

@@ -26,7 +26,7 @@ from .access import needs
 from .answers import routes_about
 from .bodies import PastedBody, ReadFrom, ServerBody
 from .problems import Problem
-from .shapes import Shape
+from .shapes import Told
 
 _JOINED = ("env", "headers")
 
@@ -44,7 +44,7 @@ class ReadServer(TypedDict):
     """A server that could be added. `name` is what `from` calls it."""
 
     name: str
-    connection: Shape
+    connection: Told
     enabled: bool
     foundAt: str
     secrets: list[str]

@@ -23,9 +23,9 @@ from .bodies import ServerBody
 from .claims import Hints, hints_shape
 from .installing import Installing, Misfit, installing
 from .problems import Problem
-from .reviews import waiting_shape, words_shape
+from .reviews import FindingShape, ParameterShape, RiskShape, waiting_shape, words_shape
 from .server_sources import sourced
-from .shapes import HealthShape, Shape, flaws_shape, health_shape
+from .shapes import FlawShape, HealthShape, flaws_shape, health_shape
 
 SIGN_IN = "It wants a person to sign in first. Add it, sign in, and what it lists waits for you or is seen then."
 
@@ -36,12 +36,12 @@ class TriedTool(TypedDict):
     name: str
     title: str | None
     description: str
-    parameters: list[Shape]
+    parameters: list[ParameterShape]
     annotations: str | None
     hints: Hints
     tokens: int
-    risk: Shape
-    notes: list[Shape]
+    risk: RiskShape
+    notes: list[FindingShape]
     cautions: list[str]
     fingerprint: str
 
@@ -55,7 +55,7 @@ class Tried(TypedDict):
     health: HealthShape
     tools: list[TriedTool]
     tokens: int
-    flaws: list[Shape]
+    flaws: list[FlawShape]
     lines: list[str]
     seen: str | None
     thereAlready: str | None

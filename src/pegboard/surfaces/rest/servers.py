@@ -19,22 +19,23 @@ from .bodies import ServerBody, SwitchBody
 from .deciding import Version, done
 from .health import settled
 from .problems import Problem
+from .server_shapes import AddedShape, RemovedServerShape, ServersShape
 from .server_trials import seen_before, to_install
-from .shapes import Shape, notices_shape, server_shape
+from .shapes import ServerShape, notices_shape, server_shape
 
 
 def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Trials) -> APIRouter:
     routes = routes_about("servers")
     board = gateway.board
 
-    def listed(key: ProviderKey) -> Shape:
+    def listed(key: ProviderKey) -> ServerShape:
         server = board.policy.servers.get(key)
         if server is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{titled(key)} was removed just now.")
         return server_shape(server, board, board.resolution(View()))
 
     @routes.get("/servers")
-    async def list_servers() -> Shape:
+    async def list_servers() -> ServersShape:
         """Every server with its health and the counts of its tools."""
         resolution, servers = board.resolution(View()), board.policy.servers
         return {
@@ -44,7 +45,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
         }
 
     @routes.post("/servers", status_code=HTTPStatus.CREATED)
-    async def add_server(body: ServerBody, if_match: Version = None) -> Shape:
+    async def add_server(body: ServerBody, if_match: Version = None) -> AddedShape:
         """Install a server. It is started at once. With `seen`, exactly what a try showed counts as its first sight."""
         made = await to_install(body, gateway)
         seen = await seen_before(body, made, gateway, trials)
@@ -52,14 +53,14 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
         return {**listed(made.server.key), "warnings": list(made.warnings)}
 
     @routes.get("/servers/{name}")
-    async def show_server(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> Shape:
+    async def show_server(name: str, settle: Annotated[float, Query(ge=0, le=60)] = 0) -> ServerShape:
         """One server, or what a toolset brings itself. With `settle`, so many seconds are waited for its start."""
         key = provider_named(gateway, name)
         await settled(board, key, settle)
         return listed(key)
 
     @routes.delete("/servers/{name}")
-    async def remove_server(name: str, if_match: Version = None) -> Shape:
+    async def remove_server(name: str, if_match: Version = None) -> RemovedServerShape:
         """Take an installed server away."""
         key = server_named(gateway, name)
         await done(gateway, RemoveServer(key), if_match)
@@ -67,14 +68,14 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
         return {"removed": str(key)}
 
     @routes.post("/servers/{name}/switch")
-    async def switch_server(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+    async def switch_server(name: str, body: SwitchBody, if_match: Version = None) -> ServerShape:
         """Switch a server on or off."""
         key = server_named(gateway, name)
         await done(gateway, ThrowSwitch(key, body.on, body.note), if_match)
         return listed(key)
 
     @routes.post("/servers/{name}/restart")
-    async def restart_server(name: str) -> Shape:
+    async def restart_server(name: str) -> ServerShape:
         """Start one server anew, or what a toolset brings itself."""
         key = provider_named(gateway, name)
         if not gateway.roster.restart(key):

@@ -27,13 +27,117 @@ from pegboard.core.server import (
     Origin,
     Protocol,
     Server,
+    Trust,
     mark_of,
 )
-from pegboard.core.status import detail, remedy, sentence
+from pegboard.core.status import Status, detail, remedy, sentence
 from pegboard.core.tool import Tool
 from pegboard.gateway.board import Board, Notice
 
-Shape: TypeAlias = dict[str, object]
+Told: TypeAlias = Mapping[str, object]
+"""An object whose members are not ours to name: a schema, arguments, a result, a configuration."""
+
+
+class DeclaredShape(TypedDict):
+    kind: Literal["declared"]
+    file: str
+    line: int
+
+
+class InstalledShape(TypedDict):
+    kind: Literal["installed"]
+    by: str
+    at: str
+
+
+OriginShape: TypeAlias = DeclaredShape | InstalledShape
+
+
+class FlawShape(TypedDict):
+    """What a server listed and what cannot hang on the board."""
+
+    name: str
+    why: str
+    sentence: str
+
+
+class NoticeShape(TypedDict):
+    subject: str
+    text: str
+    since: str
+
+
+class TimeoutsShape(TypedDict):
+    start: float
+    call: float
+    stop: float
+
+
+class RunningShape(TypedDict):
+    start: Literal["always", "on_demand"]
+    idleStop: NotRequired[float]
+    protocol: NotRequired[Protocol]
+    timeouts: TimeoutsShape
+    enabledTools: NotRequired[list[str]]
+    disabledTools: NotRequired[list[str]]
+
+
+class VerdictShape(TypedDict):
+    verdict: Literal["open", "locked", "absent"]
+    status: NotRequired[Status]
+    sentence: NotRequired[str]
+    detail: NotRequired[str]
+    """For operators alone: what the sentence leaves out."""
+    remedy: NotRequired[str]
+    more: NotRequired[list[str]]
+
+
+class ToolShape(VerdictShape):
+    id: str
+    name: str
+    wireName: str | None
+    toolsetId: str
+    serverId: str | None
+
+
+class SwitchShape(TypedDict):
+    on: bool
+    by: str
+    at: str
+    note: str
+    blocks: bool
+
+
+class ApprovalShape(TypedDict):
+    fingerprint: str
+    by: str
+    at: str
+    firstSight: bool
+
+
+class ToolInFull(ToolShape):
+    title: str | None
+    description: str
+    inputSchema: Told
+    outputSchema: Told | None
+    annotations: Told | None
+    requiresConfirmation: bool
+    switch: SwitchShape | None
+    fingerprint: str
+    approval: ApprovalShape | None
+
+
+class StepShape(TypedDict):
+    asked: str
+    lets: bool
+    said: str
+
+
+class TrailShape(VerdictShape):
+    id: str
+    wireName: str | None
+    steps: list[StepShape]
+    naming: list[str]
 
 
 class HealthShape(TypedDict):
@@ -46,6 +150,27 @@ class HealthShape(TypedDict):
     """What it last wrote to its error stream."""
     url: NotRequired[str | None]
     """Where a person signs in."""
+
+
+class ServerBase(RunningShape):
+    id: str
+    serverId: str | None
+    toolsetId: str
+    userMcp: bool
+    on: bool
+    trust: Trust
+    review: str | None
+    mark: str
+    connection: Told
+    origin: OriginShape
+    health: HealthShape
+    absentTools: int
+    flaws: list[FlawShape]
+
+
+class ServerShape(ServerBase):
+    tools: Mapping[str, int]
+    """How many are callable, and how many are locked by each status."""
 
 
 def moment(at: datetime | None) -> str | None:
@@ -79,17 +204,17 @@ def health_shape(health: Health | None) -> HealthShape:
             assert_never(health)
 
 
-def origin_shape(origin: Origin) -> Shape:
+def origin_shape(origin: Origin) -> OriginShape:
     match origin:
         case DeclaredAt(file, line):
             return {"kind": "declared", "file": file, "line": line}
         case InstalledBy(by, at):
-            return {"kind": "installed", "by": by, "at": moment(at)}
+            return {"kind": "installed", "by": by, "at": at.isoformat()}
         case _:
             assert_never(origin)
 
 
-def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
+def server_shape(server: Server, board: Board, resolution: Resolution) -> ServerShape:
     listing = board.catalogue.listings.get(server.key) or Listing(server.key, Off())
     toolset = board.policy.toolsets.get(server.key.toolset)
     return {
@@ -98,7 +223,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
         "toolsetId": server.key.toolset,
         "userMcp": toolset is not None and toolset.user_mcp,
         "on": server.key in wanted(board.policy),
-        "trust": board.policy.trust(server).value,
+        "trust": board.policy.trust(server),
         "review": None if (reason := awaited_review(server)) is None else sentence(reason),
         "mark": mark_of(server),
         "connection": masked(server),
@@ -111,56 +236,56 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Shape:
     }
 
 
-def flaws_shape(flaws: Iterable[Flaw]) -> list[Shape]:
+def flaws_shape(flaws: Iterable[Flaw]) -> list[FlawShape]:
     return [{"name": flaw.name, "why": flaw.why, "sentence": flaw.sentence} for flaw in flaws]
 
 
-def _running_shape(server: Server) -> Shape:
+def _running_shape(server: Server) -> RunningShape:
     """When it runs, how long it is waited for, and which of its tools the operator lets be used."""
-    limit: Shape = {}
+    waits = server.timeouts
+    shape: RunningShape = {
+        "start": "always",
+        "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop},
+    }
+    match server.starts:
+        case Always():
+            pass
+        case OnDemand(idle):
+            shape["start"], shape["idleStop"] = "on_demand", idle
+        case _:
+            assert_never(server.starts)
+    if server.protocol is not Protocol.LATEST:
+        shape["protocol"] = server.protocol
     match server.limit:
         case EveryTool():
             pass
         case OnlyTools(names):
-            limit = {"enabledTools": list(names)}
+            shape["enabledTools"] = list(names)
         case AllButTools(names):
-            limit = {"disabledTools": list(names)}
+            shape["disabledTools"] = list(names)
         case _:
             assert_never(server.limit)
-    match server.starts:
-        case Always():
-            starts: Shape = {"start": "always"}
-        case OnDemand(idle):
-            starts = {"start": "on_demand", "idleStop": idle}
-        case _:
-            assert_never(server.starts)
-    waits = server.timeouts
-    if server.protocol is not Protocol.LATEST:
-        starts["protocol"] = server.protocol.value
-    return {**starts, "timeouts": {"start": waits.start, "call": waits.call, "stop": waits.stop}, **limit}
+    return shape
 
 
-def verdict_shape(verdict: Verdict) -> Shape:
+def verdict_shape(verdict: Verdict) -> VerdictShape:
     match verdict:
         case Open():
             return {"verdict": "open"}
         case Locked(_, reason, more):
-            more_of_it = detail(reason)
-            return {
-                "verdict": "locked",
-                "status": verdict.status.value,
-                "sentence": sentence(reason),
-                **({} if more_of_it is None else {"detail": more_of_it}),
-                "remedy": remedy(reason),
-                "more": [sentence(other) for other in more],
-            }
+            shape: VerdictShape = {"verdict": "locked", "status": verdict.status, "sentence": sentence(reason)}
+            if (more_of_it := detail(reason)) is not None:
+                shape["detail"] = more_of_it
+            shape["remedy"] = remedy(reason)
+            shape["more"] = [sentence(other) for other in more]
+            return shape
         case Absent(_, removed):
             return {"verdict": "absent", "sentence": removal_sentence(removed)}
         case _:
             assert_never(verdict)
 
 
-def tool_shape(id: ToolId, resolution: Resolution) -> Shape:
+def tool_shape(id: ToolId, resolution: Resolution) -> ToolShape:
     """One line of the list. The operator reads it, so a locked tool is told of, but its words are for `show`."""
     source = id.source
     return {
@@ -173,11 +298,11 @@ def tool_shape(id: ToolId, resolution: Resolution) -> Shape:
     }
 
 
-def switch_shape(switch: Switch) -> Shape:
-    return {"on": switch.on, "by": switch.by, "at": moment(switch.at), "note": switch.note, "blocks": switch.blocks}
+def switch_shape(switch: Switch) -> SwitchShape:
+    return {"on": switch.on, "by": switch.by, "at": switch.at.isoformat(), "note": switch.note, "blocks": switch.blocks}
 
 
-def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
+def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> ToolInFull:
     appearance = policy.overrides.for_tool(tool.id)
     approval = policy.decided.approvals.get(tool.id)
     return {
@@ -195,13 +320,13 @@ def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> Shape:
         else {
             "fingerprint": approval.fingerprint,
             "by": approval.by,
-            "at": moment(approval.at),
+            "at": approval.at.isoformat(),
             "firstSight": approval.first_sight,
         },
     }
 
 
-def trail_shape(trail: Trail) -> Shape:
+def trail_shape(trail: Trail) -> TrailShape:
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
@@ -211,7 +336,8 @@ def trail_shape(trail: Trail) -> Shape:
     }
 
 
-def notices_shape(notices: Mapping[str, Notice]) -> list[Shape]:
+def notices_shape(notices: Mapping[str, Notice]) -> list[NoticeShape]:
     return [
-        {"subject": notice.subject, "text": notice.text, "since": moment(notice.since)} for notice in notices.values()
+        {"subject": notice.subject, "text": notice.text, "since": notice.since.isoformat()}
+        for notice in notices.values()
     ]

@@ -11,8 +11,9 @@ from pegboard.ports import NoSignIn, SignIns
 from .access import whoever
 from .answers import routes_about
 from .problems import Problem
+from .server_shapes import SignedOutShape, SignInLinkShape, SignInShape
 from .servers import server_named
-from .shapes import Shape, moment
+from .shapes import moment
 
 
 def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRouter:
@@ -20,7 +21,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
     routes = routes_about("servers")
 
     @routes.get("/servers/{name}/sign-in")
-    async def show_sign_in(name: str) -> Shape:
+    async def show_sign_in(name: str) -> SignInShape:
         """Whether somebody is signed in to a server, since when, and what went wrong at the last try."""
         key = server_named(gateway, name)
         found = sign_ins().state(key)
@@ -35,7 +36,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
         }
 
     @routes.post("/servers/{name}/sign-in")
-    async def begin_sign_in(name: str) -> Shape:
+    async def begin_sign_in(name: str) -> SignInLinkShape:
         """A link by which a person signs in to a server: it works once, and for a few minutes."""
         before = await show_sign_in(name)
         link = sign_ins().link(server_named(gateway, name))
@@ -44,7 +45,7 @@ def sign_in_routes(gateway: Gateway, sign_ins: Callable[[], SignIns]) -> APIRout
         return {**before, "url": link}
 
     @routes.delete("/servers/{name}/sign-in")
-    async def forget_sign_in(name: str) -> Shape:
+    async def forget_sign_in(name: str) -> SignedOutShape:
         """Forget the sign-in to a server, here and where it can be told to do so too."""
         key = server_named(gateway, name)
         revoked = await sign_ins().forget(key)

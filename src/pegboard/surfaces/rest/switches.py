@@ -11,7 +11,7 @@ from pegboard.gateway.gateway import Gateway
 from .answers import routes_about
 from .bodies import ApproveBody, ToolSwitchBody
 from .deciding import Version, done
-from .shapes import Shape, tool_in_full
+from .shapes import ToolInFull, tool_in_full
 from .tools import tool_named
 
 
@@ -22,18 +22,18 @@ def switch_routes(gateway: Gateway) -> APIRouter:
     def named(text: str) -> ToolId:
         return tool_named(gateway, text, board.resolution(View()))
 
-    def shown(id: ToolId) -> Shape:
+    def shown(id: ToolId) -> ToolInFull:
         return tool_in_full(board.catalogue.tools[id], board.resolution(View()), board.policy)
 
     @routes.post("/tools/switch")
-    async def switch_tool(body: ToolSwitchBody, if_match: Version = None) -> Shape:
+    async def switch_tool(body: ToolSwitchBody, if_match: Version = None) -> ToolInFull:
         """Switch one tool on or off."""
         id = named(body.tool)
         await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
         return shown(id)
 
     @routes.post("/tools/approve")
-    async def approve_tool(body: ApproveBody, if_match: Version = None) -> Shape:
+    async def approve_tool(body: ApproveBody, if_match: Version = None) -> ToolInFull:
         """Approve a tool exactly as it was read."""
         id = named(body.tool)
         await done(gateway, Approve(id, board.catalogue.tools[id].spec, Fingerprint(body.fingerprint)), if_match)

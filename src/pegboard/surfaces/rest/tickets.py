@@ -5,12 +5,13 @@ from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from typing_extensions import TypedDict
 
 from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
 from pegboard.core.explain import seen_by
 from pegboard.core.redact import is_cut
-from pegboard.core.ticket import Scope, Ticket
+from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -22,9 +23,52 @@ from .answers import routes_about
 from .bodies import AllowBody, DenyBody
 from .deciding import done
 from .problems import Problem
-from .shapes import Shape, moment
+from .shapes import Told, moment
 
 NONE: str = "There is no ticket {id!r}. See: pegboard tickets list"
+
+
+class TicketShape(TypedDict):
+    id: str
+    state: State
+    tool: str
+    name: str
+    principal: str
+    client: str
+    arguments: Told
+    """Without secrets."""
+    cut: bool
+    asked: str
+    deadline: str
+    decidedBy: str | None
+    decided: str | None
+    scope: Scope | None
+    note: str
+    begun: str | None
+    ended: str | None
+    whose: str | None
+
+
+class TicketsShape(TypedDict):
+    tickets: list[TicketShape]
+
+
+class GrantShape(TypedDict):
+    """A yes to further calls that is remembered."""
+
+    id: str
+    tool: str
+    principal: str
+    client: str | None
+    by: str
+    at: str
+    whose: str | None
+    fits: bool | None
+    """Whether the tool is still the one that it was given for; `null` where it is not listed."""
+
+
+class RememberedShape(TypedDict):
+    grants: list[GrantShape]
 
 
 def ticket_routes(gateway: Gateway) -> APIRouter:
@@ -32,7 +76,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     desk = gateway.tickets
 
     @routes.get("/tickets")
-    async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> Shape:
+    async def list_tickets(all: Annotated[bool, Query(description="The decided ones too.")] = False) -> TicketsShape:
         """Calls that wait for a person's decision; with `all` the latest tickets, whatever became of them."""
         try:
             found = await (desk.latest() if all else desk.waiting())
@@ -41,7 +85,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return {"tickets": [ticket_shape(ticket, gateway.clock()) for ticket in found]}
 
     @routes.get("/tickets/grants")
-    async def list_ticket_grants() -> Shape:
+    async def list_ticket_grants() -> RememberedShape:
         """The grants that are remembered: what runs without asking, for whom."""
         policy = gateway.board.policy
         tools = gateway.board.catalogue.tools
@@ -53,7 +97,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return {"grants": [grant_shape(consent, fingerprint(consent)) for consent in policy.decided.consents.values()]}
 
     @routes.delete("/tickets/grants/{id}")
-    async def revoke_ticket_grant(id: str) -> Shape:
+    async def revoke_ticket_grant(id: str) -> GrantShape:
         """Take a remembered grant back."""
         consent = gateway.board.policy.decided.consents.get(id)
         if consent is None:
@@ -65,7 +109,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/tickets/{id}")
     async def show_ticket(
         id: str, full: Annotated[bool, Query(description="All of its arguments, while they are kept.")] = False
-    ) -> Shape:
+    ) -> TicketShape:
         """One ticket, with the arguments of its call without secrets. Of long ones the beginning and the end, unless
         `full` is asked for; `cut` tells whether something is left out."""
         try:
@@ -76,7 +120,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return shape if whole is None else {**shape, "arguments": whole, "cut": False}
 
     @routes.post("/tickets/{id}/allow")
-    async def allow_ticket(id: str, body: AllowBody) -> Shape:
+    async def allow_ticket(id: str, body: AllowBody) -> TicketShape:
         """Say yes: to this one call, or to all further ones by this client or by any."""
         try:
             return _shown(id, await desk.allow(id, Scope(body.scope), whoever(), body.note))
@@ -84,14 +128,14 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/deny")
-    async def deny_ticket(id: str, body: DenyBody) -> Shape:
+    async def deny_ticket(id: str, body: DenyBody) -> TicketShape:
         """Say no. The caller is told, and is not asked about again at once."""
         try:
             return _shown(id, await desk.deny(id, whoever(), body.note))
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
-    def _shown(id: str, found: Ticket | Rejected | None) -> Shape:
+    def _shown(id: str, found: Ticket | Rejected | None) -> TicketShape:
         match found:
             case None:
                 raise Problem(HTTPStatus.NOT_FOUND, NONE.format(id=id[:64]))
@@ -105,21 +149,21 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def ticket_shape(ticket: Ticket, now: datetime) -> Shape:
+def ticket_shape(ticket: Ticket, now: datetime) -> TicketShape:
     return {
         "id": ticket.id,
-        "state": ticket.at(now).value,
+        "state": ticket.at(now),
         "tool": str(ticket.tool),
         "name": ticket.name,
         "principal": ticket.principal,
         "client": ticket.client,
         "arguments": ticket.shown,
         "cut": is_cut(ticket.shown),
-        "asked": moment(ticket.asked),
-        "deadline": moment(ticket.deadline),
+        "asked": ticket.asked.isoformat(),
+        "deadline": ticket.deadline.isoformat(),
         "decidedBy": ticket.by,
         "decided": moment(ticket.decided),
-        "scope": None if ticket.scope is None else ticket.scope.value,
+        "scope": ticket.scope,
         "note": ticket.note,
         "begun": moment(ticket.begun),
         "ended": ticket.ended,
@@ -127,7 +171,7 @@ def ticket_shape(ticket: Ticket, now: datetime) -> Shape:
     }
 
 
-def grant_shape(consent: Consent, now: str | None) -> Shape:
+def grant_shape(consent: Consent, now: str | None) -> GrantShape:
     """`now` is the fingerprint of the tool as it is listed, if it is."""
     return {
         "id": consent.id,
@@ -135,7 +179,7 @@ def grant_shape(consent: Consent, now: str | None) -> Shape:
         "principal": consent.principal,
         "client": consent.client,
         "by": consent.by,
-        "at": moment(consent.at),
+        "at": consent.at.isoformat(),
         "whose": None if consent.whose is None else consent.whose.told,
         "fits": None if now is None else now == consent.fingerprint,
     }

@@ -8,8 +8,7 @@ from pegboard.core.sections import Section, sections
 from pegboard.core.tokens import tool_cost
 from pegboard.core.tool import Tool, ToolSpec
 
-from .reviews import section_shape
-from .shapes import Shape
+from .reviews import SectionShape, section_shape
 
 
 class SpecShape(TypedDict):
@@ -25,7 +24,7 @@ class SpecShape(TypedDict):
 class Faces(TypedDict):
     asOffered: SpecShape
     asOverridden: SpecShape
-    difference: list[Shape]
+    difference: list[SectionShape]
 
 
 def spec_shape(spec: ToolSpec) -> SpecShape:
@@ -49,5 +48,5 @@ def faces_shape(tool: Tool, policy: Policy) -> Faces:
     }
 
 
-def difference_shape(found: tuple[Section, ...]) -> list[Shape]:
-    return [{**section_shape(section)} for section in found]
+def difference_shape(found: tuple[Section, ...]) -> list[SectionShape]:
+    return [section_shape(section) for section in found]

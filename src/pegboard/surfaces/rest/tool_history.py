@@ -16,7 +16,8 @@ from pegboard.ports import AuditQuery
 from .activity_shapes import ActivityRecord, activity_shape
 from .answers import routes_about
 from .bodies import ToolQuery
-from .shapes import Shape, moment
+from .reviews import SectionShape
+from .shapes import moment
 from .tool_faces import SpecShape, difference_shape, spec_shape
 from .tools import resolution_of, tool_named
 
@@ -39,7 +40,7 @@ class ToolHistory(TypedDict):
     decisions: list[ActivityRecord]
     ofProvider: list[ActivityRecord]
     specs: list[SpecVersion]
-    difference: list[Shape]
+    difference: list[SectionShape]
     calls: list[ActivityRecord]
     next: int | None
     policyVersion: int

@@ -42,8 +42,9 @@ from .bodies import CallBody, ToolQuery, ViewQuery
 from .override_shapes import appearance_shape, rendered_shape
 from .problems import Problem
 from .rendering import render
-from .shapes import Shape, notices_shape, tool_in_full, tool_shape, trail_shape
+from .shapes import notices_shape, tool_in_full, tool_shape, trail_shape
 from .tool_faces import faces_shape
+from .tool_shapes import EndedShape, ShownTool, ToolsShape, TriedShape, WhyShape
 from .trials import trial_shape
 
 
@@ -52,7 +53,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     @routes.get("/tools")
-    async def list_tools(asked: Annotated[ViewQuery, Query()]) -> Shape:
+    async def list_tools(asked: Annotated[ViewQuery, Query()]) -> ToolsShape:
         """Every tool of the catalogue with its verdict for this view."""
         resolution = resolution_of(gateway, asked.view())
         return {
@@ -67,7 +68,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         }
 
     @routes.get("/tools/show")
-    async def show_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def show_tool(asked: Annotated[ToolQuery, Query()]) -> ShownTool:
         """One tool in full, locked or not: this is the operator's view. `asOffered` is what its server says of it,
         `asOverridden` what a model sees, `difference` what lies between."""
         resolution = resolution_of(gateway, asked.view())
@@ -76,7 +77,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {**tool_in_full(tool, resolution, board.policy), **faces_shape(tool, board.policy)}
 
     @routes.get("/why")
-    async def explain_tool(asked: Annotated[ToolQuery, Query()]) -> Shape:
+    async def explain_tool(asked: Annotated[ToolQuery, Query()]) -> WhyShape:
         """Every step of the decision for one tool and what it said."""
         view = asked.view()
         await _listed(gateway, asked.tool, view)
@@ -89,7 +90,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
 
     @routes.post("/call")
     @needs(Scope.CALL, Scope.OPERATE)
-    async def call_tool(body: CallBody, request: Request) -> Shape:
+    async def call_tool(body: CallBody, request: Request) -> EndedShape | TriedShape:
         """One call by the operator, through the same admission as any client's. Leaving gives the call up. With `trial`
         it is marked so in the activity, and told in each form with what it costs: `raw`, `asModel` and `rendered`."""
         view = body.view()
@@ -113,9 +114,9 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         told = ended_shape(ended)
         result = told.get("result")
         shown = render(gateway, id, body.arguments, result) if isinstance(result, dict) else None
-        rendered = {} if shown is None else {"rendered": rendered_shape(shown)}
-        trial = trial_shape(ended, asked, rendered.get("rendered")) if body.trial else {}
-        return {**told, **rendered, **trial}
+        if shown is not None:
+            told["rendered"] = rendered_shape(shown)
+        return {**told, **trial_shape(ended, asked, told.get("rendered"))} if body.trial else told
 
     return routes
 
@@ -186,7 +187,7 @@ def _no_caller(principal: PrincipalId, known: Iterable[PrincipalId]) -> str:
     return f"There is no caller {principal!r}. {meant} Callers are declared under principals in pegboard.yaml."
 
 
-def ended_shape(ended: Ended) -> Shape:
+def ended_shape(ended: Ended) -> EndedShape:
     match ended:
         case Returned(body):
             return {"ended": "returned", "result": json.loads(body)}
@@ -197,7 +198,7 @@ def ended_shape(ended: Ended) -> Shape:
         case Demanded(error):
             return {"ended": "demanded", "error": json.loads(error)}
         case ProviderFailed(why, may_have_run, error):
-            told: Shape = {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
+            told: EndedShape = {"ended": "provider_failed", "sentence": why, "mayHaveRun": may_have_run}
             return told if error is None else {**told, "error": json.loads(error)}
         case Cancelled():
             return {"ended": "cancelled"}

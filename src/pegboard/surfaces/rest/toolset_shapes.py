@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
 
 from pegboard.core.catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
 from pegboard.core.closed import Closed
@@ -13,19 +16,167 @@ from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
 from pegboard.core.rules import owner_off
 from pegboard.core.server import Server
-from pegboard.core.toolset import Brought, Toolset
+from pegboard.core.status import Status
+from pegboard.core.toolset import Brought, SourceKind, Toolset
 from pegboard.core.versions import told_downgrade
 from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.exporting import Bundle
 from pegboard.gateway.toolsets.wanted import Looked
 
-from .shapes import Shape, flaws_shape, health_shape, moment, origin_shape, server_shape, tool_shape
+from .shapes import (
+    FlawShape,
+    HealthShape,
+    OriginShape,
+    ServerShape,
+    ToolShape,
+    flaws_shape,
+    health_shape,
+    origin_shape,
+    server_shape,
+    tool_shape,
+)
+
+
+class BroughtFrom(TypedDict):
+    kind: SourceKind
+    path: str | None
+    at: str
+    commit: NotRequired[str]
+    dirty: NotRequired[bool]
+
+
+class SecretShape(TypedDict):
+    """A secret that is asked for, and whether it is set. Its value is told to nobody."""
+
+    name: str
+    set: bool
+
+
+class ToolsetShape(TypedDict):
+    id: str
+    name: str
+    version: str
+    description: str
+    enabled: bool
+    userMcp: bool
+    origin: OriginShape
+    source: BroughtFrom | None
+    digest: str | None
+    linked: str | None
+    servers: list[ServerShape]
+    tools: list[ToolShape]
+    requirements: list[str]
+    secrets: list[SecretShape]
+    files: int
+    bytes: int
+    health: HealthShape
+    flaws: list[FlawShape]
+
+
+class ToolsetsShape(TypedDict):
+    toolsets: list[ToolsetShape]
+    policyVersion: int
+
+
+class ToolDifferenceShape(TypedDict):
+    id: str
+    how: str
+
+
+class PartDifferenceShape(TypedDict):
+    id: str
+    how: str
+    settings: list[str]
+
+
+class ChangesShape(TypedDict):
+    any: bool
+    course: Course
+    lines: list[str]
+    tools: list[ToolDifferenceShape]
+    servers: list[PartDifferenceShape]
+    overrides: list[PartDifferenceShape]
+    files: Mapping[str, int]
+
+
+class ImportedToolShape(TypedDict):
+    """A tool that waits for a person; `alone` where it must be approved by itself."""
+
+    id: str
+    fingerprint: str
+    alone: bool
+
+
+class ClosedShape(TypedDict):
+    id: str
+    verdict: Literal["locked", "absent"]
+    status: NotRequired[Status]
+    sentence: str
+    remedy: str
+
+
+class ImportShape(TypedDict):
+    """What was imported, or would be."""
+
+    id: str
+    version: str
+    digest: str
+    linked: str | None
+    source: BroughtFrom | None
+    imported: bool
+    downgrade: str | None
+    changes: ChangesShape
+    unrun: list[str]
+    waits: list[ImportedToolShape]
+    requirements: list[str]
+    pending: list[str]
+    approved: list[str]
+    secrets: list[SecretShape]
+    notOpen: list[ClosedShape]
+    warnings: list[str]
+    policyVersion: int
+
+
+class ImportStepShape(TypedDict):
+    said: str
+    done: int
+    total: int | None
+
+
+class RemovedToolsetShape(TypedDict):
+    removed: str
+    warnings: list[str]
+
+
+class SwitchedToolsetShape(TypedDict):
+    toolsetId: str
+    on: bool
+
+
+class KeptSecretShape(SecretShape):
+    toolsetId: str
+
+
+class ExportedSecretShape(TypedDict):
+    name: str
+    at: list[str]
+
+
+class ExportShape(TypedDict):
+    toolset: str
+    name: str
+    bytes: int
+    secrets: list[ExportedSecretShape]
+    dropped: list[str]
+    leftOut: list[str]
+    doubts: list[str]
+
 
 _WORST = (NeedsSignIn, Down, Starting, Off, Asleep, Up)
 """The health of a toolset is the worst of what belongs to it: what a person must look at comes first."""
 
 
-def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secrets: Mapping[str, bool]) -> Shape:
+def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secrets: Mapping[str, bool]) -> ToolsetShape:
     """`secrets` are those it asks for, and whether each is set."""
     policy = board.policy
     servers = [server for key, server in policy.servers.items() if key.toolset == toolset.id]
@@ -53,15 +204,17 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
     }
 
 
-def brought_shape(brought: Brought | None) -> Shape | None:
+def brought_shape(brought: Brought | None) -> BroughtFrom | None:
     """Where it was last imported from. Only a checkout has a commit."""
     if brought is None:
         return None
-    shape: Shape = {"kind": brought.kind.value, "path": brought.path or None, "at": moment(brought.at)}
-    return {**shape, "commit": brought.commit, "dirty": brought.dirty} if brought.commit else shape
+    shape: BroughtFrom = {"kind": brought.kind, "path": brought.path or None, "at": brought.at.isoformat()}
+    if brought.commit:
+        shape["commit"], shape["dirty"] = brought.commit, brought.dirty
+    return shape
 
 
-def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], *, done: bool) -> Shape:
+def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], *, done: bool) -> ImportShape:
     """What was imported, or would be. Values of settings are in none of it."""
     found, own, toolset = looked.differences, looked.own, looked.install.toolset
     specs = looked.install.specs
@@ -75,7 +228,7 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "downgrade": _downgrade(found),
         "changes": {
             "any": not found.is_nothing,
-            "course": found.course.value,
+            "course": found.course,
             "lines": list(words(found, looked.notes)),
             "tools": [{"id": str(each.tool), "how": each.how.value} for each in found.tools],
             "servers": [_part(each) for each in found.servers],
@@ -97,15 +250,20 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
     }
 
 
-def _closed(each: Closed) -> Shape:
+def _closed(each: Closed) -> ClosedShape:
     """In the words of a tool's verdict; an absent one has no status."""
-    verdict: Shape = {"verdict": "absent"}
+    shape: ClosedShape = {
+        "id": str(each.about),
+        "verdict": "absent",
+        "sentence": each.sentence,
+        "remedy": each.remedy,
+    }
     if each.status is not None:
-        verdict = {"verdict": "locked", "status": each.status.value}
-    return {"id": str(each.about), **verdict, "sentence": each.sentence, "remedy": each.remedy}
+        shape["verdict"], shape["status"] = "locked", each.status
+    return shape
 
 
-def export_shape(id: ToolsetId, bundle: Bundle) -> Shape:
+def export_shape(id: ToolsetId, bundle: Bundle) -> ExportShape:
     """What of a toolset is not given away as it is, by names and places. No value is in it."""
     return {
         "toolset": id,
@@ -118,7 +276,7 @@ def export_shape(id: ToolsetId, bundle: Bundle) -> Shape:
     }
 
 
-def _part(each: PartDifference) -> Shape:
+def _part(each: PartDifference) -> PartDifferenceShape:
     return {"id": each.name, "how": each.how.value, "settings": list(each.settings)}
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import ToolsetId
@@ -18,13 +17,31 @@ from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.secrets import secrets_asked
 
 from .access import whoever
-from .answers import routes_about
+from .answers import JSON, routes_about, written
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done
 from .problems import Problem
-from .shapes import Shape
 from .toolset_imports import IMPORT_BODIES, answering, told, wanted_of
-from .toolset_shapes import export_shape, import_shape, toolset_shape
+from .toolset_shapes import (
+    ExportShape,
+    ImportShape,
+    ImportStepShape,
+    KeptSecretShape,
+    RemovedToolsetShape,
+    SwitchedToolsetShape,
+    ToolsetShape,
+    ToolsetsShape,
+    export_shape,
+    import_shape,
+    toolset_shape,
+)
+
+_ZIP: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The ZIP; with dryRun what would be in it.",
+        "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 
 def nobody_installs() -> Installer:
@@ -35,13 +52,13 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
     routes = routes_about("toolsets")
     board = gateway.board
 
-    def shown(toolset: Toolset) -> Shape:
+    def shown(toolset: Toolset) -> ToolsetShape:
         asked = secrets_asked(board.policy).get(toolset.id, ())
         known = {name: installer().secrets.is_set(toolset.id, name) for name in asked}
         return toolset_shape(toolset, board, board.resolution(View()), known)
 
     @routes.get("/toolsets")
-    async def list_toolsets() -> Shape:
+    async def list_toolsets() -> ToolsetsShape:
         """Every toolset with its servers and tools."""
         return {
             "toolsets": [shown(toolset) for toolset in board.policy.toolsets.values()],
@@ -63,7 +80,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
             list[str] | None, Query(description="ID=FINGERPRINT of a tool that was read, or all.", max_length=1_000)
         ] = None,
         progress: Annotated[str | None, Query(description="A name by which to ask how far it is.")] = None,
-    ) -> Shape:
+    ) -> ImportShape:
         """Bring a toolset onto the board: a ZIP as the body, or the path of a folder, ZIP or toolset.yaml. All of it or
         nothing."""
         with answering(), installer().progress.named(progress) as step:
@@ -76,7 +93,7 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
 
     @routes.get("/toolsets/imports/{name}")
-    async def show_import(name: str) -> Shape:
+    async def show_import(name: str) -> ImportStepShape:
         """How far an import is that was given this name."""
         step = installer().progress[name]
         if step is None:
@@ -84,12 +101,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return {"said": step.said, "done": step.done, "total": step.total}
 
     @routes.get("/toolsets/{name}")
-    async def show_toolset(name: str) -> Shape:
+    async def show_toolset(name: str) -> ToolsetShape:
         """One toolset: its tools with their statuses, its servers, secrets and files."""
         return shown(board.policy.toolsets[toolset_named(gateway, name)])
 
     @routes.delete("/toolsets/{name}")
-    async def remove_toolset(name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False) -> Shape:
+    async def remove_toolset(
+        name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False
+    ) -> RemovedToolsetShape:
         """Take an installed toolset away, with all that belongs to it."""
         id = toolset_named(gateway, name)
         with answering():
@@ -97,13 +116,13 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return {"removed": id, "warnings": list(left)}
 
     @routes.post("/toolsets/{name}/switch")
-    async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> Shape:
+    async def switch_toolset(name: str, body: SwitchBody, if_match: Version = None) -> SwitchedToolsetShape:
         """Switch a whole toolset on or off. Each of its servers and tools keeps its own switch."""
         id = toolset_named(gateway, name)
         await done(gateway, ThrowSwitch(id, body.on, body.note), if_match)
         return {"toolsetId": id, "on": body.on}
 
-    @routes.get("/toolsets/{name}/export", response_class=Response)
+    @routes.get("/toolsets/{name}/export", response_model=ExportShape, responses=_ZIP)
     async def export_toolset(
         name: str,
         dry_run: Annotated[
@@ -115,20 +134,20 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         with answering():
             bundle = await exported(board.policy, installer().files, id)
         if dry_run:
-            return JSONResponse(export_shape(id, bundle))
+            return Response(written(export_shape(id, bundle)), media_type=JSON)
         headers = {"content-disposition": f'attachment; filename="{bundle.name}"'}
         headers |= {"x-pegboard-secrets": ",".join(bundle.secrets)} if bundle.secrets else {}
         return Response(bundle.content, media_type="application/zip", headers=headers)
 
     @routes.put("/toolsets/{name}/secrets/{secret}")
-    async def set_toolset_secret(name: str, secret: str, body: SecretBody) -> Shape:
+    async def set_toolset_secret(name: str, secret: str, body: SecretBody) -> KeptSecretShape:
         """Set a secret that the toolset asks for. It is kept encrypted, and never shown again."""
         id = _asking(gateway, name, secret)
         await told(installer().keep_secret(id, secret, body.value, whoever()))
         return {"toolsetId": id, "name": secret, "set": True}
 
     @routes.delete("/toolsets/{name}/secrets/{secret}")
-    async def forget_toolset_secret(name: str, secret: str) -> Shape:
+    async def forget_toolset_secret(name: str, secret: str) -> KeptSecretShape:
         """Forget a secret."""
         id = _asking(gateway, name, secret)
         await told(installer().forget_secret(id, secret, whoever()))

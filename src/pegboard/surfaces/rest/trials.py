@@ -9,8 +9,6 @@ from pegboard.core.call import Call, Demanded, NeedsInput, Returned, ToolFailed
 from pegboard.core.tokens import tokens
 from pegboard.gateway.caller import Ended
 
-from .shapes import Shape
-
 
 class Weighed(TypedDict):
     text: str
@@ -25,7 +23,7 @@ class Trial(TypedDict):
     renderedTokens: NotRequired[int]
 
 
-def trial_shape(ended: Ended, call: Call, rendered: object) -> Shape:
+def trial_shape(ended: Ended, call: Call, rendered: object) -> Trial:
     """`raw` is what the provider answered, where it did; `asModel` the text that a model in a chat would be given, of
     refusals too; the cost of what is rendered is that of its configuration."""
     # Only here, because it loads all there is of prompts.
@@ -39,7 +37,7 @@ def trial_shape(ended: Ended, call: Call, rendered: object) -> Shape:
         answer["raw"] = _weighed(ended.error.decode("utf-8", "replace"))
     if rendered is not None:
         answer["renderedTokens"] = tokens(json.dumps(rendered, ensure_ascii=False, separators=(",", ":"), default=str))
-    return {**answer}
+    return answer
 
 
 def _weighed(text: str) -> Weighed:

@@ -1,0 +1,59 @@
+"""What the route for prompts answers. Without anything of prompts themselves, which are loaded for whoever asks."""
+
+from typing import Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from .shapes import Told
+
+Placed: TypeAlias = Literal["in", "callable", "deferred", "out"]
+
+
+class ModelShape(TypedDict):
+    name: str
+    billions: float | None
+    toolCalling: bool
+    family: str
+    format: str
+    thinking: bool
+    mostFound: int
+    whence: list[str]
+
+
+class RulingShape(TypedDict):
+    subject: str
+    place: Placed
+    why: str
+
+
+class PartShape(TypedDict):
+    kind: str
+    tokens: int
+    why: str
+    beside: bool
+    text: str
+
+
+class OfferedShape(TypedDict):
+    name: str
+    id: str | None
+    tokens: int
+    why: str
+
+
+class PromptShape(TypedDict):
+    model: ModelShape
+    primary: str | None
+    builtins: list[RulingShape]
+    formats: list[RulingShape]
+    search: list[str]
+    parts: list[PartShape]
+    tools: list[OfferedShape]
+    leftOut: list[RulingShape]
+    tokens: int
+    budget: int
+    system: str
+    request: Told
+    """What a model server would be sent."""
+    why: NotRequired[RulingShape]
+    """Of the tool that was asked about."""
