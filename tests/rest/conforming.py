@@ -23,12 +23,13 @@ def assert_conforms(answer: httpx2.Response) -> None:
     responses = operation[1]["responses"]
     status = str(answer.status_code)
     assert status in responses or f"{status[0]}XX" in responses, f"{method} {path} does not announce {status}"
-    content = (responses.get(status) or responses[f"{status[0]}XX"]).get("content", {})
+    announced = (responses.get(status) or responses[f"{status[0]}XX"]).get("content", {})
+    content = {kind.partition(";")[0]: described for kind, described in announced.items()}
     if not content and not answer.content:
         return
     kind = answer.headers["content-type"].partition(";")[0]
     assert kind in content, f"{method} {path} does not announce {kind}, but {list(content)}"
-    if kind.endswith("json"):
+    if kind in ("application/json", "application/problem+json"):
         wrong = [
             f"{'.'.join(map(str, error.instance_path)) or 'the body'}: {error.message}"
             for error in _validator(_text(content[kind]["schema"])).iter_errors(answer.json())
