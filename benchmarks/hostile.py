@@ -1,9 +1,11 @@
 """Hostile programs, one after another for as long as you like: `python -m benchmarks.hostile FILE … [--seconds N]`.
 
-The process that runs them must stay as it was: its memory flat, no process of theirs left, and an answer to every run.
+They run in a whole gateway, with its store and a real server behind it, as any caller's programs do. The process must
+stay as it was: its memory flat, no process of theirs left, an answer to every run, and each run in the activity once.
 """
 
 import argparse
+import gc
 import json
 import sys
 import time
@@ -15,69 +17,108 @@ import anyio
 import psutil
 
 from benchmarks import table
+from benchmarks.codemode import place
 from benchmarks.escapes.cases import BadFileError, Case, read
 from benchmarks.sandboxes import MODES
-from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Function, Host, Limits, Program, Reply, Sandbox, SandboxAway, Suspended
+from pegboard.core.call import Returned, ToolFailed
+from pegboard.core.code import PYTHON_ID, CodeLimits, CodeSettings, Python
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.ports import AuditQuery
 
-LIMITS = Limits(cpu=1, wall=1.5)
-ECHO = Function("", "echo", parameters=("x",))
+LIMITS = CodeLimits(cpu=1, wall=1.5)
+TOOL = "async def echo(x=None): return (await bench.mirror(value=x))['value']\n"
+"""The tool that attacks call, as they call it."""
+GROWTH = 24
+"""Megabytes that the last fifth of the rounds may lie above the second one, at most, by their medians."""
 _ENDS = 20.0
 Report = dict[str, object]
 
 
-class Echo(Host):
-    async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
-        return arguments.get("x")
-
-    def printed(self, text: str) -> None:
-        pass
-
-
 async def besieged(mode: str, cases: Sequence[Case], seconds: float, rounds: int, at_once: int) -> Report:
     """Whole rounds through the programs, until the time is over and at least so many were done."""
-    sandbox = MODES[mode]()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     ends: Counter[str] = Counter()
-    started = 0
+    ids: list[str] = []
     memory: list[int] = []
     began = time.monotonic()
-    turns = anyio.CapacityLimiter(at_once)
+    settings = CodeSettings(python=Python(mode), check=False, limits=LIMITS, runs=at_once)
+    async with place.gateway(place.MIRROR, settings) as gateway:
+        turns = anyio.CapacityLimiter(at_once)
 
-    async def run(case: Case) -> None:
-        async with turns:
-            ends[await _end(sandbox, case)] += 1
+        async def run(case: Case) -> None:
+            async with turns:
+                ends[await _end(gateway, case, ids)] += 1
 
-    try:
         # The first round loads what any further one uses again.
         while len(memory) < rounds + 1 or time.monotonic() - began < seconds:
             async with anyio.create_task_group() as programs:
                 for case in cases:
-                    started += 1
                     programs.start_soon(run, case)
+            gc.collect()
             memory.append(psutil.Process().memory_info().rss >> 20)
-    finally:
-        await sandbox.aclose()
+        recorded = await _recorded(gateway)
     return {
         "mode": mode,
-        "programs": started,
+        "programs": len(ids),
         "answered": sum(ends.values()),
+        "recorded": sum(recorded[id] == 1 for id in ids),
+        "strangers": len(recorded.keys() - {*ids}),
         "ends": dict(ends.most_common()),
         "rounds": len(memory),
         "seconds": round(time.monotonic() - began, 1),
-        "memory_mb": {"after_the_first_round": memory[0], "most_after": max(memory[1:]), "last": memory[-1]},
+        "memory_mb": {
+            "after_the_first_round": memory[0],
+            "most_after": max(memory[1:]),
+            "last": memory[-1],
+            "growth": _growth(memory),
+        },
         "processes_left": await _left(before),
     }
 
 
-async def _end(sandbox: Sandbox, case: Case) -> str:
-    try:
-        ran = await sandbox.run(Program(case.code, (ECHO,)), Echo(), LIMITS)
-    except SandboxAway as away:
-        return f"SandboxAway: {away}"
-    if isinstance(ran, Suspended):
-        return "Suspended"
-    return "no error" if ran.error is None else ran.error.type
+def _growth(memory: Sequence[int]) -> int:
+    """Of the last fifth over the second fifth: what still grows once everything has been loaded."""
+    fifth = max(1, len(memory) // 5)
+    early, late = sorted(memory[fifth : 2 * fifth] or memory[-1:]), sorted(memory[-fifth:])
+    return late[len(late) // 2] - early[len(early) // 2]
+
+
+def problems(report: Report) -> list[str]:
+    """What is not as it must be."""
+    memory = report["memory_mb"]
+    assert isinstance(memory, Mapping)
+    found = [
+        f"{report['programs']} programs, {report[key]} {key}"
+        for key in ("answered", "recorded")
+        if report[key] != report["programs"]
+    ]
+    found += [f"{report[key]} {words}" for key, words in _NONE.items() if report[key]]
+    return found + ([f"memory grew by {memory['growth']} MB"] if memory["growth"] > GROWTH else [])
+
+
+_NONE = {"processes_left": "processes left", "strangers": "records of programs that nobody ran"}
+
+
+async def _end(gateway: Gateway, case: Case, ids: list[str]) -> str:
+    call = place.call("python_execution", {"code": TOOL + case.code})
+    ids.append(call.id)
+    ended = await gateway.code.run(call, View())
+    if not isinstance(ended, Returned | ToolFailed):
+        return type(ended).__name__
+    error = json.loads(ended.body)["structuredContent"]["error"]
+    return "no error" if error is None else str(error["type"])
+
+
+async def _recorded(gateway: Gateway) -> Counter[str]:
+    """How often each program is in the activity."""
+    found: Counter[str] = Counter()
+    before: int | None = None
+    while True:
+        back = await gateway.audit.back(AuditQuery(tool=str(PYTHON_ID), before=before, limit=1_000))
+        found.update(row.call_id for row in back.rows)
+        if (before := back.before) is None:
+            return found
 
 
 async def _left(before: set[int]) -> int:
@@ -107,20 +148,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for mode in chosen.mode or [*MODES]:
         print(f"measuring {mode}: {len(cases)} hostile programs, round after round", file=sys.stderr)
         reports.append(anyio.run(besieged, mode, cases, chosen.seconds, chosen.rounds, chosen.at_once))
+    wrong = [f"{report['mode']}: {problem}" for report in reports for problem in problems(report)]
     if chosen.json:
-        print(json.dumps({"benchmark": "hostile", "modes": reports}, indent=1))
-        return 0
-    keys = ("programs", "answered", "rounds", "seconds", "processes_left")
+        print(json.dumps({"benchmark": "hostile", "modes": reports, "problems": wrong}, indent=1))
+        return bool(wrong)
+    keys = ("programs", "answered", "recorded", "rounds", "seconds", "processes_left")
     rows = []
     for report in reports:
         memory = report["memory_mb"]
         assert isinstance(memory, Mapping)
-        held = [str(memory[key]) for key in ("after_the_first_round", "most_after", "last")]
+        held = [str(memory[key]) for key in ("after_the_first_round", "most_after", "last", "growth")]
         rows.append([str(report["mode"]), *(str(report[key]) for key in keys), *held])
-    print(table.render(("mode", *(key.replace("_", " ") for key in keys), "MB at first", "most", "last"), rows))
+    print(
+        table.render(("mode", *(key.replace("_", " ") for key in keys), "MB at first", "most", "last", "growth"), rows)
+    )
     for report in reports:
         print(report["mode"], report["ends"])
-    return 0
+    print("\n".join(wrong) or "all as it must be", file=sys.stderr)
+    return bool(wrong)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The thread that speaks with a worker: what it held is let go at once, and it ends when it is told to."""
 
+import asyncio
 import gc
 from collections.abc import Iterator
 from threading import Event
@@ -8,10 +9,10 @@ from weakref import ref
 import anyio
 import pytest
 
-from pegboard.ports.sandbox import Function, Limits
+from pegboard.ports.sandbox import Function, Limits, is_small
 from pegboard.providers.builtin.sandbox.calls import Calls
 from pegboard.providers.builtin.sandbox.plain import NotPlain, Room, plain
-from pegboard.providers.builtin.sandbox.threads import Speaker
+from pegboard.providers.builtin.sandbox.threads import Speaker, Walking
 
 from .hosts import Answers
 
@@ -102,3 +103,44 @@ def test_a_room_that_is_closed_midway_takes_nothing_more() -> None:
     room.left = 1 << 30
     with pytest.raises(NotPlain):
         plain(None, room)
+
+
+@pytest.mark.behaviour("code.flood")
+async def test_between_two_threads_that_walk_through_values_the_event_loop_has_its_turn() -> None:
+    walking, loop = Walking(), asyncio.get_running_loop()
+    first, second = Speaker(), Speaker()
+    order: list[str] = []
+
+    def walk(name: str) -> None:
+        with walking.alone(loop) as let_go:
+            order.append(name)
+            loop.call_soon_threadsafe(order.append, f"turn after {name}")
+            let_go()
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as both:
+            both.start_soon(first.do, lambda: walk("first"))
+            both.start_soon(second.do, lambda: walk("second"))
+    first.close()
+    second.close()
+    one, two = order[0], order[2]
+    assert {one, two} == {"first", "second"}
+    assert order == [one, f"turn after {one}", two, f"turn after {two}"]
+
+
+@pytest.mark.behaviour("code.flood")
+@pytest.mark.parametrize(
+    ("value", "small"),
+    [
+        (None, True),
+        ({"a": [1, "b", {"c": 2.5}]}, True),
+        ([0] * 1_000, True),
+        ([0] * 49_000, False),
+        ({"a": [[n] for n in range(1_500)]}, False),
+        ({str(n): n for n in range(3_000)}, False),
+        ("x" * 10_000, True),
+        (["x" * 200_000], False),
+    ],
+)
+def test_what_is_small_is_told_from_what_holds_others_up(value: object, small: bool) -> None:
+    assert is_small(value) is small

@@ -1,8 +1,10 @@
 """What has no form outside of a worker is refused as what it is, though the worker hands out a text in its place."""
 
 import builtins
+from typing import get_args
 
 import pytest
+from pydantic_monty import ExcType
 
 from pegboard.providers.builtin.sandbox.prelude import SHADOWED
 from pegboard.providers.builtin.sandbox.standins import stands_for
@@ -89,13 +91,31 @@ def test_a_text_that_a_program_may_mean_is_a_text(text: str) -> None:
 
 @pytest.mark.behaviour("code.program")
 async def test_a_comprehension_may_name_its_variable_like_any_function_of_python() -> None:
-    names = [name for name in dir(builtins) if name[0].islower()]
+    own = [name for name in get_args(ExcType) if name in dir(builtins)]
+    names = [*(name for name in dir(builtins) if name[0].islower()), *own]
     lines = [f"found.append([{name} for {name} in [7]])" for name in names]
     async with opened() as sandbox:
         ran = await ended(sandbox, "\n".join(["found = []", *lines, "found"]))
     assert ran.error is None
     assert ran.result == [[7]] * len(names)
     assert set(names) >= SHADOWED
+
+
+@pytest.mark.behaviour("code.errors")
+@pytest.mark.parametrize("code", ["raise SystemExit(3)", "raise SystemExit(0)"])
+async def test_an_exception_that_this_python_cannot_make_is_told_with_what_to_write(code: str) -> None:
+    async with opened() as sandbox:
+        ran = await ended(sandbox, code)
+    assert ran.error is not None
+    assert (ran.error.type, ran.error.is_lacking) == ("RuntimeError", True)
+    assert "write `raise SystemExit(str(3))`" in ran.error.message
+
+
+@pytest.mark.behaviour("code.program")
+async def test_an_exception_that_names_a_variable_can_be_caught_all_the_same() -> None:
+    code = "[ValueError for ValueError in [1]]\ntry:\n    int('a')\nexcept ValueError:\n    r = 'caught'\nr"
+    async with opened() as sandbox:
+        assert (await ended(sandbox, code)).result == "caught"
 
 
 @pytest.mark.behaviour("code.program", "code.checked")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from pegboard.core.catalogue import Starting
+from pegboard.core.code import PYTHON_ID
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
 from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
@@ -30,6 +31,7 @@ from .following import Following
 from .meanings import Meanings
 from .memory import keep_small
 from .operate import Operator
+from .programs import program
 from .queries import KeptQueries
 from .reading import Reading
 from .roster import Roster
@@ -142,7 +144,7 @@ async def open_gateway(
         if meanings is not None:
             tasks.start_soon(meanings.run, board.changed, finder.readable, name="meanings")
         try:
-            yield Gateway(
+            gateway = Gateway(
                 *(board, roster, operator, caller, reading, following, finder),
                 *(audit, clock, desk, provider_for, filling, fitting),
                 builtins=builtins,
@@ -153,6 +155,8 @@ async def open_gateway(
                 meanings=meanings,
                 queries=KeptQueries() if queries is None else queries,
             )
+            ticket_tool.off_board = {PYTHON_ID: partial(program, gateway)}
+            yield gateway
             raised = None
         except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  raised again outside the group
             raised = error

@@ -5,11 +5,22 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pegboard.core.call import Call, CallRecord, Outcome, Refusal, ToolFailed, ToolIsLocked
+from pegboard.core.call import (
+    Admitted,
+    BadArguments,
+    Call,
+    CallRecord,
+    Cancelled,
+    Confirmed,
+    Outcome,
+    Refusal,
+    ToolFailed,
+    ToolIsLocked,
+)
 from pegboard.core.catalogue import Up
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.launch import barring
-from pegboard.core.resolve import Locked, verdict_on
+from pegboard.core.resolve import Locked, Open, verdict_on
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
 from pegboard.ports.sandbox import SandboxAway
@@ -17,36 +28,80 @@ from pegboard.ports.sandbox import SandboxAway
 if TYPE_CHECKING:
     from .gateway import Gateway
 
-UNCONFIRMED = (
-    "A person must confirm every program here, and can only be asked about a tool that hangs on the board. Ask the "
-    "operator to write code: {listed: true} into pegboard.yaml."
-)
+_UNENDED = Cancelled()
 
 
 async def program(
-    gateway: "Gateway", call: Call, view: View, progress: Progress | None = None, peer: Peer | None = None
+    gateway: "Gateway",
+    call: Call,
+    view: View,
+    progress: Progress | None = None,
+    peer: Peer | None = None,
+    confirmed: Confirmed | None = None,
 ) -> Outcome | Refusal:
     """The call of `python_execution`. Where that hangs on the board it is a call like any other."""
     if PYTHON_ID in gateway.board.resolution(view).verdicts:
-        return await gateway.caller.call(call, view, progress, peer)
-    refused = refusal(gateway, view)
-    if refused is None:
+        return await gateway.caller.call(call, view, progress, peer, confirmed)
+    asked = _admitted(gateway, call, view)
+    if isinstance(asked, Admitted) and asked.lacks(confirmed):
+        yes = await gateway.caller.confirmation.answer(asked, peer)
+        if isinstance(yes, Confirmed):
+            return await _confirmed(gateway, asked, view, progress, peer, yes)
+        asked = yes
+    if asked is None or isinstance(asked, Admitted):
         return await gateway.code.run(call, view, progress, peer)
-    gateway.audit.record(CallRecord(call, PYTHON_ID, refused, timedelta(), gateway.board.policy.decided.version))
-    return refused
+    gateway.audit.record(CallRecord(call, PYTHON_ID, asked, timedelta(), gateway.board.policy.decided.version))
+    return asked
+
+
+async def _confirmed(
+    gateway: "Gateway",
+    asked: Admitted,
+    view: View,
+    progress: Progress | None,
+    peer: Peer | None,
+    yes: Confirmed,
+) -> Outcome | Refusal:
+    """Decided again from the top: much may have changed while a person thought."""
+    ended: Outcome | Refusal = _UNENDED
+    try:
+        ended = await program(gateway, asked.call, view, progress, peer, yes)
+    finally:
+        await gateway.caller.confirmation.settle(asked, yes, ended)
+    return ended
+
+
+def _admitted(gateway: "Gateway", call: Call, view: View) -> Admitted | Refusal | ToolFailed | None:
+    """`None` where there is no tool to decide about: whoever runs programs says so."""
+    ruled = _ruled(gateway, view)
+    if not isinstance(ruled, Open):
+        return ruled
+    if ruled.confirm and (problems := gateway.caller.validators.of(call)(ruled.tool, call.arguments)):
+        # Nobody is asked about what cannot run.
+        return BadArguments(PYTHON_ID, problems)
+    return Admitted(call, ruled.tool, ruled.confirm)
 
 
 def refusal(gateway: "Gateway", view: View) -> Refusal | ToolFailed | None:
     """What keeps this caller from running programs where the tool does not hang on the board: the same rules."""
+    ruled = _ruled(gateway, view)
+    return None if isinstance(ruled, Open) else ruled
+
+
+def must_be_confirmed(gateway: "Gateway", view: View) -> bool:
+    """Whether a person is asked about each program of this caller."""
+    ruled = _ruled(gateway, view)
+    return isinstance(ruled, Open) and ruled.confirm
+
+
+def _ruled(gateway: "Gateway", view: View) -> Open | ToolIsLocked | ToolFailed | None:
     tool = gateway.code.tool()
     if tool is None:
         return None
     if (barred := barring(view.filters, PYTHON_ID)) is not None:
         return _failed(f"No programs can be run here: {barred}.")
     verdict = verdict_on(tool, Up(gateway.clock()), gateway.board.policy)
-    if isinstance(verdict, Locked):
-        return ToolIsLocked(PYTHON_ID, verdict.reason)
-    return _failed(UNCONFIRMED) if verdict.confirm else None
+    return ToolIsLocked(PYTHON_ID, verdict.reason) if isinstance(verdict, Locked) else verdict
 
 
 def dialect(gateway: "Gateway") -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, TypeAlias
@@ -21,7 +21,7 @@ from pegboard.core.call import (
     ToolFailed,
     Unconfirmed,
 )
-from pegboard.core.ids import CallId
+from pegboard.core.ids import CallId, ToolId
 from pegboard.core.ticket import (
     LONGEST_WAIT,
     TICKET_ID,
@@ -58,6 +58,8 @@ class TicketTool:
     audit: Audit
     clock: Clock
     go_on: GoOn | None = None
+    off_board: Mapping[ToolId, Carry] = field(default_factory=dict[ToolId, Carry])
+    """How tools are called that need not hang on the board."""
     waiting: int = 0
     _continuing: OrderedDict[str, Begun] = field(default_factory=OrderedDict[str, Begun])
 
@@ -95,7 +97,7 @@ class TicketTool:
             return await self._run(begun, fresh_call(), call, view, carry, progress, peer)
         if ticket.at(now) is not State.GRANTED:
             return _failed(answer(ticket, now, call.presentation))
-        if self.board.resolution(view).names.get(ticket.tool) is None:
+        if self.board.resolution(view).names.get(ticket.tool) is None and ticket.tool not in self.off_board:
             return _failed(f"Ticket {ticket.id} is for a tool that this request leaves out. Repeat its call instead.")
         # A call of its own, so that each has one record.
         id = fresh_call()
@@ -118,7 +120,9 @@ class TicketTool:
     ) -> Ended:
         ticket = begun.ticket
         # Looked up now, because while the store was asked the name may have become another tool's.
-        name = self.board.resolution(view).names.get(ticket.tool, ticket.name)
+        named = self.board.resolution(view).names.get(ticket.tool)
+        name = named or ticket.name
+        carry = carry if named is not None else self.off_board.get(ticket.tool, carry)
         own = Call(
             id,
             name,

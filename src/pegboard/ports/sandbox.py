@@ -211,3 +211,31 @@ def is_name(text: str) -> bool:
     """Whether a program can say it as the name of something that is not private."""
     # An identifier is compared in another form than it is written in, as soon as it leaves ASCII.
     return text.isascii() and text.isidentifier() and not iskeyword(text) and not text.startswith("_")
+
+
+_FEW: Final = 2_000
+_SHORT: Final = 64
+"""Characters of a text that count as one value."""
+
+
+def is_small(value: object) -> bool:
+    """Whether to walk through it, or to write it as JSON, takes no time to speak of. Found out in as little."""
+    left = _FEW
+    ahead = [value]
+    while ahead:
+        each = ahead.pop()
+        left -= 1
+        if isinstance(each, str):
+            left -= len(each) // _SHORT
+        elif isinstance(each, Mapping):
+            left -= len(each)
+            if left > 0:
+                ahead += (*each.keys(), *each.values())
+        elif isinstance(each, list | tuple):
+            if len(each) < left:
+                ahead += each
+            else:
+                return False
+        if left <= 0:
+            return False
+    return True

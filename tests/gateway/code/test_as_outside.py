@@ -91,4 +91,4 @@ async def _inside(
 
 async def _outside(house: House, view: View, name: str, arguments: Mapping[str, Json]) -> Reply:
     ended = await house.gateway.caller.call(call_of(name, arguments, client="cli 1"), view)
-    return await crossed(ended, f"files.{name}", described=name == "add")
+    return await crossed(ended, f"files.{name}", described=name == "add", beside=anyio.CapacityLimiter(1))

@@ -192,8 +192,9 @@ async def test_a_launch_filter_without_python_execution_lets_no_program_run(mean
 async def test_a_program_that_every_person_must_confirm_does_not_run_unasked(means: Means) -> None:
     asks = Override(PYTHON_ID.toolset, PYTHON_ID, requires_confirmation=True, declared=True)
     async with connected(means, replace(DECLARED, overrides=(asks,))) as (client, _):
+        assert [tool.name for tool in (await client.list_tools()).tools] == [*NAMES, "pegboard_ticket"]
         told = text(await client.call_tool("python_execution", {"code": "1"}), failed=True)
-    assert "code: {listed: true}" in told
+    assert "A person must confirm this call first, and there is nobody to ask here" in told
 
 
 @pytest.mark.behaviour("code.presentation")

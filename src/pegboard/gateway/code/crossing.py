@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Final, assert_never
 
+import anyio
 import anyio.to_thread
 
 from pegboard.core.call import (
@@ -23,7 +24,7 @@ from pegboard.core.call import (
 )
 from pegboard.core.tool import Json, JsonObject
 from pegboard.gateway.chat.results import told
-from pegboard.ports.sandbox import Raised, Settled
+from pegboard.ports.sandbox import Raised, Settled, is_small
 from pegboard.prompts.stubs import Unreadable, answered
 
 _WRITTEN: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
@@ -32,12 +33,12 @@ LARGE: Final = 262_144
 """Bytes of an answer from which on it is read beside the event loop."""
 
 
-async def crossed(ended: Outcome | Refusal, name: str, described: bool) -> Settled:
+async def crossed(ended: Outcome | Refusal, name: str, described: bool, beside: anyio.CapacityLimiter) -> Settled:
     """`name` is that of the function, `described` whether its stub tells what it gives back. A refusal has the words
-    that it has for every other caller."""
+    that it has for every other caller. `beside` bounds the threads that read what is large."""
     match ended:
         case Returned(body) if len(body) > LARGE:
-            return await anyio.to_thread.run_sync(_value, body, name, described, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(_value, body, name, described, abandon_on_cancel=True, limiter=beside)
         case Returned(body):
             return _value(body, name, described)
         case ToolFailed():
@@ -71,8 +72,14 @@ def _value(body: bytes, name: str, described: bool) -> Settled:
     return Raised("OSError", f"{name}: {value.why}") if isinstance(value, Unreadable) else value
 
 
-def plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
+async def plain(arguments: Mapping[str, Json], beside: anyio.CapacityLimiter) -> tuple[JsonObject, bytes] | Raised:
     """The arguments as JSON has them, and their text. What JSON cannot say is told to the program."""
+    if is_small(arguments):
+        return _plain(arguments)
+    return await anyio.to_thread.run_sync(_plain, arguments, abandon_on_cancel=True, limiter=beside)
+
+
+def _plain(arguments: Mapping[str, Json]) -> tuple[JsonObject, bytes] | Raised:
     try:
         text = _WRITTEN.encode(dict(arguments))
         same = _READ.decode(text)

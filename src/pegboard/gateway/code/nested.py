@@ -52,6 +52,8 @@ class Roads:
     board: Board
     confirmation: Confirmation
     clock: Clock
+    beside: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    """Of threads for what is large, over all programs: each of them takes its share of the event loop's time."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Nested:
                 f"This program has made {self.limits.calls} calls, and may make no more. Return what it has found.",
             )
         self.made[ordinal] = Made(name, 0, "it was given up")
-        given = plain(self._by_their_keys(tool, arguments))
+        given = await plain(self._by_their_keys(tool, arguments), self.roads.beside)
         if isinstance(given, Raised):
             self._note(ordinal, name, 0.0, given)
             return given
@@ -179,7 +181,8 @@ class Nested:
             reply = Waits(ended.ticket)
         else:
             spec = self._spec(tool)
-            reply = await crossed(ended, name, spec is not None and spec.output_schema is not None)
+            described = spec is not None and spec.output_schema is not None
+            reply = await crossed(ended, name, described, self.roads.beside)
         self._note(ordinal, name, took, reply)
         return reply
 

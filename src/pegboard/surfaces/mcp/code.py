@@ -34,7 +34,7 @@ from pegboard.core.tool import JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.answering import Answered
 from pegboard.gateway.gateway import Gateway
-from pegboard.gateway.programs import program
+from pegboard.gateway.programs import must_be_confirmed, program
 from pegboard.ports import Peer, Progress
 
 from .answer import Ended, error_result
@@ -94,7 +94,8 @@ class Code(Wrapping):
         """Beside the search: what runs programs, and where some call must be confirmed, how to wait for that."""
         python = self._gateway.code.tool(FOUND_BY)
         documents = [] if python is None else [tool_document(python, WireName(PYTHON))]
-        return [*documents, _TICKET] if self._names(view)[1] else documents
+        asks = self._names(view)[1] or must_be_confirmed(self._gateway, view)
+        return [*documents, _TICKET] if asks else documents
 
     def _names(self, view: View) -> "tuple[Names, bool]":
         """What functions are called, and whether a person must confirm any call."""

@@ -17,6 +17,7 @@ _UNSUPPORTED: Final = re.compile(r"not (?:yet )?support|not implemented|internal
 _OF_MODULE: Final = re.compile(r"(?:No module named|cannot import name '\w+' from|^module) '(\w+)")
 _OF_TYPE: Final = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 _PARSER: Final = re.compile(r"^The monty syntax parser does not yet support (?:the )?(.*)")
+_ONE_TEXT: Final = "exceptions can only be called with zero or one string argument"
 _UNDEFINED: Final = re.compile(r"name '(\w+)' is not defined")
 
 
@@ -70,6 +71,11 @@ def is_lacking(type_: str, message: str) -> bool:
 
 def told(message: str) -> str:
     """The worker's words, without what means nothing to whoever wrote the program."""
+    if _ONE_TEXT in message:
+        return (
+            "This Python does not support exceptions of anything but one text, or nothing: write "
+            "`raise SystemExit(str(3))`, or let the program end with its last line."
+        )
     message = _PARSER.sub(r"This Python does not support \1.", message.removesuffix(" (unknown location)"))
     return message if len(message) <= MOST else message[: MOST - 1] + "…"
 

@@ -32,6 +32,7 @@ from pegboard.ports.sandbox import (
 from .dialect import MONTY
 from .prelude import Framed, framed, modules, stub
 from .state import unpacked
+from .threads import Walking
 
 if TYPE_CHECKING:
     # Ten megabytes that only whoever runs a program needs.
@@ -60,6 +61,7 @@ class MontySandbox:
         self._workers: Final = workers
         self._turns: Final = anyio.CapacityLimiter(workers)
         self._starting: Final = anyio.Lock()
+        self._walking: Final = Walking()
         self._pool: Monty | None = None
         self._around: Around | None = None
 
@@ -96,7 +98,7 @@ class MontySandbox:
         pool = await self._started()
         from .running import Run
 
-        return await self._within(pool, Run(_version(), framed(program), host, limits), limits, {})
+        return await self._within(pool, Run(_version(), framed(program), host, limits, self._walking), limits, {})
 
     async def resume(
         self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
@@ -106,7 +108,7 @@ class MontySandbox:
 
         before = unpacked(state, _version())
         functions = tuple(Function(module, name, "", tuple(rest)) for module, name, rest in before.functions)
-        run = Run(_version(), Framed(before.text, functions, before.shift), host, limits, before)
+        run = Run(_version(), Framed(before.text, functions, before.shift), host, limits, self._walking, before)
         return await self._within(pool, run, limits, answers)
 
     async def aclose(self) -> None:

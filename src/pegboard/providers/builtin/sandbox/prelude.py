@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from pegboard.ports.sandbox import Function, Program, words
 
@@ -58,13 +58,17 @@ def framed(program: Program) -> Framed:
 
 def _its_own(code: str, said: frozenset[str]) -> list[str]:
     """The names of a worker's functions that loops and comprehensions of the program use for something else."""
-    if not said & SHADOWED:
+    # The exceptions of a worker too, which only whoever runs programs has loaded.
+    from pydantic_monty import ExcType
+
+    shadowed = SHADOWED.union(get_args(ExcType))
+    if not said & shadowed:
         return []
     targets: set[str] = set()
     for found in _FOR.finditer(code):
         targets.update(_WORD.findall(_IN.split(code[found.end() : found.end() + _TARGETS], maxsplit=1)[0]))
     # What is annotated has its one type, which is not that of the function.
-    return sorted(name for name in targets & SHADOWED if not re.search(rf"^{name}[ \t]*:", code, re.MULTILINE))
+    return sorted(name for name in targets & shadowed if not re.search(rf"^{name}[ \t]*:", code, re.MULTILINE))
 
 
 def modules(functions: Sequence[Function]) -> Mapping[str, tuple[Function, ...]]:

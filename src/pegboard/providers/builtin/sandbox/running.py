@@ -24,7 +24,7 @@ from pydantic_monty import (
 )
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended
+from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended, is_small
 
 from .arguments import Unfit
 from .calls import Call, Calls
@@ -35,7 +35,7 @@ from .prelude import Framed
 from .printing import Printing
 from .standins import stands_for
 from .state import Open, State, packed
-from .threads import Speaker
+from .threads import Speaker, Walking
 
 _EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
 _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
@@ -43,8 +43,18 @@ _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrup
 
 
 class Run:
-    def __init__(self, sandbox: str, program: Framed, host: Host, limits: Limits, before: State | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: str,
+        program: Framed,
+        host: Host,
+        limits: Limits,
+        walking: Walking,
+        before: State | None = None,
+    ) -> None:
         self._sandbox: Final = sandbox
+        self._walking: Final = walking
+        self._loop: Final = asyncio.get_running_loop()
         self.program: Final = program
         self._host: Final = host
         self._limits: Final = limits
@@ -53,7 +63,7 @@ class Run:
         self._began: Final = anyio.current_time()
         self._turn: Final = anyio.CancelScope()
         kept = ("", False) if before is None else (before.stdout, before.truncated)
-        stop = partial(asyncio.get_running_loop().call_soon_threadsafe, self._turn.cancel)
+        stop = partial(self._loop.call_soon_threadsafe, self._turn.cancel)
         self._printing: Final = Printing(limits.stdout, host.printed, stop, *kept)
         self._slept = 0.0 if before is None else before.slept
         self.is_over = False
@@ -133,7 +143,7 @@ class Run:
                     ready = await calls.settled(step.pending_call_ids)
                     if not ready:
                         return self._suspended(await speaker.do(step.dump), calls)
-                    advance = partial(step.resume, {id: _told(answer) for id, answer in ready.items()})
+                    advance = partial(self._resumed, step, ready)
                 case FunctionSnapshot():
                     await anyio.sleep(self._nap(step.args[0], step))
                     advance = partial(step.resume, {"return_value": None})
@@ -161,12 +171,21 @@ class Run:
         if function is None:
             return step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
         try:
-            calls.say(step.call_id, function, *_given(step), step.position.start)
+            with self._walking.alone(self._loop):
+                calls.say(step.call_id, function, *_given(step), step.position.start)
         except Unfit as unfit:
             return step.resume(_raised("TypeError", str(unfit)))
         except OverflowError as error:
             return step.resume(_raised("RuntimeError", str(error)))
         return step.resume({"future": ...})
+
+    def _resumed(self, step: FutureSnapshot, ready: Mapping[int, Settled]) -> SyncSnapshot:
+        if all(is_small(answer) for answer in ready.values()):
+            return step.resume({id: _told(answer) for id, answer in ready.items()})
+        with self._walking.alone(self._loop) as let_go:
+            told = {id: _told(answer) for id, answer in ready.items()}
+            let_go()
+            return step.resume(told)
 
     def _system(self, step: FunctionSnapshot, calls: Calls) -> SyncSnapshot:
         match step.function_name, step.args:

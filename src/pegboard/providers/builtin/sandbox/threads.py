@@ -7,15 +7,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Final, Generic, TypeVar
 
 import anyio
 
 T = TypeVar("T")
+_PATIENCE: Final = 2.0
 
 
 class _Act(Generic[T]):
@@ -102,3 +103,34 @@ class Speaker:
     def _serve(self) -> None:
         while (todo := self._acts.get()) is not None:
             todo.perform()
+
+
+class Walking:
+    """One thread at a time walks through many values, and the event loop has its turn before the next one does.
+
+    What Monty makes of them it makes in one go, in which nobody else runs: eight threads in a row would keep everybody
+    waiting for eight times as long.
+    """
+
+    def __init__(self) -> None:
+        self._lock: Final = Lock()
+
+    @contextmanager
+    def alone(self, loop: asyncio.AbstractEventLoop) -> Iterator[Callable[[], None]]:
+        """What is given is to be called before the last thing that takes long: the next may come after that."""
+        # Only a loop that ends does not let go of it, and nobody waits for that.
+        is_held = self._lock.acquire(timeout=_PATIENCE)
+
+        def let_go() -> None:
+            nonlocal is_held
+            if is_held:
+                is_held = False
+                try:
+                    loop.call_soon_threadsafe(self._lock.release)
+                except RuntimeError:
+                    self._lock.release()
+
+        try:
+            yield let_go
+        finally:
+            let_go()

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from pegboard.children.child import piece
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits
+from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits, is_small
 from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
 
 from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed, read
@@ -48,7 +48,7 @@ class Run:
     host: Host
     limits: Limits
     beside: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
-    """Of threads that read large frames, over all runs: each takes from the loop half of its time."""
+    """Of threads that read and write large frames, over all runs: each takes from the loop half of its time."""
     _stdout: list[str] = field(default_factory=list[str])
     _is_cut: bool = False
     _shown: int = 0
@@ -182,7 +182,11 @@ class Run:
             reply = await self.host.call(call.ordinal, call.function, call.arguments)
             # Before the program can know that there is room again.
             self._room.left += call.size
-            await self._write(_reply(call.ordinal, reply))
+            if is_small(reply):
+                text = _reply(call.ordinal, reply)
+            else:
+                text = await anyio.to_thread.run_sync(_reply, call.ordinal, reply, limiter=self.beside)
+            await self._write(text)
 
     async def _write(self, text: bytes) -> None:
         writer = self.jailed.child.stdin

@@ -32,6 +32,7 @@ def main() -> None:
 
     channel.most = given["frame"]
     run = Run(channel, given)
+    walls.stand_back()
     walls.stay_within(taken + given["memory"], 3)
     walls.stay_alone(given["cpu"])
     walls.ask_for_nothing_else(machine, PYTHON)

@@ -25,6 +25,7 @@ def main() -> None:
         # What a worker says when it breaks is of no use to anybody, and a program could fill a disk with it.
         os.dup2(os.open("/dev/null", os.O_RDWR), 2)
         walls.keep_three()
+        walls.stand_back()
         walls.give_up_rights(machine, to_be_nobody=False)
         walls.stay_within(_MEMORY, _DESCRIPTORS)
         walls.forget_files((program, *_LIBRARIES))

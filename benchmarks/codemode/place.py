@@ -1,0 +1,50 @@
+"""A gateway in this process, with its store and one real server, in which programs run as for any caller."""
+
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+import yaml
+
+from pegboard.compose.house import open_house
+from pegboard.compose.surroundings import every_server, now, settings_of
+from pegboard.core.call import Call
+from pegboard.core.code import CodeSettings
+from pegboard.core.ids import LOCAL, CallId, WireName
+from pegboard.core.tool import Json
+from pegboard.gateway.gateway import Gateway
+from pegboard.surfaces.cli.link import Options
+
+ROOT: Final = Path(__file__).parents[2]
+MIRROR: Final = ("-m", "benchmarks.codemode.mirror")
+ECHO: Final = ("-m", "benchmarks.gateway.upstream.stdio", "--tools", "10")
+
+
+def board(arguments: Sequence[str]) -> dict[str, object]:
+    server = {"command": sys.executable, "args": [*arguments], "cwd": str(ROOT), "trust": "open"}
+    return {"servers": {"bench": server}}
+
+
+@asynccontextmanager
+async def gateway(arguments: Sequence[str], code: CodeSettings) -> AsyncIterator[Gateway]:
+    """`arguments` are those of the Python that is the server `bench`."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "pegboard.yaml"
+        file.write_text(yaml.safe_dump(board(arguments)), "utf-8")
+        options = Options(config=file, data_dir=Path(folder) / "data")
+        settings = settings_of(options)
+        assert settings is not None
+        # More than a file may allow, where a benchmark asks for it.
+        chosen = replace(settings, declared=replace(settings.declared, code=code))
+        async with open_house(options, chosen, every_server, follow=False) as house:
+            assert await house.gateway.settled(60)
+            yield house.gateway
+
+
+def call(name: str, arguments: dict[str, Json]) -> Call:
+    return Call(CallId(uuid4().hex), WireName(name), arguments, LOCAL, now(), client="benchmark")
