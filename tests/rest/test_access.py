@@ -82,6 +82,12 @@ async def test_the_api_describes_itself() -> None:
         described = await desk.get("/openapi.json")
     paths = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert paths == {
+        ("GET", "/api/v1/tokens"),
+        ("POST", "/api/v1/tokens"),
+        ("DELETE", "/api/v1/tokens/{id}"),
+        ("GET", "/api/v1/principals"),
+        ("PUT", "/api/v1/principals/{id}/grants"),
+        ("DELETE", "/api/v1/principals/{id}"),
         ("GET", "/api/v1/session"),
         ("POST", "/api/v1/session"),
         ("DELETE", "/api/v1/session"),

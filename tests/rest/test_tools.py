@@ -300,6 +300,7 @@ async def test_a_caller_that_nobody_declared_is_told_and_not_shown_an_empty_boar
         for path, params in asked:
             assert problem(await desk.ask("GET", path, params={**params, "as": "bbo"})) == (
                 404,
-                "There is no caller 'bbo'. Did you mean 'bob'? Callers are declared under principals in pegboard.yaml.",
+                "There is no caller 'bbo'. Did you mean 'bob'? Callers are declared under principals in pegboard.yaml, "
+                "or have a token: pegboard tokens make",
             )
         assert (await desk.get("/tools", **{"as": "bob"}))["tools"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pegboard.core.api_token import ApiToken, Revoked
 from pegboard.core.argument import Argument, held
 from pegboard.core.consent import Consent
 from pegboard.core.ids import (
@@ -24,6 +25,7 @@ from pegboard.core.override import Override
 from pegboard.core.own import Bounds, ContainerTool, Image, Own, PythonTool
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Switch, Switchable
+from pegboard.core.scope import Scope
 from pegboard.core.server import (
     AllButTools,
     Always,
@@ -202,6 +204,21 @@ def _of_one_place(rows: Iterable[Override]) -> tuple[Override, ...]:
     return tuple({(row.toolset, row.target): row for row in rows}.values())
 
 
+api_tokens = st.builds(
+    ApiToken,
+    ids,
+    principals,
+    texts,
+    texts,
+    st.binary(min_size=32, max_size=32),
+    st.frozensets(st.sampled_from(Scope)),
+    principals,
+    times,
+    st.none() | times,
+    st.none() | st.builds(Revoked, principals, times),
+)
+
+
 @st.composite
 def decided(draw: st.DrawFn) -> Decided:
     """What the core can make: a server belongs to a toolset that is there, and one place has one override."""
@@ -222,4 +239,5 @@ def decided(draw: st.DrawFn) -> Decided:
         consents={consent.id: consent for consent in draw(st.lists(consents, **few))},
         files={id: draw(files) for id in imported},
         manifest_overrides=_of_one_place(replace(row, manifest=True) for row in draw(st.lists(overrides, **few))),
+        tokens={token.id: token for token in draw(st.lists(api_tokens, **few))},
     )

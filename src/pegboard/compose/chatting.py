@@ -45,6 +45,7 @@ def chat_of(house: "House", door: "Door", entrance: "Entrance") -> "ASGIApp":
         unknown=lambda view: refusal(house.gateway.board.resolution(view)),
         own_headers=entrance.own_headers,
         lent_twice=partial(lent_twice, house.gateway),
+        client=door.proxies.client,
         largest_body=door.largest_body,
         most_values=door.most_values,
         patience=door.patience,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pegboard.config.chat_keys import ChatSettings
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ServerKey
+    from pegboard.gateway.access.uses import Uses
     from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.toolsets.installer import Installer
     from pegboard.ports import Secrets
@@ -46,6 +47,7 @@ class House:
     store_url: str
     sign_ins: "LateDesk"
     toolsets: "Toolsets"
+    uses: "Uses"
     at_end: Callable[[Callable[[], Awaitable[None]]], object]
     """Called with what is to be done when the house is closed."""
     storage: "StorageNow"
@@ -97,6 +99,7 @@ async def open_house(
     from pegboard.config.references import expander
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
+    from pegboard.gateway.access.uses import Uses
     from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
     from pegboard.gateway.toolsets.secrets import follow_secrets
@@ -154,10 +157,13 @@ async def open_house(
         gateway.board.remarks = replace(remarks, in_passing=not follow)
         if settings is not None:
             gateway.board.written = settings.written
+        uses = Uses(store.uses, now)
         if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
+            tasks.start_soon(uses.run, name="uses of tokens")
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
                 tasks.start_soon(follow_files, settings, gateway, name="configuration")
-        yield House(gateway, settings, directory, store.where, desk, toolsets, stack.push_async_callback, store.storage)
+        at_end = stack.push_async_callback
+        yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage)

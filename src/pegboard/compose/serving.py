@@ -92,9 +92,15 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     url = reachable(host, port)
     endpoint, token = f"{url}/mcp", secrets.token_urlsafe(32)
     door = door_of(house, url)
-    mcp = McpPaths(house.gateway, door, key=partial(handle_key, os.environ, house.data_dir))
-    pages = SignInPages(house.desk, house.signed_in)
     reception = reception_of(house, token, port)
+    mcp = McpPaths(
+        house.gateway,
+        door,
+        key=partial(handle_key, os.environ, house.data_dir),
+        attempts=reception.attempts,
+        uses=house.uses,
+    )
+    pages = SignInPages(house.desk, house.signed_in)
     api = Later(partial(rest_of, house, endpoint, reception))
     chat = None if house.chat is None else Later(partial(chat_of, house, door, mcp.entrance))
     root = Root(
@@ -125,7 +131,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                     )
                 )
             if is_open_to_others(listener):
-                tell(OPEN_TO_CALLERS if house.gateway.board.policy.declared.principals else OPEN_TO_OTHERS)
+                tell(OPEN_TO_CALLERS if house.gateway.board.policy.callers else OPEN_TO_OTHERS)
             if (lends := lending(house.gateway.board.policy)) is not None:
                 tell(f"! {lends}")
             for remark in house.gateway.board.standing_remarks():
@@ -166,22 +172,31 @@ def _nothing() -> None:
 
 def reception_of(house: House, token: str, port: int) -> "Reception":
     from pegboard.gateway.access.keys import Keys, hashed
+    from pegboard.gateway.access.proxies import Proxies
     from pegboard.gateway.access.reception import Reception
 
-    public = None if house.settings is None else house.settings.gateway.url
-    return Reception(Keys(house.gateway.board, hashed(token)), port, public)
+    keys = Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)
+    if house.settings is None:
+        return Reception(keys, port)
+    return Reception(keys, port, house.settings.gateway.url, Proxies(house.settings.gateway.proxies))
 
 
 def door_of(house: House, url: str) -> "Door":
     """Whoever names an address to listen on wants to be addressed by it; a page that rebinds a name cannot."""
     from pegboard.config.settings import Callers
     from pegboard.core.docspace.on_board import docspace_on
+    from pegboard.gateway.access.proxies import Proxies
     from pegboard.surfaces.mcp.door import Door
 
     callers = house.settings.gateway if house.settings else Callers()
     names = {*callers.hosts, urlsplit(url).netloc, *(() if callers.url is None else (urlsplit(callers.url).netloc,))}
     pages = () if callers.url is None else (callers.url,)
-    door = Door(frozenset(names), frozenset({*callers.origins, *pages}), most_values=callers.most_values)
+    door = Door(
+        frozenset(names),
+        frozenset({*callers.origins, *pages}),
+        Proxies(callers.proxies),
+        most_values=callers.most_values,
+    )
     uploads = WITH_UPLOADS if docspace_on(house.gateway.board.policy) is not None else door.largest_body
     return replace(door, largest_body=callers.most_bytes or uploads)
 

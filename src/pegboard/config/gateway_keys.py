@@ -1,11 +1,35 @@
 """The keys of `gateway`: who may reach it over HTTP, and how much they may ask at once."""
 
+from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Final
 
 from pegboard.core import nesting
+from pegboard.core.tool import JsonObject
 
 from .section import Key, Section
 from .shape import Form, ListOf, Text, Whole
+from .telling import Telling, Wrong
+from .tree import Node
+
+
+@dataclass(frozen=True)
+class Network:
+    """An address, or a network of them."""
+
+    def read(self, node: Node, at: str, tell: Telling) -> str | Wrong:
+        text = Text().read(node, at, tell)
+        if isinstance(text, Wrong):
+            return text
+        try:
+            return str(ip_network(text))
+        except ValueError:
+            told = f"{text[:60]!r} is no address and no network. Write 10.0.0.7 or 10.0.0.0/24, as the proxy connects."
+            return tell.wrong(node.line, at, told)
+
+    def schema(self) -> JsonObject:
+        return {"type": "string", "pattern": "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$"}
+
 
 _HOST: Final = Form(
     r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?:[0-9]{1,5}|\*))?",
@@ -27,6 +51,13 @@ ORIGINS: Final = Key(
     "Origins whose pages may call the gateway from a browser: https://example.org, or http://localhost:* for any port.",
 )
 
+PROXIES: Final = Key(
+    "trusted_proxies",
+    ListOf(Network()),
+    "Addresses or networks of reverse proxies: of a request that comes from one, X-Forwarded-For tells whose wrong "
+    "tokens to count and X-Forwarded-Proto whether the browser speaks TLS. From anywhere else both are ignored.",
+)
+
 MOST_VALUES: Final = Key(
     "most_values",
     Whole(1_000, 100_000_000),
@@ -46,4 +77,4 @@ PUBLIC_URL: Final = Key(
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
-REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, MOST_VALUES, MOST_BYTES))
+REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES))

@@ -15,6 +15,7 @@ from .docspace_keys import DOCSPACE
 from .gateway_keys import REACHED
 from .override_keys import OVERRIDE
 from .presentation_keys import MATERIALISED, PRESENTATION, THRESHOLD
+from .principal_keys import CALLER, CALLER_NAME, PRINCIPAL, TOOLSET_IDS
 from .prompt_keys import MODELS, PROMPTS
 from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, Section, Values
@@ -24,7 +25,6 @@ _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
 _TEXT: Final = Text()
 FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
 IDENTIFIER: Final = Form(_ID, f"use {ID_RULE}", tuple(sorted(RESERVED)))
-_TOOLSET: Final = Form(_ID, f"name a toolset by its id, {ID_RULE}; or write all")
 _PATTERN: Final = Form(
     r"mcp:[^:]+(?::[\s\S]+)?|(?!mcp:)[^:]+(?::[\s\S]+)?",
     "write scope:name, for example github:* or *:read_*",
@@ -40,14 +40,6 @@ _TOOL: Final = Form(
     "write a tool's name, an id such as mcp:dev~github:create_issue, a pattern such as github:*, "
     "toolset:dev, or mcp:dev~github for all of a server",
 )
-_PRINCIPAL: Final = Form(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters")
-_CALLER: Final = Form(_PRINCIPAL.regex, _PRINCIPAL.rule, ("first-sight", "local"))
-_TOKEN: Final = Form(
-    r"\$\{(?:(?!:-)[^}])+\}",
-    "write a reference without a default, ${NAME} or ${file:path}, so that the token is not in this file; or write its "
-    "token_sha256",
-)
-_SHA256: Final = Form(r"[0-9A-Fa-f]{64}", "write the SHA-256 of the token as 64 hexadecimal digits")
 _URL: Final = Form(
     r"(?:[Hh][Tt][Tt][Pp][Ss]?://[^/?#\s]+|\$\{)[^\s]*",
     "write a URL that begins with http:// or https://, or with a reference",
@@ -79,7 +71,6 @@ _HEADER_VALUE: Final = Form(
 _STARTS: Final[Mapping[str, Starts]] = {"always": Always(), "on_demand": OnDemand()}
 _TOOL_NAMES: Final = ListOf(Text(FILLED, as_written=True), or_commas=True, nothing_is_empty=False)
 _TOOLS: Final = ListOf(Text(_TOOL, as_written=True), or_commas=True, nothing_is_empty=False)
-_TOOLSETS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
 
 COMMAND: Final = Key(
     "command",
@@ -240,7 +231,7 @@ SERVER: Final = Section(
 
 SELECTED_TOOLSETS: Final = Key(
     "toolsets",
-    _TOOLSETS,
+    TOOLSET_IDS,
     "The toolsets to start from: a list of ids, or one text with commas; all for every one (the default), [] for none.",
     "all",
 )
@@ -268,39 +259,6 @@ TOOLSET_SECTION: Final = Section(
     advice={"servers": "A server says which toolset it belongs to: servers.ID.toolset."},
 )
 
-TOKEN: Final = Key(
-    "token",
-    Text(_TOKEN, holds_references=True, is_secret=True),
-    "A reference to the token that the caller sends as Authorization: Bearer TOKEN: ${NAME} or ${file:path}. "
-    "16 characters or more of A-Z a-z 0-9 - . _ ~ + / and = at the end.",
-)
-TOKEN_SHA256: Final = Key(
-    "token_sha256",
-    Text(_SHA256, is_secret=True),
-    "The SHA-256 of the token in hexadecimal, for a file that holds no way to the token itself. Excludes token.",
-)
-PRINCIPAL_TOOLSETS: Final = Key(
-    "toolsets", _TOOLSETS, "The toolsets that the caller may use; all for every one.", "all"
-)
-PRINCIPAL_DATABASES: Final = Key(
-    "databases",
-    ListOf(Text(FILLED), or_commas=True, nothing_is_empty=False),
-    "The databases that the caller may ask, by their ids: a list, or one text with commas; [] for none. To it there "
-    "are no others. By default it may ask all.",
-)
-PRINCIPAL: Final = Section(
-    "One caller: how it is recognised, and what it may use.",
-    (TOKEN, TOKEN_SHA256, PRINCIPAL_TOOLSETS, PRINCIPAL_DATABASES),
-    exactly_one=("token", "token_sha256"),
-    advice={
-        "password": "Write token.",
-        "grants": "Write toolsets.",
-        "sources": "Write databases.",
-        "database": "Write databases.",
-        "tools": "Write toolsets; a request narrows further by itself.",
-    },
-)
-
 KEEP_DAYS: Final = Key("keep_days", Whole(1, 36_500), "Records older than this many days are removed.", 90)
 KEEP_ROWS: Final = Key("keep_rows", Whole(1, 10**9), "Of more records than this, the oldest are removed.", 1_000_000)
 KEEP_ARGUMENTS: Final = Key(
@@ -326,7 +284,7 @@ DENY: Final = Key(
 )
 GRANTS: Final = Key(
     "grants",
-    MapOf(_PRINCIPAL, _TOOLSETS),
+    MapOf(CALLER_NAME, TOOLSET_IDS),
     "Which toolsets a caller may use: a name and a list of toolset ids; all for every one. A caller who is not named "
     "here is not limited. local is whoever uses the gateway on this machine without a token.",
 )
@@ -338,7 +296,7 @@ OVERRIDES: Final = Key(
 )
 PRINCIPALS: Final = Key(
     "principals",
-    MapOf(_CALLER, PRINCIPAL),
+    MapOf(CALLER, PRINCIPAL),
     "The callers of the MCP endpoint over HTTP, each under a name of your choice. With one or more of them, every "
     "request must carry the token of one.",
 )

@@ -11,9 +11,10 @@ from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared
 from pegboard.core.principal import Principal
 from pegboard.core.reference import closest
+from pegboard.core.scope import Scope
 from pegboard.ports import Unresolved
 
-from . import keys
+from . import keys, principal_keys
 from .declaring import Place
 from .problem import Problem
 from .references import asked_of_callers, expander
@@ -49,23 +50,28 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
 def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
     """A caller whose token cannot be had stays outside; all others come in, and so it is no error."""
     for name, one in values.value(keys.PRINCIPALS, {}).items():
-        token = one.value.get(keys.TOKEN)
+        token = one.value.get(principal_keys.TOKEN)
         if token is not None and isinstance(unusable := _hash_of(token.value, place), _Unusable):
             yield Problem(place.file, token.line, token.at, f"{name!r} cannot come in: {unusable.why}", here=True)
 
 
 def _principal(name: str, one: Placed[Values], place: Place) -> Principal:
     id, at = PrincipalId(name), place.at(one)
-    if (written := one.value.get(keys.TOKEN_SHA256)) is not None:
-        return Principal(id, at, (bytes.fromhex(written.value),))
-    token = one.value.get(keys.TOKEN)
+    if (written := one.value.get(principal_keys.TOKEN_SHA256)) is not None:
+        return Principal(id, at, (bytes.fromhex(written.value),), scopes=_scopes(one.value))
+    token = one.value.get(principal_keys.TOKEN)
     found = None if token is None else _hash_of(token.value, place)
-    return Principal(id, at, (found,) if isinstance(found, bytes) else ())
+    return Principal(id, at, (found,) if isinstance(found, bytes) else (), scopes=_scopes(one.value))
+
+
+def _scopes(one: Values) -> frozenset[Scope]:
+    said = one.get(principal_keys.SCOPES)
+    return frozenset({Scope.CALL}) if said is None else frozenset(each.value for each in said.value)
 
 
 def _databases(one: Values, board: Declared, tell: Telling) -> frozenset[SourceId] | None:
     """A name that no database has would shut the caller out of the one that was meant."""
-    named = one.get(keys.PRINCIPAL_DATABASES)
+    named = one.get(principal_keys.PRINCIPAL_DATABASES)
     if named is None:
         return None
     for each in named.value:
@@ -127,7 +133,7 @@ def _grants(
     elsewhere = values.value(keys.GRANTS, {})
     grants: dict[PrincipalId, frozenset[ToolsetId]] = {}
     for name, one in said.items():
-        named = one.value.get(keys.PRINCIPAL_TOOLSETS)
+        named = one.value.get(principal_keys.PRINCIPAL_TOOLSETS)
         if named is None:
             continue
         if name in elsewhere:

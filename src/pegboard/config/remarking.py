@@ -8,7 +8,7 @@ from pegboard.core.policy import Declared, Policy
 from pegboard.core.reference import closest
 from pegboard.core.running import wanted
 
-from . import keys
+from . import keys, principal_keys
 from .declaring import Place, key_of
 from .override_keys import ARGUMENTS, PIN
 from .overriding import texts_in
@@ -44,7 +44,7 @@ def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
     listed += [
         toolsets
         for caller in values.value(keys.PRINCIPALS, {}).values()
-        if (toolsets := caller.value.get(keys.PRINCIPAL_TOOLSETS)) is not None
+        if (toolsets := caller.value.get(principal_keys.PRINCIPAL_TOOLSETS)) is not None
     ]
     named = [name for names in listed for name in names.value]
     named += [Placed(toolset, said.at, said.line) for toolset, said in values.value(keys.OVERRIDES, {}).items()]

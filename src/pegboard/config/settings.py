@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,8 @@ class Callers:
     origins: tuple[str, ...] = ()
     url: str | None = None
     """Where people's browsers reach it, if not where it listens."""
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Where reverse proxies stand whose word on a client's address is taken."""
     most_values: int = MOST_VALUES
     """In one request."""
     most_bytes: int | None = None
@@ -180,6 +183,7 @@ def _callers(values: Values) -> Callers:
         url=None if url is None else url.value,
         hosts=tuple(host.value for host in said.value.value(gateway_keys.HOSTS, ())),
         origins=tuple(origin.value for origin in said.value.value(gateway_keys.ORIGINS, ())),
+        proxies=tuple(ip_network(one.value) for one in said.value.value(gateway_keys.PROXIES, ())),
         most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
         most_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
     )

@@ -29,12 +29,14 @@ from .commands import (
 )
 from .docspace.connection import DocSpace
 from .editing import ARGUMENT, Edit
+from .entitling import MakeToken, RemovePrincipal, RevokeToken
 from .ids import PrincipalId, ServerKey
 from .imported import InstallToolset, RemoveToolset, TurnSecret
 from .override import Override
 from .own import Own
 from .rules import awaited_review
 from .said import plainly
+from .scope import in_order
 from .server import Container, Http, Server, Stdio
 from .status import Status
 
@@ -57,7 +59,7 @@ CHANGE: Final = "change"
 
 KINDS: Final = (
     *(CALL, REFUSAL, DECISION, CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
-    *("override", "grant", "sign_in", "sign_out", "config", "toolset"),
+    *("override", "grant", "token", "sign_in", "sign_out", "config", "toolset"),
 )
 """All there are; `decision` stands for every one but the first two."""
 OUTCOMES: Final = (
@@ -129,6 +131,14 @@ def told(command: object) -> Told:
             return Told("override", str(override.target), _overridden(override))
         case EditOverride(edit):
             return Told("override", str(edit.said.target), _edited(edit))
+        case MakeToken():
+            until = "" if command.expires is None else f" until {command.expires:%Y-%m-%d %H:%M} UTC"
+            scopes = ", ".join(in_order(command.scopes))
+            return Told("token", None, f"made {command.id} ({command.name!r}) for {command.principal}: {scopes}{until}")
+        case RevokeToken(id):
+            return Told("token", None, f"revoked {id}")
+        case RemovePrincipal(principal):
+            return Told("token", None, f"removed {principal} with its tokens and grants")
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
+from .entitling import Entitlement, MakeToken, RemovePrincipal, RevokeToken, entitled
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey, titled
 from .imported import InstallToolset, RemoveToolset, TurnSecret, installed, removed
 from .leaving import forgetting
@@ -150,6 +151,7 @@ Command: TypeAlias = (
     | InstallToolset
     | RemoveToolset
     | TurnSecret
+    | Entitlement
 )
 
 
@@ -164,7 +166,7 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
     decided = policy.decided
     match command:
         case AddServer(server, toolset, seen):
-            given = unreviewed(server) if by in policy.declared.principals else server
+            given = unreviewed(server) if policy.is_agent(by) else server
             added = _added(policy, given, toolset)
             if seen is None or isinstance(added, Rejected):
                 return added
@@ -200,6 +202,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if isinstance(row, NothingThere):
                 return _not_said(policy, edit.said, row.what)
             return overridden(decided, row, settles=edit.said)
+        case MakeToken() | RevokeToken() | RemovePrincipal():
+            return entitled(policy, command, by, at)
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})

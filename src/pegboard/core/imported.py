@@ -63,7 +63,7 @@ class TurnSecret:
 def installed(policy: Policy, command: InstallToolset, by: PrincipalId, at: datetime) -> Decided | Rejected:
     """People's switches, approvals, trust and overrides stay for all that stays. What has left the manifest is gone
     with whatever was decided about it, but for people's overrides, which are told as misfits."""
-    foreign = by in policy.declared.principals
+    foreign = policy.is_agent(by)
     why = next(_taken(policy, command), None) or next(_unsound(command), None)
     if why is None and foreign:
         why = next(_beyond_a_caller(policy, command), None)

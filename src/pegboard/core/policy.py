@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from .api_token import ApiToken
 from .code import CodeSettings
 from .consent import Consent
 from .database.declaration import Database
@@ -17,6 +18,7 @@ from .presentations.presenting import Presenting
 from .principal import Principal
 from .prompting import Prompting
 from .redact import Redaction
+from .scope import Scope
 from .selection import Selection
 from .server import DeclaredAt, Server, Trust
 from .shaping import Shaped
@@ -24,6 +26,8 @@ from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset, ToolsetFile
 from .values import Faults, Value
 from .vouched import Vouched
+
+_OPERATE: Final = frozenset({Scope.OPERATE, Scope.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ class Decided:
     """Of each toolset that was imported, and of no other."""
     manifest_overrides: tuple[Override, ...] = ()
     """What imported toolsets say of their own tools: another import replaces it, and people's words lie on top."""
+    tokens: Mapping[str, ApiToken] = field(default_factory=dict[str, ApiToken])
+    """By their ids; those that are over, too, because who once had to show a token must go on doing so."""
 
 
 @dataclass(frozen=True)
@@ -164,10 +170,31 @@ class Policy:
     def trust(self, server: Server) -> Trust:
         return self.decided.trust.get(server.key, server.trust)
 
+    @cached_property
+    def tokens(self) -> Mapping[str, ApiToken]:
+        """Those made at run time. Of a principal that the file declares only the file's own count."""
+        return {id: one for id, one in self.decided.tokens.items() if one.principal not in self.declared.principals}
+
+    @cached_property
+    def callers(self) -> frozenset[PrincipalId]:
+        """Who has a name to call by, whether or not a token of theirs still holds. While nobody has one, whoever
+        reaches the gateway is `LOCAL`."""
+        made = (token.principal for token in self.tokens.values() if Scope.CALL in token.scopes)
+        return frozenset((*self.declared.principals, *made))
+
+    @cached_property
+    def operators(self) -> frozenset[PrincipalId]:
+        """Who was given more than calls: what such a principal adds needs no other person's review."""
+        declared = (one.id for one in self.declared.principals.values() if one.scopes & _OPERATE)
+        made = (one.principal for one in self.tokens.values() if one.scopes & _OPERATE)
+        return frozenset((*declared, *made))
+
+    def is_agent(self, principal: PrincipalId) -> bool:
+        return principal in self.callers and principal not in self.operators
+
     def knows(self, principal: PrincipalId) -> bool:
         """Whether somebody can ask by this name. Where callers have none, all of them are whoever works here."""
-        known = self.declared.principals
-        return not known or principal in known or principal == LOCAL
+        return not self.callers or principal in self.callers or principal == LOCAL
 
     def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
         """`None`: nothing was said of this principal, and so nothing is taken away.

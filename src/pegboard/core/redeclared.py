@@ -46,6 +46,7 @@ _OF_DATABASE: Final[Mapping[str, Callable[[Database], object]]] = {
 _OF_PRINCIPAL: Final[Mapping[str, Callable[[Principal], object]]] = {
     "token": lambda principal: principal.hashes,
     "databases": lambda principal: principal.databases,
+    "scopes": lambda principal: principal.scopes,
 }
 
 

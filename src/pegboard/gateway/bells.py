@@ -111,7 +111,8 @@ class Bells:
                 if board.catalogue is not catalogue:
                     nouns += _OF_TOOLS
                 if board.policy is not policy:
-                    nouns += (Noun.POLICY, *_OF_TOOLS, *((Noun.SETTINGS,) if _settle(policy, board.policy) else ()))
+                    settings = (Noun.SETTINGS, Noun.TOKENS) if _settle(policy, board.policy) else ()
+                    nouns += (Noun.POLICY, *_OF_TOOLS, *settings)
                 if board.notices is not notices:
                     nouns += (Noun.BOARD, Noun.SERVERS)
                 catalogue, policy, notices = board.catalogue, board.policy, board.notices
@@ -150,6 +151,7 @@ def _settle(before: Policy, after: Policy) -> bool:
     return (
         before.declared is not after.declared
         or before.decided.grants != after.decided.grants
+        or before.decided.tokens != after.decided.tokens
         or before.decided.trust != after.decided.trust
     )
 

@@ -22,6 +22,7 @@ from .sources import (
     Updated,
 )
 from .tickets import NoTicketsError, TicketsAway, TicketStore
+from .tokens import TokenUses
 
 __all__ = [
     "Audit",
@@ -62,6 +63,7 @@ __all__ = [
     "StoreAway",
     "TicketStore",
     "TicketsAway",
+    "TokenUses",
     "Traits",
     "Unreadable",
     "Unresolved",

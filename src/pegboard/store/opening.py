@@ -24,6 +24,7 @@ from .runs import StoredRuns
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
+from .tokens import StoredUses
 from .vectors import StoredVectors
 
 _CLOSING: Final = 5.0
@@ -38,6 +39,7 @@ class Store:
     vectors: StoredVectors
     runs: StoredRuns
     queries: StoredQueries
+    uses: StoredUses
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -80,6 +82,7 @@ async def open_store(
                 StoredVectors(database),
                 StoredRuns(database, key),
                 StoredQueries(database),
+                StoredUses(database),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

@@ -47,6 +47,7 @@ from .own import (
     tool_row,
 )
 from .text import Row
+from .tokens import token_of, token_row
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -87,6 +88,7 @@ def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], s
         consents=_sorted(CONSENTS.values(rows[schema.consents])),
         files=by_toolset(FILES.values(rows[schema.toolset_files])),
         manifest_overrides=tuple(row for row in overrides if row.manifest),
+        tokens=_sorted(TOKENS.values(rows[schema.api_tokens])),
     )
 
 
@@ -172,6 +174,7 @@ TRUST: Final = Kept(
 )
 GRANTS: Final = Kept(schema.grants, lambda decided: decided.grants, grant_row, grant_of)
 CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of)
+TOKENS: Final = Kept(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of)
 
 EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     TOOLSETS,
@@ -187,4 +190,5 @@ EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     TRUST,
     GRANTS,
     CONSENTS,
+    TOKENS,
 )

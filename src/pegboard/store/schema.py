@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0014"
+REVISION: Final = "0015"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -275,6 +275,33 @@ run_tickets: Final = Table(
     Index("ix_run_tickets_run_id", "run_id"),
 )
 """The calls of those programs that wait. Of two programs that make the same call the later one has its ticket."""
+
+api_tokens: Final = Table(
+    "api_tokens",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("principal", Words, nullable=False),
+    Column("name", Words, nullable=False),
+    Column("prefix", Words, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("made_by", Words, nullable=False),
+    Column("made_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Column("revoked_by", Words),
+    Column("revoked_at", Text),
+    PrimaryKeyConstraint("id"),
+)
+"""Of the token itself only its hash."""
+
+token_uses: Final = Table(
+    "token_uses",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("id"),
+)
+"""Not in the same table: to use a token is no decision, and makes no new version of the policy."""
 
 secrets: Final = Table(
     "secrets",

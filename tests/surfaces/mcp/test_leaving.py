@@ -15,13 +15,13 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, open_workshop
 
 from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.principal import Principal
+from pegboard.gateway.access.callers import Hashes
 from pegboard.surfaces.mcp.leaving import left
 
 pytestmark = pytest.mark.anyio
 
 OTHER_TOKEN = Principal(BOB, HERE, (hashlib.sha256(b"bob-another-0123456789").digest(),))
 FURTHER_TOKEN = Principal(BOB, HERE, (*named(BOB)[BOB].hashes, *OTHER_TOKEN.hashes))
-NOBODY: Mapping[PrincipalId, Principal] = {}
 
 
 def patient() -> httpx2.AsyncClient:
@@ -115,11 +115,14 @@ async def test_who_came_in_without_a_name_stays_until_callers_have_names() -> No
 
 
 def test_only_who_could_come_in_before_and_could_not_now_has_left() -> None:
-    both = named(ALICE, BOB)
+    alice, bob = named(ALICE)[ALICE].hashes, named(BOB)[BOB].hashes
+    both, further = {ALICE: alice, BOB: bob}, {ALICE: alice, BOB: FURTHER_TOKEN.hashes}
+    nobody: Hashes = {}
     assert list(left(both, both)) == []
-    assert list(left(both, {**both, BOB: FURTHER_TOKEN})) == []
-    assert list(left({**both, BOB: FURTHER_TOKEN}, both)) == [BOB]
-    assert list(left(both, named(BOB))) == [ALICE]
-    assert list(left(both, NOBODY)) == [ALICE, BOB]
-    assert list(left(NOBODY, both)) == [LOCAL]
-    assert list(left(NOBODY, NOBODY)) == []
+    assert list(left(both, further)) == []
+    assert list(left(further, both)) == [BOB]
+    assert list(left(both, {BOB: bob})) == [ALICE]
+    assert list(left(both, {ALICE: (), BOB: bob})) == [ALICE]
+    assert list(left(both, nobody)) == [ALICE, BOB]
+    assert list(left(nobody, both)) == [LOCAL]
+    assert list(left(nobody, nobody)) == []

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import anyio
 import httpx2
@@ -17,9 +18,11 @@ from tests.surfaces.mcp.workshop import DECLARED, HERE, OPEN_TOOLS, Workshop, op
 from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.principal import Principal
+from pegboard.gateway.access.attempts import MOST_ADDRESSES, MOST_FAILURES, WINDOW, Attempts
+from pegboard.gateway.access.callers import callers
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Door, Refused
-from pegboard.surfaces.mcp.entrance import MOST_ADDRESSES, MOST_FAILURES, WINDOW, Entrance, principal_of
+from pegboard.surfaces.mcp.entrance import Entrance, principal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -181,14 +184,14 @@ async def test_many_wrong_tokens_are_told_to_wait_while_a_right_one_comes_in(
         assert (await endpoint.lists(authorization="Bearer guess-again")).status_code == 429
         assert (await endpoint.lists()).status_code == 401
         assert await endpoint.names(BOB) == OPEN_TOOLS
-    assert [record.message for record in caplog.records if record.name.startswith("pegboard.surfaces")] == [
+    assert [record.message for record in caplog.records if record.name.startswith("pegboard.gateway.access")] == [
         f"More than {MOST_FAILURES} wrong tokens within a minute from 127.0.0.1"
     ]
     assert "guess" not in caplog.text
 
 
 def entrance(declared: Declared, now: list[float]) -> Entrance:
-    return Entrance(Board(Policy(declared)), lambda: now[0])
+    return Entrance(Board(Policy(declared)), attempts=Attempts(lambda: now[0]))
 
 
 def test_wrong_tokens_are_forgiven_after_a_minute_and_counted_for_each_address_alone() -> None:
@@ -206,7 +209,7 @@ def test_wrong_tokens_are_forgiven_after_a_minute_and_counted_for_each_address_a
     assert status("a") == 401
     for other in range(MOST_ADDRESSES * 2):
         status(f"other-{other}")
-    assert len(at_door._failures) == MOST_ADDRESSES
+    assert len(at_door._attempts._failures) == MOST_ADDRESSES
 
 
 def test_whoever_comes_in_is_remembered_until_the_callers_change() -> None:
@@ -222,7 +225,7 @@ def test_whoever_comes_in_is_remembered_until_the_callers_change() -> None:
 
 @pytest.mark.behaviour("principals.without_a_token_nobody_comes_in")
 def test_a_caller_without_a_usable_token_cannot_be_anybody_and_still_all_are_asked() -> None:
-    empty = {CAROL: Principal(CAROL, HERE)}
+    empty = callers(Policy(replace(GUARDED, principals={CAROL: Principal(CAROL, HERE)})), datetime.now(UTC))
     for header in (None, b"", b"Bearer", b"Bearer ", b"Bearer \xff\x00", b"\xff"):
         assert isinstance(principal_of(header, empty), Refused)
 

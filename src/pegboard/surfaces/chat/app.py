@@ -111,7 +111,8 @@ class ChatApp:
         for name in self._gate.once:
             if names.count(name) > 1:
                 return bad(f"The header {name.decode()} is given more than once. Send it once.")
-        principal = self._gate.principal(dict(headers).get(b"authorization"), _address(scope))
+        address = self._gate.client(_address(scope), headers)
+        principal = self._gate.principal(dict(headers).get(b"authorization"), address)
         if isinstance(principal, Refused):
             return principal
         if (twice := self._gate.lent_twice(headers)) is not None:

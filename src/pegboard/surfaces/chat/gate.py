@@ -25,6 +25,8 @@ class Gate:
     own_headers: Callable[[Iterable[tuple[bytes, bytes]]], Mapping[bytes, bytes]]
     """What calls may carry on in the caller's name."""
     lent_twice: Callable[[Pairs], bytes | None]
+    client: Callable[[str, Pairs], str] = lambda peer, headers: peer
+    """The address that a request comes from, by the peer's and by what proxies wrote down."""
     largest_body: int = 10 * 1024 * 1024
     most_values: int = 1_000_000
     patience: float = 60.0

@@ -101,7 +101,7 @@ def asks(
     return decorate
 
 
-_OF_A_BOARD: Final = frozenset({"activity", "approvals", "overrides", "tickets", "tools"})
+_OF_A_BOARD: Final = frozenset({"activity", "approvals", "grants", "overrides", "tickets", "tokens", "tools"})
 """Groups whose answers are those of one board: that nothing waits on it means nothing of another."""
 
 

@@ -31,6 +31,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "overrides": "overrides:overrides",
         "why": "why:why",
         "activity": "activity:activity",
+        "tokens": "tokens:tokens",
+        "grants": "grants:grants",
         "import": "imports:import_servers",
         "doctor": "doctor:doctor",
         "diff": "diff:diff",

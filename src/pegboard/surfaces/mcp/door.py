@@ -12,6 +12,7 @@ from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from pegboard.core.nesting import MOST_VALUES, more_values_than
+from pegboard.gateway.access.proxies import Proxies
 
 METHODS: Final = ("POST", "GET", "DELETE")
 ONCE: Final = frozenset(
@@ -50,6 +51,8 @@ class Door:
     """Names under which clients may address the gateway, without port; `*` for any."""
     origins: frozenset[str] = frozenset()
     """Web pages that may call it, as their origin: `https://app.example`."""
+    proxies: Proxies = Proxies()  # noqa: RUF009  it is frozen, like all of this
+    """Whose word on the address of a client is taken."""
     largest_body: int = 10 * 1024 * 1024
     most_values: int = MOST_VALUES
     """In the body of one request: a few bytes each, they would hold up everybody else while they are read."""

@@ -2,41 +2,36 @@
 
 import hashlib
 import hmac
-import logging
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 
 from pegboard.core.ids import LOCAL, PrincipalId
-from pegboard.core.principal import Principal
+from pegboard.gateway.access.attempts import Attempts, too_many
+from pegboard.gateway.access.callers import Callers, Hashes
+from pegboard.gateway.access.uses import Uses
 from pegboard.gateway.board import Board
+from pegboard.ports import Clock
 
 from .door import CLOSE, Refused
 
 AUTHORIZATION: Final = b"authorization"
 CHALLENGE: Final = b"www-authenticate"
 REALM: Final = b'Bearer realm="pegboard"'
-
-WINDOW: Final = 60.0
-MOST_FAILURES: Final = 20
-"""Wrong tokens from one address within a window that are answered one by one."""
-
-MOST_ADDRESSES: Final = 4_096
 MOST_KNOWN: Final = 4_096
+_NO_CALLS: Final = Refused(
+    403,
+    "This token does not call tools: it lacks the scope call. Ask the operator of this gateway for one that has it.",
+    headers=((CHALLENGE, REALM + b', error="insufficient_scope", scope="call"'),),
+)
 
-log = logging.getLogger(__name__)
 
-Now: TypeAlias = Callable[[], float]
-
-
-def principal_of(authorization: bytes | None, principals: Mapping[PrincipalId, Principal]) -> PrincipalId | Refused:
+def principal_of(authorization: bytes | None, callers: Hashes) -> PrincipalId | Refused:
     """Every hash is compared, each in constant time, so that the time taken tells nothing of any of them."""
-    if not principals:
+    if not callers:
         return LOCAL
     if authorization is None:
         return Refused(
@@ -44,14 +39,13 @@ def principal_of(authorization: bytes | None, principals: Mapping[PrincipalId, P
             "This gateway asks who calls. Send Authorization: Bearer TOKEN with the token that its operator gave you.",
             headers=((CHALLENGE, REALM),),
         )
-    scheme, _, token = authorization.strip(b" \t").partition(b" ")
-    digest = hashlib.sha256(token.strip(b" \t")).digest()
+    digest = _shown(authorization)
     found: PrincipalId | None = None
-    for principal in principals.values():
-        for known in principal.hashes:
+    for principal, hashes in callers.items():
+        for known in hashes:
             if hmac.compare_digest(digest, known):
-                found = principal.id
-    if found is None or scheme.lower() != b"bearer":
+                found = principal
+    if found is None:
         return Refused(
             401,
             "The token is not one that this gateway knows. Send Authorization: Bearer TOKEN with the token that its "
@@ -61,43 +55,52 @@ def principal_of(authorization: bytes | None, principals: Mapping[PrincipalId, P
     return found
 
 
-@dataclass
-class _Failures:
-    since: float
-    count: int = 0
+def _shown(authorization: bytes) -> bytes:
+    """The hash of the token; of what is no bearer token, a hash that no token has."""
+    scheme, _, token = authorization.strip(b" \t").partition(b" ")
+    return hashlib.sha256(token.strip(b" \t")).digest() if scheme.lower() == b"bearer" else b""
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
 
 
 class Entrance:
-    """Follows the board: a token that the operator takes out of the file is a stranger's with the next request."""
+    """Follows the board: a token that is taken back or expires is a stranger's with the next request."""
 
-    def __init__(self, board: Board, now: Now = time.monotonic) -> None:
+    def __init__(
+        self, board: Board, clock: Clock = _utc, attempts: Attempts | None = None, uses: Uses | None = None
+    ) -> None:
         self._board = board
-        self._now = now
-        self._principals: Mapping[PrincipalId, Principal] = {}
+        self._clock = clock
+        self._attempts = Attempts() if attempts is None else attempts
+        self._uses = Uses(None, clock) if uses is None else uses
+        self.callers: Final = Callers(board, clock)
+        self._hashes: Hashes = {}
         self._known: dict[bytes, PrincipalId] = {}
         """Headers that were recognised, so that a caller's token is hashed once and not at every call."""
-        self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
     @property
     def asks(self) -> bool:
         """Whether callers must say who they are."""
-        return bool(self._board.policy.declared.principals)
+        return bool(self.callers.known)
 
     def principal_of(self, authorization: bytes | None, address: str = "") -> PrincipalId | Refused:
         """The caller of a request with this header, from this address. Cheap for whoever came in before."""
-        principals = self._board.policy.declared.principals
-        if not principals:
+        hashes = self.callers.known
+        if not hashes:
             return LOCAL
-        if principals is not self._principals:
-            self._principals = principals
+        if hashes is not self._hashes:
+            self._hashes = hashes
             self._known.clear()
         if authorization is None:
-            return principal_of(None, principals)
+            return principal_of(None, hashes)
         if (known := self._known.get(authorization)) is not None:
             return known
-        found = principal_of(authorization, principals)
+        found = principal_of(authorization, hashes)
         if isinstance(found, Refused):
-            return self._failed(address) or found
+            return self._turned_away(authorization, address, found)
+        self._note(authorization)
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[authorization] = found
@@ -119,27 +122,23 @@ class Entrance:
             own.pop(AUTHORIZATION, None)
         return own
 
-    def _failed(self, address: str) -> Refused | None:
-        """Wrong tokens are counted by address. A right one always comes in: behind a proxy all have one address, and a
-        stranger must not be able to shut the others out."""
-        now = self._now()
-        failures = self._failures.get(address)
-        if failures is None or now - failures.since >= WINDOW:
-            failures = self._failures[address] = _Failures(now)
-            self._failures.move_to_end(address)
-            if len(self._failures) > MOST_ADDRESSES:
-                self._failures.popitem(last=False)
-        failures.count += 1
-        if failures.count <= MOST_FAILURES:
-            return None
-        if failures.count == MOST_FAILURES + 1:
-            log.warning("More than %d wrong tokens within a minute from %s", MOST_FAILURES, address or "one address")
-        wait = max(1, round(failures.since + WINDOW - now))
-        return Refused(
-            429,
-            f"Too many wrong tokens came from your address. Try again in {wait} seconds, with a token that is right.",
-            headers=((b"retry-after", b"%d" % wait), *CLOSE),
-        )
+    def _note(self, authorization: bytes) -> None:
+        digest = _shown(authorization)
+        for token in self._board.policy.tokens.values():
+            if hmac.compare_digest(token.digest, digest):
+                self._uses.seen(token.id)
+
+    def _turned_away(self, authorization: bytes, address: str, refused: Refused) -> Refused:
+        """Who has a token for something else is told so. Others are counted: whoever guesses is to wait."""
+        digest, policy, now = _shown(authorization), self._board.policy, self._clock()
+        others = [digest_ for one in policy.declared.principals.values() for digest_ in one.hashes]
+        others += [token.digest for token in policy.tokens.values() if not token.is_over(now)]
+        if sum(hmac.compare_digest(known, digest) for known in others):
+            return _NO_CALLS
+        wait = self._attempts.failed(address)
+        if wait is None:
+            return refused
+        return Refused(429, too_many(wait), headers=((b"retry-after", b"%d" % wait), *CLOSE))
 
 
 def user_of(principal: PrincipalId) -> AuthenticatedUser | None:

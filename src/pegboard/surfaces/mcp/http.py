@@ -81,8 +81,8 @@ class McpHttp:
         self._gateway = gateway
         self._short = short and presentation is None
         self._door = Door() if door is None else door
-        self._entrance = Entrance(gateway.board) if entrance is None else entrance
-        self._leaving = Leaving(gateway.board)
+        self._entrance = Entrance(gateway.board, gateway.clock) if entrance is None else entrance
+        self._leaving = Leaving(gateway.board, self._entrance.callers)
         self._mcp = McpServer(gateway, presentation=presentation)
         self._sessions = StreamableHTTPSessionManager(
             self._mcp.server,
@@ -247,7 +247,7 @@ class McpHttp:
         refused = self._door.address_refusal(headers)
         if refused is not None:
             return refused
-        principal = self._entrance.principal_of(known.get(AUTHORIZATION), address)
+        principal = self._entrance.principal_of(known.get(AUTHORIZATION), self._door.proxies.client(address, headers))
         if isinstance(principal, Refused):
             return principal
         if (refused := self._door.refusal(method, headers)) is not None:

@@ -1,17 +1,18 @@
-"""Principals that the operator takes out, or gives another token: what is open in their name ends."""
+"""Principals whose token is taken back, or expires, or is another now: what is open in their name ends."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 
 import anyio
 
 from pegboard.core.ids import LOCAL, PrincipalId
-from pegboard.core.principal import Principal
+from pegboard.gateway.access.callers import Callers, Hashes
 from pegboard.gateway.board import Board
 
 
 class Leaving:
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, callers: Callers) -> None:
         self._board = board
+        self._callers = callers
         self._events: dict[PrincipalId, anyio.Event] = {}
 
     def of(self, principal: PrincipalId) -> anyio.Event:
@@ -20,21 +21,20 @@ class Leaving:
 
     async def watch(self, close: Callable[[PrincipalId], Awaitable[None]]) -> None:
         """`close` ends what cannot wait for the event."""
-        principals = self._board.policy.declared.principals
+        hashes = self._callers.known
         with self._board.changed.listen() as bell:
             while True:
-                before, principals = principals, self._board.policy.declared.principals
-                if principals is not before:
-                    for principal in left(before, principals):
+                before, hashes = hashes, self._callers.known
+                if hashes is not before:
+                    for principal in left(before, hashes):
                         self._events.pop(principal, anyio.Event()).set()
                         await close(principal)
-                await bell.wait()
+                with anyio.move_on_after(self._callers.seconds_to_expiry()):
+                    await bell.wait()
 
 
-def left(before: Mapping[PrincipalId, Principal], now: Mapping[PrincipalId, Principal]) -> Iterable[PrincipalId]:
+def left(before: Hashes, now: Hashes) -> Iterable[PrincipalId]:
     """Whose tokens let somebody in before that they would not let in now. Nobody has names, or everybody has one."""
     if not before:
         return [LOCAL] if now else []
-    return [
-        id for id, principal in before.items() if id not in now or not set(principal.hashes).issubset(now[id].hashes)
-    ]
+    return [id for id, hashes in before.items() if not set(hashes).issubset(now.get(id, ()))]

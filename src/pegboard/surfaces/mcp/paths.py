@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from mcp_types import INVALID_PARAMS
 
 from pegboard.core.presentations import Presented
+from pegboard.gateway.access.attempts import Attempts
+from pegboard.gateway.access.uses import Uses
 from pegboard.gateway.gateway import Gateway
 
 from .door import Door, Refused
@@ -36,11 +38,19 @@ FIXED: Final[Mapping[str, Presented]] = {
 class McpPaths:
     """An ASGI application for `/mcp` and everything below. Serve it inside `running()`."""
 
-    def __init__(self, gateway: Gateway, door: Door | None = None, *, key: Callable[[], bytes] | None = None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        door: Door | None = None,
+        *,
+        key: Callable[[], bytes] | None = None,
+        attempts: Attempts | None = None,
+        uses: Uses | None = None,
+    ) -> None:
         """What clients keep for themselves is signed with the `key`."""
         door = Door() if door is None else door
         # One entrance, so that whoever guesses tokens has as many guesses at all paths together as at one.
-        self.entrance: Final = Entrance(gateway.board)
+        self.entrance: Final = Entrance(gateway.board, gateway.clock, attempts, uses)
         self._door = door
         # Once, at the start: the short road is laid to one of them.
         self._chosen = gateway.board.policy.declared.presenting.presentation

@@ -39,6 +39,7 @@ from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
 from .playground import playground_routes
 from .presentations import presentation_routes
+from .principals import principal_routes
 from .problem_shapes import PROBLEMS
 from .problems import LastResort, answer_problems
 from .programs import program_routes
@@ -56,6 +57,7 @@ from .shapes import NoticeShape, notices_shape
 from .sign_ins import sign_in_routes
 from .switches import switch_routes
 from .tickets import ticket_routes
+from .tokens import token_routes
 from .tool_history import tool_history_routes
 from .tools import tool_routes
 from .toolsets import nobody_installs, toolset_routes
@@ -111,7 +113,7 @@ def rest_app(
     installer: Callable[[], Installer] = nobody_installs,
 ) -> ASGIApp:
     """`reception` is the one that other surfaces of the same listener ask, too; or the hash of a start-up token."""
-    desk = Reception(Keys(gateway.board, reception)) if isinstance(reception, bytes) else reception
+    desk = Reception(Keys(gateway.board, reception, gateway.clock)) if isinstance(reception, bytes) else reception
     app = routed(gateway, about, sign_ins, installer, desk)
     return TokenGate(LastResort(app), desk, app)
 
@@ -167,7 +169,10 @@ def routed(
     app.include_router(activity_export_routes(gateway), prefix=PREFIX)
     app.include_router(activity_routes(gateway), prefix=PREFIX)
     app.include_router(ticket_routes(gateway), prefix=PREFIX)
-    app.include_router(session_routes(reception or Reception(Keys(gateway.board, b""))), prefix=PREFIX)
+    desk = reception or Reception(Keys(gateway.board, b""))
+    app.include_router(session_routes(desk), prefix=PREFIX)
+    app.include_router(token_routes(gateway, desk.keys.uses), prefix=PREFIX)
+    app.include_router(principal_routes(gateway), prefix=PREFIX)
 
     @app.get(f"{PREFIX}/status", tags=["board"], responses=PROBLEMS)
     async def show_status() -> StatusShape:

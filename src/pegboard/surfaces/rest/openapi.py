@@ -1,23 +1,36 @@
 """The OpenAPI document of the API: what each route takes and answers, and that every error is a problem document."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import TypeAdapter
 
 from pegboard import __version__
+from pegboard.core.scope import in_order
 
+from .access import needed_at
 from .problem_shapes import ProblemShape
 
 TITLE: Final = "Pegboard"
-_SCHEMES: Final = {"bearer": {"type": "http", "scheme": "bearer", "description": "The start-up token."}}
+_SCHEMES: Final = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "The start-up token, or an API token."}
+}
 
 
 def operation_id(route: APIRoute) -> str:
     """The name of its function: who generates a client calls it so."""
     return route.name
+
+
+def _needs(app: FastAPI) -> Iterator[tuple[str, str, list[str] | None]]:
+    """What each route asks of a token, as the gate reads it."""
+    for route in iter_route_contexts(app.routes):
+        for method in route.methods or ():
+            needed = needed_at(route.endpoint, method)
+            yield method, route.path_format or "", None if needed is None else [s.value for s in in_order(needed)]
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -28,5 +41,9 @@ def described(app: FastAPI) -> dict[str, Any]:
         components.setdefault("schemas", {})["ProblemShape"] = TypeAdapter(ProblemShape).json_schema()
         components["securitySchemes"] = _SCHEMES
         document["security"] = [{name: []} for name in _SCHEMES]
+        for method, path, scopes in _needs(app):
+            operation = document["paths"].get(path, {}).get(method.lower())
+            if operation is not None:
+                operation["security"] = [] if scopes is None else [{name: scopes} for name in _SCHEMES]
         app.openapi_schema = document
     return app.openapi_schema

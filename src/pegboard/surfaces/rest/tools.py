@@ -167,7 +167,7 @@ _NAMED = 50
 def resolution_of(gateway: Gateway, view: View) -> Resolution:
     resolution = gateway.board.resolution(view)
     if not gateway.board.policy.knows(view.principal):
-        raise Problem(HTTPStatus.NOT_FOUND, _no_caller(view.principal, gateway.board.policy.declared.principals))
+        raise Problem(HTTPStatus.NOT_FOUND, _no_caller(view.principal, gateway.board.policy.callers))
     if resolution.refused:
         told = [str(unknown) for unknown in resolution.refused]
         sets = sorted({id.toolset for id in resolution.offered})
@@ -184,7 +184,8 @@ def _no_caller(principal: PrincipalId, known: Iterable[PrincipalId]) -> str:
     names = sorted({*known, LOCAL})
     near = closest(principal, names)
     meant = f"Did you mean {near[0]!r}?" if near else f"Known are {', '.join(names[:_NAMED])}."
-    return f"There is no caller {principal!r}. {meant} Callers are declared under principals in pegboard.yaml."
+    how = "Callers are declared under principals in pegboard.yaml, or have a token: pegboard tokens make"
+    return f"There is no caller {principal!r}. {meant} {how}"
 
 
 def ended_shape(ended: Ended) -> EndedShape:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from pegboard.core.view import View
+from pegboard.gateway.access.callers import Callers
 from pegboard.gateway.board import Board
 from pegboard.surfaces.mcp.door import Refused, is_modern
 from pegboard.surfaces.mcp.view import of_toolset
@@ -45,8 +46,8 @@ class Profile:
 class Profiles:
     """Only who is let in is remembered, and only for as long as the same principals are."""
 
-    def __init__(self, board: Board, read: ReadView) -> None:
-        self._board = board
+    def __init__(self, callers: Callers, read: ReadView) -> None:
+        self._callers = callers
         self._view = read
         self._principals: object = None
         self._known: dict[tuple[object, ...], Profile] = {}
@@ -64,7 +65,7 @@ class Profiles:
         self, query: bytes, given: Pairs, headers: Mapping[bytes, bytes], toolset: str | None = None
     ) -> Profile | None:
         """Of whoever came before with the same headers, as far as those decide anything."""
-        principals = self._board.policy.declared.principals
+        principals = self._callers.known
         if principals is not self._principals:
             self._principals = principals
             self._known.clear()

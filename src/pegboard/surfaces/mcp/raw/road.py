@@ -101,7 +101,7 @@ class Road:
         self._most_values = door.most_values
         self._too_many = door.too_many
         self._settle = door.settle
-        self._profiles = Profiles(gateway.board, read_view)
+        self._profiles = Profiles(entrance.callers, read_view)
         self._entrance = entrance
         self._envelope = Envelope(mcp.stamp)
         self._metas = Metas()
@@ -118,7 +118,7 @@ class Road:
 
     @property
     def callers(self) -> object:
-        return self._board.policy.declared.principals
+        return self._entrance.callers.known
 
     def forget(self) -> None:
         self._profiles.forget()
@@ -127,7 +127,7 @@ class Road:
     def take(self, outlet: Outlet, head: Head, body: bytes) -> Ticket | None:
         """A call that came whole and is plainly one: served without ASGI, which costs as much as the rest of it."""
         meant = head.meaning
-        if not isinstance(meant, _Meant) or meant.principals is not self._board.policy.declared.principals:
+        if not isinstance(meant, _Meant) or meant.principals is not self._entrance.callers.known:
             meant = head.meaning = self._meaning(head)
             if meant is None:
                 return None
@@ -162,7 +162,7 @@ class Road:
         if not profile.modern and (session := self._session(profile, head.headers)) is None:
             return None
         asked = Asked(profile, session, self._own(head.headers), named(head.headers))
-        return _Meant(self._board.policy.declared.principals, asked)
+        return _Meant(self._entrance.callers.known, asked)
 
     def _session(self, profile: Profile, headers: Mapping[bytes, bytes]) -> Session | None:
         session = self._sessions.open(headers.get(SESSION, b"").strip(b" \t"))
@@ -170,7 +170,7 @@ class Road:
 
     def _own(self, headers: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
         """The token for this gateway itself is for no server to have."""
-        if not self._board.policy.declared.principals or AUTHORIZATION not in headers:
+        if not self._entrance.callers.known or AUTHORIZATION not in headers:
             return headers
         return {name: value for name, value in headers.items() if name != AUTHORIZATION}
 

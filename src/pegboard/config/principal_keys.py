@@ -1,0 +1,63 @@
+"""The keys of one of the `principals`: how a caller is recognised, and what it may do."""
+
+from typing import Final
+
+from pegboard.core.ids import ID_RULE
+from pegboard.core.scope import Scope
+
+from .section import Key, Section
+from .shape import Choice, Form, ListOf, Text
+
+_FILLED: Final = Form(r"[\s\S]*\S[\s\S]*", "it must not be blank")
+_TOOLSET: Final = Form(r"[a-z0-9][a-z0-9_-]{0,63}", f"name a toolset by its id, {ID_RULE}; or write all")
+TOOLSET_IDS: Final = ListOf(Text(_TOOLSET), or_commas=True, nothing_is_empty=False)
+CALLER_NAME: Final = Form(
+    r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?", "use 1 to 256 characters"
+)
+CALLER: Final = Form(CALLER_NAME.regex, CALLER_NAME.rule, ("first-sight", "local"))
+_TOKEN: Final = Form(
+    r"\$\{(?:(?!:-)[^}])+\}",
+    "write a reference without a default, ${NAME} or ${file:path}, so that the token is not in this file; or write its "
+    "token_sha256",
+)
+_SHA256: Final = Form(r"[0-9A-Fa-f]{64}", "write the SHA-256 of the token as 64 hexadecimal digits")
+
+TOKEN: Final = Key(
+    "token",
+    Text(_TOKEN, holds_references=True, is_secret=True),
+    "A reference to the token that the caller sends as Authorization: Bearer TOKEN: ${NAME} or ${file:path}. "
+    "16 characters or more of A-Z a-z 0-9 - . _ ~ + / and = at the end.",
+)
+TOKEN_SHA256: Final = Key(
+    "token_sha256",
+    Text(_SHA256, is_secret=True),
+    "The SHA-256 of the token in hexadecimal, for a file that holds no way to the token itself. Excludes token.",
+)
+PRINCIPAL_TOOLSETS: Final = Key(
+    "toolsets", TOOLSET_IDS, "The toolsets that the caller may use; all for every one.", "all"
+)
+SCOPES: Final = Key(
+    "scopes",
+    ListOf(Choice({scope.value: scope for scope in Scope}), nothing_is_empty=False),
+    "What the token opens: call for tools, and of the operator's API read to look, operate to decide about tools and "
+    "servers, admin to decide who may. Give an agent call and nothing else.",
+    ["call"],
+)
+PRINCIPAL_DATABASES: Final = Key(
+    "databases",
+    ListOf(Text(_FILLED), or_commas=True, nothing_is_empty=False),
+    "The databases that the caller may ask, by their ids: a list, or one text with commas; [] for none. To it there "
+    "are no others. By default it may ask all.",
+)
+PRINCIPAL: Final = Section(
+    "One caller: how it is recognised, and what it may use.",
+    (TOKEN, TOKEN_SHA256, SCOPES, PRINCIPAL_TOOLSETS, PRINCIPAL_DATABASES),
+    exactly_one=("token", "token_sha256"),
+    advice={
+        "password": "Write token.",
+        "grants": "Write toolsets.",
+        "sources": "Write databases.",
+        "database": "Write databases.",
+        "tools": "Write toolsets; a request narrows further by itself.",
+    },
+)

@@ -1,0 +1,147 @@
+"""Commands about who may come in: making and revoking tokens, and forgetting a principal with all that it had."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, TypeAlias, assert_never
+
+from .api_token import ApiToken, Revoked
+from .ids import LOCAL, PrincipalId, ToolsetId
+from .policy import Decided, Policy
+from .reference import closest
+from .rejected import Rejected
+from .scope import Scope
+
+MOST_TOKENS: Final = 10_000
+_NAME: Final = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?")
+_OURS: Final = frozenset({LOCAL, "first-sight", "file"})
+"""Names by which the activity tells who did it, where it was nobody with a token."""
+
+
+@dataclass(frozen=True)
+class MakeToken:
+    """The text of the token is told to whoever makes it, and is no part of this."""
+
+    id: str
+    principal: PrincipalId
+    name: str
+    prefix: str
+    digest: bytes = field(repr=False)
+    scopes: frozenset[Scope]
+    expires: datetime | None = None
+    toolsets: frozenset[ToolsetId] | None = None
+    """What its principal may use from now on; `None` leaves that as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeToken:
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePrincipal:
+    """With its tokens and grants. While it is the last that is named, it takes `reopen` to let everybody in again."""
+
+    principal: PrincipalId
+    reopen: bool = False
+
+
+Entitlement: TypeAlias = MakeToken | RevokeToken | RemovePrincipal
+
+
+def entitled(policy: Policy, command: Entitlement, by: PrincipalId, at: datetime) -> Decided | Rejected:
+    match command:
+        case MakeToken():
+            return _made(policy, command, by, at)
+        case RevokeToken(id):
+            return _revoked(policy.decided, id, Revoked(by, at))
+        case RemovePrincipal(principal, reopen):
+            return _removed(policy, principal, reopen)
+        case _:
+            assert_never(command)
+
+
+def closes_the_endpoint(policy: Policy, scopes: frozenset[Scope]) -> bool:
+    """Whether a token with these scopes would be the first by which callers must say who they are."""
+    return Scope.CALL in scopes and not policy.callers
+
+
+def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> Decided | Rejected:
+    why = _unsound(policy, command, at)
+    if why is not None:
+        return Rejected(why)
+    decided = policy.decided
+    made = ApiToken(
+        command.id,
+        command.principal,
+        command.name,
+        command.prefix,
+        command.digest,
+        command.scopes,
+        by,
+        at,
+        command.expires,
+    )
+    granted: Mapping[PrincipalId, frozenset[ToolsetId]] = decided.grants
+    if command.toolsets is not None:
+        granted = {**granted, command.principal: command.toolsets}
+    return replace(decided, tokens={**decided.tokens, made.id: made}, grants=granted)
+
+
+def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
+    principal, decided = command.principal, policy.decided
+    if _NAME.fullmatch(principal) is None:
+        return (
+            f"{principal[:60]!r} is no name for a principal: use 1 to 256 characters, none of them a control character."
+        )
+    if principal in _OURS:
+        return f"{principal!r} is what the gateway calls somebody else. Choose another name for the principal."
+    if (declared := policy.declared.principals.get(principal)) is not None:
+        return f"{principal!r} is declared at {declared.at}, and its tokens stand there. Choose another name."
+    if _NAME.fullmatch(command.name) is None:
+        return f"{command.name[:60]!r} does not tell what the token is for: use 1 to 256 characters."
+    if not command.scopes:
+        return "A token without a scope opens nothing. Give it one or more of: read, call, operate, admin."
+    if command.expires is not None and command.expires <= at:
+        return "The token would have expired before it was made. Choose a later time, or none."
+    if command.id in decided.tokens:
+        return f"There is a token {command.id!r} already. Try again."
+    if len(decided.tokens) >= MOST_TOKENS:
+        return f"There are {MOST_TOKENS} tokens already. Forget principals that are not needed any more."
+    unknown = sorted((command.toolsets or frozenset()) - policy.toolsets.keys())
+    if unknown:
+        near = closest(unknown[0], policy.toolsets)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
+        return f"There is no toolset {unknown[0]!r}. {hint}"
+    return None
+
+
+def _revoked(decided: Decided, id: str, revoked: Revoked) -> Decided | Rejected:
+    token = decided.tokens.get(id)
+    if token is None:
+        return Rejected(f"There is no token {id!r}. See: pegboard tokens list")
+    if token.revoked is not None:
+        return Rejected(f"The token {id!r} was revoked by {token.revoked.by} already.")
+    return replace(decided, tokens={**decided.tokens, id: replace(token, revoked=revoked)})
+
+
+def _removed(policy: Policy, principal: PrincipalId, reopen: bool) -> Decided | Rejected:
+    decided = policy.decided
+    if (declared := policy.declared.principals.get(principal)) is not None:
+        return Rejected(f"{principal!r} is declared at {declared.at}. Take it out there.")
+    tokens = {id: token for id, token in decided.tokens.items() if token.principal != principal}
+    if len(tokens) == len(decided.tokens) and principal not in decided.grants:
+        return Rejected(f"There is no principal {principal!r}. See: pegboard tokens list")
+    after = replace(
+        decided,
+        tokens=tokens,
+        grants={who: toolsets for who, toolsets in decided.grants.items() if who != principal},
+        consents={id: consent for id, consent in decided.consents.items() if consent.principal != principal},
+    )
+    if policy.callers and not replace(policy, decided=after).callers and not reopen:
+        return Rejected(
+            f"{principal!r} is the last caller that has a name. Without it whoever reaches the gateway may call every "
+            "open tool. If you want that, say so: --reopen"
+        )
+    return after

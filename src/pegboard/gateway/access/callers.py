@@ -1,0 +1,62 @@
+"""Who may call tools over HTTP just now, by the hashes of their tokens."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeAlias
+
+from pegboard.core.api_token import ApiToken
+from pegboard.core.ids import PrincipalId
+from pegboard.core.policy import Policy
+from pegboard.core.principal import Principal
+from pegboard.core.scope import Scope
+from pegboard.gateway.board import Board
+from pegboard.ports import Clock
+
+Hashes: TypeAlias = Mapping[PrincipalId, tuple[bytes, ...]]
+
+
+def callers(policy: Policy, now: datetime) -> Hashes:
+    """Everybody with a name, also those of whom no token holds: nobody is let in as them, and nobody without a name."""
+    found: dict[PrincipalId, tuple[bytes, ...]] = dict.fromkeys(sorted(policy.callers), ())
+    for principal in policy.declared.principals.values():
+        if Scope.CALL in principal.scopes:
+            found[principal.id] += principal.hashes
+    for token in policy.tokens.values():
+        if Scope.CALL in token.scopes and not token.is_over(now):
+            found[token.principal] += (token.digest,)
+    return found
+
+
+class Callers:
+    """Follows the board and the clock. The same object for as long as the same tokens hold."""
+
+    def __init__(self, board: Board, clock: Clock) -> None:
+        self._board = board
+        self._clock = clock
+        self._declared: Mapping[PrincipalId, Principal] | None = None
+        self._tokens: Mapping[str, ApiToken] | None = None
+        self._until: datetime | None = None
+        self._known: Hashes = {}
+
+    @property
+    def known(self) -> Hashes:
+        policy = self._board.policy
+        if (
+            policy.declared.principals is self._declared
+            and policy.decided.tokens is self._tokens
+            and (self._until is None or self._clock() < self._until)
+        ):
+            return self._known
+        self._declared, self._tokens = policy.declared.principals, policy.decided.tokens
+        now = self._clock()
+        ahead = [token.expires for token in policy.tokens.values() if token.expires is not None and token.expires > now]
+        self._until = min(ahead, default=None)
+        fresh = callers(policy, now)
+        if fresh != self._known:
+            self._known = fresh
+        return self._known
+
+    def seconds_to_expiry(self) -> float | None:
+        """Until the next token ends by itself."""
+        _ = self.known
+        return None if self._until is None else max(0.0, (self._until - self._clock()).total_seconds())

@@ -1,0 +1,70 @@
+"""API tokens, to row and back; and when each was used last, which is no decision and has no version."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import delete, insert, select
+
+from pegboard.core.api_token import ApiToken, Revoked
+from pegboard.core.ids import PrincipalId
+from pegboard.core.scope import Scope, in_order
+
+from .calls import microseconds, moment
+from .database import Database
+from .schema import token_uses
+from .text import Row
+
+
+def token_row(id: str, token: ApiToken) -> Row:
+    revoked = token.revoked
+    return {
+        "id": id,
+        "principal": token.principal,
+        "name": token.name,
+        "prefix": token.prefix,
+        "sha256": token.digest.hex(),
+        "scopes": json.dumps(in_order(token.scopes)),
+        "made_by": token.by,
+        "made_at": token.at.isoformat(),
+        "expires_at": None if token.expires is None else token.expires.isoformat(),
+        "revoked_by": None if revoked is None else revoked.by,
+        "revoked_at": None if revoked is None else revoked.at.isoformat(),
+    }
+
+
+def token_of(row: Row) -> tuple[str, ApiToken]:
+    revoked_at, expires = row["revoked_at"], row["expires_at"]
+    token = ApiToken(
+        row["id"],
+        PrincipalId(row["principal"]),
+        row["name"],
+        row["prefix"],
+        bytes.fromhex(row["sha256"]),
+        frozenset(Scope(scope) for scope in json.loads(row["scopes"])),
+        PrincipalId(row["made_by"]),
+        datetime.fromisoformat(row["made_at"]),
+        None if expires is None else datetime.fromisoformat(expires),
+        None if revoked_at is None else Revoked(PrincipalId(row["revoked_by"]), datetime.fromisoformat(revoked_at)),
+    )
+    return token.id, token
+
+
+class StoredUses:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, uses: Mapping[str, datetime]) -> None:
+        """Of two gateways on one store the one that wrote last is believed: both times are the same to a person."""
+        if not uses:
+            return
+        async with self._database.writing() as connection:
+            await self._database.alone(connection)
+            await connection.execute(delete(token_uses).where(token_uses.c.id.in_([*uses])))
+            rows = [{"id": id, "used_at": microseconds(at)} for id, at in uses.items()]
+            await connection.execute(insert(token_uses), rows)
+
+    async def latest(self) -> Mapping[str, datetime]:
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(token_uses))).all()
+        return {row.id: moment(row.used_at) for row in rows}

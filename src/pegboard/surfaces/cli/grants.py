@@ -1,0 +1,71 @@
+"""`pegboard grants …`: which toolsets each principal may use."""
+
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from .link import Api
+from .options import asked, asks, no_server
+from .output import document, say
+from .text import one_line, table
+
+
+@click.group()
+def grants() -> None:
+    """Grants: which toolsets each caller may use."""
+
+
+@grants.command("list")
+@asks(no_server)
+async def list_grants(api: Api, *, as_json: bool) -> None:
+    """Whoever has a name here, what its tokens open and which toolsets it may use."""
+    found: list[dict[str, Any]] = []
+    after: str | None = None
+    while True:
+        params = [("limit", "1000"), *([] if after is None else [("after", after)])]
+        body = await asked(api, "GET", "/principals", params=params)
+        found += body["principals"]
+        if (after := body["next"]) is None:
+            break
+    if as_json:
+        document({**body, "principals": found})
+        return
+    rows = [
+        (
+            one_line(one["id"]),
+            ",".join(one["scopes"]) or "-",
+            "everything" if one["toolsets"] is None else ", ".join(one["toolsets"]) or "nothing",
+            one["declaredAt"] or ("this machine" if one["id"] == "local" else "named at run time"),
+        )
+        for one in found
+    ]
+    say(table(("PRINCIPAL", "SCOPES", "MAY USE", "FROM"), rows))
+    if not body["asks"]:
+        say("\nNobody has a token to call by, so whoever reaches the gateway is local.")
+
+
+@grants.command("set")
+@click.argument("principal")
+@click.argument("toolsets", nargs=-1)
+@asks(no_server)
+async def set_grants(api: Api, principal: str, toolsets: tuple[str, ...], *, as_json: bool) -> None:
+    """Let a principal use exactly these toolsets; none named, nothing."""
+    await _grant(api, principal, [*toolsets], as_json)
+
+
+@grants.command("clear")
+@click.argument("principal")
+@asks(no_server)
+async def clear(api: Api, principal: str, *, as_json: bool) -> None:
+    """Take away what was said here about a principal: then the file decides, and without it nothing limits it."""
+    await _grant(api, principal, None, as_json)
+
+
+async def _grant(api: Api, principal: str, toolsets: list[str] | None, as_json: bool) -> None:
+    body = await asked(api, "PUT", f"/principals/{quote(principal, safe='')}/grants", body={"toolsets": toolsets})
+    if as_json:
+        document(body)
+        return
+    may = body["principal"]["toolsets"]
+    say(f"{one_line(principal)} may use {'everything' if may is None else ', '.join(may) or 'nothing'}.")

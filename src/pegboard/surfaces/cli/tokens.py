@@ -1,0 +1,123 @@
+"""`pegboard tokens …`: API tokens of programs and people, made, listed and taken back."""
+
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from .link import Api
+from .options import asked, asks, no_server
+from .output import Exit, document, fail, say, tell
+from .text import one_line, table
+
+
+@click.group()
+def tokens() -> None:
+    """Tokens: who may call tools over HTTP, and who may use the operator's API."""
+
+
+@tokens.command("list")
+@click.option("--all", "everything", is_flag=True, help="The revoked and expired ones too.")
+@asks(no_server)
+async def list_tokens(api: Api, everything: bool, *, as_json: bool) -> None:
+    """Every token, newest first. None is shown whole: of each only a hash is kept."""
+    found: list[dict[str, Any]] = []
+    after: str | None = None
+    while True:
+        params = [("limit", "1000"), *([] if after is None else [("after", after)])]
+        body = await asked(api, "GET", "/tokens", params=params)
+        found += [token for token in body["tokens"] if everything or token["state"] == "active"]
+        if (after := body["next"]) is None:
+            break
+    if as_json:
+        document({"tokens": found, "policyVersion": body["policyVersion"]})
+        return
+    if not found:
+        say("No tokens. To make one: pegboard tokens make PRINCIPAL --scope call")
+        return
+    rows = [
+        (
+            token["id"],
+            one_line(token["principal"]),
+            one_line(token["name"]),
+            f"{token['prefix']}…",
+            ",".join(token["scopes"]),
+            token["state"] if token["state"] != "active" else _day(token["expiresAt"]) or "no end",
+            _day(token["lastUsedAt"]) or "never",
+        )
+        for token in found
+    ]
+    say(table(("ID", "PRINCIPAL", "FOR", "TOKEN", "SCOPES", "UNTIL", "USED"), rows))
+
+
+@tokens.command("make")
+@click.argument("principal")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    type=click.Choice(["read", "call", "operate", "admin"]),
+    help="What it opens; may be given several times. An agent needs call and nothing else.",
+)
+@click.option("--name", default="made on the command line", show_default=True, help="What it is for.")
+@click.option("--days", type=click.IntRange(1, 3650), help="How long it lasts.  [default: without end]")
+@click.option("--toolsets", help="What the principal may use from now on, separated by commas; '' for nothing.")
+@asks(no_server)
+async def make(
+    api: Api,
+    principal: str,
+    scopes: tuple[str, ...],
+    name: str,
+    days: int | None,
+    toolsets: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a token for a principal, a name of your choice. It is printed once, and only its hash is kept."""
+    body: dict[str, object] = {"principal": principal, "name": name, "scopes": list(dict.fromkeys(scopes))}
+    if days is not None:
+        body["expiresInDays"] = days
+    if toolsets is not None:
+        body["toolsets"] = [word.strip() for word in toolsets.split(",") if word.strip()]
+    made = await asked(api, "POST", "/tokens", body=body)
+    if as_json:
+        document(made)
+        return
+    scoped = ", ".join(made["made"]["scopes"])
+    tell(f"Token {made['made']['id']} of {one_line(principal)}: {scoped}. It is not shown again:")
+    say(made["token"])
+    if made["notice"]:
+        tell(f"! {made['notice']}")
+
+
+@tokens.command("revoke")
+@click.argument("id")
+@asks(no_server)
+async def revoke(api: Api, id: str, *, as_json: bool) -> None:
+    """Take a token back. What is open under it ends at once."""
+    if not id.isalnum() or not id.isascii():
+        fail(Exit.NOT_FOUND, f"There is no token {id!r}. See: pegboard tokens list")
+    body = await asked(api, "DELETE", f"/tokens/{id}")
+    document(body) if as_json else say(
+        f"{id} is revoked. {one_line(body['revoked']['principal'])} cannot use it any more."
+    )
+
+
+@tokens.command("forget")
+@click.argument("principal")
+@click.option("--reopen", is_flag=True, help="Even if it is the last: then whoever reaches the gateway may call again.")
+@asks(no_server)
+async def forget(api: Api, principal: str, reopen: bool, *, as_json: bool) -> None:
+    """Forget a principal with all its tokens and what it was granted."""
+    params = [("reopen", "true")] if reopen else []
+    body = await asked(api, "DELETE", f"/principals/{quote(principal, safe='')}", params=params)
+    if as_json:
+        document(body)
+        return
+    open_again = "" if body["asks"] or not reopen else " Whoever reaches the gateway may call every open tool again."
+    say(f"{one_line(principal)} is forgotten.{open_again}")
+
+
+def _day(moment: str | None) -> str | None:
+    return None if moment is None else moment[:16].replace("T", " ")

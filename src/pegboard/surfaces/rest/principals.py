@@ -1,0 +1,137 @@
+"""Routes for principals: who there is, what each may use, and forgetting one."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from pegboard.core.commands import Grant
+from pegboard.core.entitling import RemovePrincipal
+from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.policy import Policy
+from pegboard.core.reference import closest
+from pegboard.core.scope import Scope, in_order
+from pegboard.gateway.gateway import Gateway
+
+from .access import needs
+from .answers import routes_about
+from .deciding import Version, done
+from .problems import Problem
+
+
+class PrincipalShape(TypedDict):
+    id: str
+    declaredAt: str | None
+    """Where the file names it; null for one that was named at run time."""
+    scopes: list[str]
+    """Of its tokens together, those that are over left out."""
+    tokens: int
+    toolsets: list[str] | None
+    """What it may use; null for everything on the board."""
+    limitFrom: str | None
+    """file, or store: who set that limit."""
+
+
+class PrincipalsShape(TypedDict):
+    principals: list[PrincipalShape]
+    asks: bool
+    """Whether /mcp and /v1 ask who calls."""
+    policyVersion: int
+    next: str | None
+
+
+class GrantBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    toolsets: Annotated[
+        list[str] | None, Field(max_length=1000, description="Exactly these; null takes the limit away.")
+    ]
+
+
+class PrincipalAnswer(TypedDict):
+    principal: PrincipalShape
+    policyVersion: int
+
+
+class RemovedShape(TypedDict):
+    removed: str
+    asks: bool
+    policyVersion: int
+
+
+def principal_routes(gateway: Gateway) -> APIRouter:
+    routes = routes_about("access")
+
+    @routes.get("/principals")
+    async def list_principals(
+        limit: Annotated[int, Query(ge=1, le=1000)] = 200, after: Annotated[str | None, Query(max_length=256)] = None
+    ) -> PrincipalsShape:
+        """Whoever has a name here, and `local`, who works at this machine."""
+        policy = gateway.board.policy
+        names = [name for name in principals(policy) if after is None or name > after]
+        return {
+            "principals": [_shape(gateway, name) for name in names[:limit]],
+            "asks": bool(policy.callers),
+            "policyVersion": policy.version,
+            "next": names[limit - 1] if limit < len(names) else None,
+        }
+
+    @routes.put("/principals/{id:path}/grants")
+    @needs(Scope.ADMIN)
+    async def set_grants(id: str, body: GrantBody, if_match: Version = None) -> PrincipalAnswer:
+        """Which toolsets a principal may use. What it was not granted does not exist for it."""
+        policy = gateway.board.policy
+        principal = _named(policy, id)
+        for toolset in body.toolsets or ():
+            if toolset not in policy.toolsets:
+                near = closest(toolset, policy.toolsets)
+                hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
+                raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {toolset[:100]!r}. {hint}")
+        granted = None if body.toolsets is None else frozenset(map(ToolsetId, body.toolsets))
+        await done(gateway, Grant(principal, granted), if_match)
+        return {"principal": _shape(gateway, principal), "policyVersion": gateway.board.policy.version}
+
+    @routes.delete("/principals/{id:path}")
+    @needs(Scope.ADMIN)
+    async def remove_principal(id: str, reopen: bool = False, if_match: Version = None) -> RemovedShape:
+        """Forget a principal with its tokens and grants. The last one that calls goes only with `reopen`: without it
+        whoever reaches the gateway may call every open tool."""
+        principal = _named(gateway.board.policy, id)
+        await done(gateway, RemovePrincipal(principal, reopen), if_match)
+        policy = gateway.board.policy
+        return {"removed": principal, "asks": bool(policy.callers), "policyVersion": policy.version}
+
+    return routes
+
+
+def principals(policy: Policy) -> list[PrincipalId]:
+    made = (token.principal for token in policy.decided.tokens.values())
+    return sorted({LOCAL, *policy.declared.principals, *made, *policy.decided.grants, *policy.declared.grants})
+
+
+def _named(policy: Policy, id: str) -> PrincipalId:
+    known = principals(policy)
+    if id in known:
+        return PrincipalId(id)
+    near = closest(id, known)
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard grants list"
+    raise Problem(HTTPStatus.NOT_FOUND, f"There is no principal {id[:100]!r}. {hint}")
+
+
+def _shape(gateway: Gateway, id: PrincipalId) -> PrincipalShape:
+    policy, now = gateway.board.policy, gateway.clock()
+    declared = policy.declared.principals.get(id)
+    tokens = [token for token in policy.tokens.values() if token.principal == id and not token.is_over(now)]
+    scopes = {scope for token in tokens for scope in token.scopes} | (declared.scopes if declared else frozenset())
+    granted = policy.granted(id)
+    limit = "store" if id in policy.decided.grants else "file" if id in policy.declared.grants else None
+    return {
+        "id": id,
+        "declaredAt": None if declared is None else str(declared.at),
+        "scopes": [scope.value for scope in in_order(Scope if id == LOCAL else scopes)],
+        "tokens": len(tokens) + (len(declared.hashes) if declared else 0),
+        "toolsets": None if granted is None else sorted(granted),
+        "limitFrom": limit,
+    }

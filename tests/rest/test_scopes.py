@@ -1,0 +1,85 @@
+"""Every route and every scope: who lacks what it needs is told so, and nothing is done."""
+
+import re
+from typing import Any, Final
+
+import pytest
+from tests.rest.desk import at_desk
+
+from pegboard.core.scope import Scope, with_lesser
+from pegboard.surfaces.rest.document import document
+
+pytestmark = pytest.mark.anyio
+
+ROUTES: Final[dict[tuple[str, str], set[Scope] | None]] = {
+    (method.upper(), path): {Scope(scope) for scope in said["security"][0]["bearer"]} if said["security"] else None
+    for path, methods in document()["paths"].items()
+    for method, said in methods.items()
+}
+"""What the OpenAPI document says that each takes; nothing for those by which one signs in and out."""
+SAID: Final = {
+    ("POST", "/api/v1/session"): None,
+    ("DELETE", "/api/v1/session"): None,
+    ("GET", "/api/v1/status"): {Scope.READ},
+    ("POST", "/api/v1/render"): {Scope.READ},
+    ("POST", "/api/v1/servers"): {Scope.OPERATE},
+    ("POST", "/api/v1/call"): {Scope.CALL, Scope.OPERATE},
+    ("POST", "/api/v1/run"): {Scope.CALL, Scope.OPERATE},
+    ("GET", "/api/v1/tokens"): {Scope.ADMIN},
+    ("POST", "/api/v1/tokens"): {Scope.ADMIN},
+    ("DELETE", "/api/v1/tokens/{id}"): {Scope.ADMIN},
+    ("PUT", "/api/v1/principals/{id}/grants"): {Scope.ADMIN},
+    ("DELETE", "/api/v1/principals/{id}"): {Scope.ADMIN},
+}
+
+
+@pytest.mark.behaviour("access.scopes", "law.agents_cannot_widen")
+@pytest.mark.parametrize("scope", Scope)
+async def test_each_route_is_closed_to_a_token_that_lacks_its_scope_and_says_which(scope: Scope) -> None:
+    async with at_desk() as desk:
+        body = {"principal": "agent", "name": "a test", "scopes": [scope]}
+        token = (await desk.ask("POST", "/tokens", json=body)).json()["token"]
+        before, saves = desk.house.gateway.board.policy, len(desk.house.store.saves)
+        has = with_lesser({scope})
+        refused = 0
+        for (method, path), needed in ROUTES.items():
+            if needed is None or not needed - has:
+                continue
+            answer = await desk.client.request(
+                method,
+                re.sub(r"\{[^}]*\}", "nothing", path),
+                headers={"authorization": f"Bearer {token}", "content-type": "application/json"},
+                content=b"{ no JSON" if method != "GET" else None,
+            )
+            assert answer.status_code == 403, (method, path, answer.text)
+            told: Any = answer.json()
+            assert {*told["missing"]} == needed - has, (method, path)
+            assert all(name in told["detail"] for name in told["missing"])
+            refused += 1
+        if scope is Scope.CALL:
+            assert refused == len(ROUTES) - 2, "a token that calls sees nothing of the operator's"
+        assert desk.house.gateway.board.policy is before
+        assert len(desk.house.store.saves) == saves
+
+
+@pytest.mark.behaviour("law.agents_cannot_widen")
+async def test_a_token_that_calls_is_told_of_no_road_of_the_operators() -> None:
+    async with at_desk() as desk:
+        body = {"principal": "agent", "name": "a test", "scopes": ["call"]}
+        token = (await desk.ask("POST", "/tokens", json=body)).json()["token"]
+        headers = {"authorization": f"Bearer {token}"}
+        for path in ("/openapi.json", "/nothing", "/session", "/events", "/board", "/tools"):
+            answer = await desk.ask("GET", path, headers=headers)
+            assert (answer.status_code, answer.json()["missing"]) == (403, ["read"]), path
+        signed = await desk.ask("POST", "/session", json={"token": token})
+        assert (signed.status_code, "set-cookie" in signed.headers) == (403, False)
+
+
+def test_every_route_says_what_it_takes_and_a_change_takes_more_than_a_look() -> None:
+    assert {route: ROUTES[route] for route in SAID} == SAID
+    assert [route for route, needed in ROUTES.items() if needed is None] == [
+        route for route in ROUTES if SAID.get(route, {Scope.READ}) is None
+    ]
+    looks = {route for route, needed in ROUTES.items() if needed == {Scope.READ}}
+    assert {method for method, _ in looks} <= {"GET", "POST"}
+    assert all(needed is None or needed - {Scope.CALL} for needed in ROUTES.values()), "no road for calls alone"
