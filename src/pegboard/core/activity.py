@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, assert_never
 
 from .call import Unconfirmed
+from .carrying import ReplaceDecisions
 from .commands import (
     AddServer,
     Approve,
@@ -146,6 +147,9 @@ def told(command: object) -> Told:
             whom = f"{principal} with any client" if client is None else f"{principal} with {client!r}"
             whom += "" if whose is None else f", at {whose.told}"
             return Told("ticket", str(tool), f"runs without asking {whom}")
+        case ReplaceDecisions(carried):
+            counts = (_count(len(carried.servers), "server"), _count(len(carried.approvals), "approval"))
+            return Told("policy", None, f"all decisions replaced by those of a file: {', '.join(counts)} and the rest")
         case Revoke(id):
             return Told("ticket", None, f"the remembered grant {id} is taken back")
         case _:

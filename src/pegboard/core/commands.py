@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
+from .carrying import ReplaceDecisions, replaced
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
 from .entitling import Entitlement, MakeToken, RemovePrincipal, RevokeToken, entitled
@@ -152,6 +153,7 @@ Command: TypeAlias = (
     | RemoveToolset
     | TurnSecret
     | Entitlement
+    | ReplaceDecisions
 )
 
 
@@ -217,6 +219,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if id not in decided.consents:
                 return Rejected(f"There is no remembered grant {id!r}. See: pegboard tickets grants")
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
+        case ReplaceDecisions(carried):
+            return replaced(policy, carried, by)
         case InstallToolset():
             return installed(policy, command, by, at)
         case RemoveToolset(id):

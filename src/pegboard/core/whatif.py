@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .catalogue import Catalogue
 from .ids import ProviderKey, ToolId
 from .policy import Policy
-from .resolve import Verdict, resolve
+from .resolve import Absent, Locked, Verdict, resolve
 from .rules import owner_is_known
 from .view import View
 
@@ -17,6 +17,21 @@ class Shift:
     tool: ToolId
     before: Verdict
     after: Verdict
+
+    @property
+    def matters(self) -> bool:
+        """Another line of another file for the same verdict is no change to anybody."""
+        return _kind(self.before) != _kind(self.after)
+
+
+def _kind(verdict: Verdict) -> tuple[object, ...]:
+    match verdict:
+        case Locked():
+            return Locked, verdict.status
+        case Absent(_, removed):
+            return Absent, type(removed)
+        case _:
+            return (type(verdict),)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "import": "imports:import_servers",
         "doctor": "doctor:doctor",
         "diff": "diff:diff",
+        "policy": "policy:policy",
         "version": "version:version",
     }
 )

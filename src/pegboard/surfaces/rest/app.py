@@ -38,6 +38,7 @@ from .override_previews import override_preview_routes
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
 from .playground import playground_routes
+from .policies import policy_routes
 from .presentations import presentation_routes
 from .principals import principal_routes
 from .problem_shapes import PROBLEMS
@@ -148,6 +149,7 @@ def routed(
     place = (about.config, about.data_dir, about.store, about.storage)
     app.include_router(setting_routes(gateway, *place), prefix=PREFIX)
     app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
+    app.include_router(policy_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)

@@ -206,6 +206,18 @@ class OtherConfig(_Body):
     principal: Name = Field(default="local", alias="as")
 
 
+class PolicyBody(_Body):
+    """A policy as `GET /policy/export` gives it: its text."""
+
+    text: Annotated[str, Field(max_length=50_000_000)]
+
+
+class PolicyImportBody(PolicyBody):
+    version: Annotated[
+        int | None, Field(ge=0, description="The policy version you looked at, as If-Match would say it.")
+    ] = None
+
+
 class OverridesQuery(_Body):
     toolset: Name | None = None
 

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from pegboard.config.settings import Broken, load_text
 from pegboard.core.ids import PrincipalId, ProviderKey
 from pegboard.core.policy import Policy, clashes
-from pegboard.core.resolve import Absent, Locked, Verdict, resolve
+from pegboard.core.resolve import resolve
 from pegboard.core.running import reach, wanted
 from pegboard.core.view import View
 from pegboard.core.whatif import Shift, what_if
@@ -56,7 +56,7 @@ def diff_routes(gateway: Gateway) -> APIRouter:
         found = what_if(board.catalogue, before, after, view)
         unknown = resolve(board.catalogue, after, view).unknown
         return {
-            "shifts": [_shift_shape(shift) for shift in found.shifts if _is_told(shift)],
+            "shifts": [shift_shape(shift) for shift in found.shifts if shift.matters],
             "goneServers": [str(key) for key in found.gone],
             "newServers": [str(key) for key in found.fresh],
             "startedServers": _started(gateway, before, after, found.fresh),
@@ -69,23 +69,8 @@ def diff_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _shift_shape(shift: Shift) -> ShiftShape:
+def shift_shape(shift: Shift) -> ShiftShape:
     return {"id": str(shift.tool), "before": verdict_shape(shift.before), "after": verdict_shape(shift.after)}
-
-
-def _is_told(shift: Shift) -> bool:
-    """Another line of another file for the same verdict is no change to anybody."""
-    return _kind(shift.before) != _kind(shift.after)
-
-
-def _kind(verdict: Verdict) -> tuple[object, ...]:
-    match verdict:
-        case Locked():
-            return Locked, verdict.status
-        case Absent(_, removed):
-            return Absent, type(removed)
-        case _:
-            return (type(verdict),)
 
 
 def _started(gateway: Gateway, before: Policy, after: Policy, fresh: tuple[ProviderKey, ...]) -> list[str]:

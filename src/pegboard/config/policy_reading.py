@@ -1,0 +1,298 @@
+"""A text of decisions, read: all of it, or everything that is wrong with it, each with where it stands.
+
+An approval holds for the one spec that stands beside it. A fingerprint that is not the spec's own is a mistake.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pegboard.core.carrying import Carried
+from pegboard.core.consent import Consent
+from pegboard.core.ids import (
+    BadId,
+    LegacyToolId,
+    PrincipalId,
+    ProviderKey,
+    ServerKey,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+    is_id,
+    server_key,
+    tool_id,
+)
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern, pattern
+from pegboard.core.policy import Approval, Switch, Switchable
+from pegboard.core.server import EveryTool, InstalledBy, Server, Stdio, ToolLimit, Trust
+from pegboard.core.tool import Fingerprint, ToolSpec
+from pegboard.core.toolset import Toolset
+
+from .policy_writing import FORMAT, KIND
+from .settings import Broken, load_text
+
+MOST_BYTES: Final = 50_000_000
+MOST_PROBLEMS: Final = 100
+_OURS: Final = frozenset({"quarantine", "by", "at"})
+_FILE: Final = "policy.json"
+_SECTIONS: Final = {
+    **dict.fromkeys(("servers", "toolsets", "trust", "first_sights", "grants"), dict),
+    **dict.fromkeys(("switches", "approvals", "overrides", "remembered"), list),
+}
+_SPEC: Final = {
+    "name": str,
+    "title": str | None,
+    "description": str,
+    "input_schema": dict,
+    "output_schema": dict | None,
+    "annotations": dict | None,
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Each a sentence with its place in the text."""
+
+    problems: tuple[str, ...]
+
+
+class _Wrong(Exception):  # noqa: N818  it ends one entry, and is told with the others
+    """What is wrong with one entry, and what to do."""
+
+
+@dataclass
+class _Reader:
+    by: PrincipalId
+    at: datetime
+    problems: list[str] = field(default_factory=list[str])
+
+    def each(self, section: str, entries: Mapping[str, object], read: Callable[[str, object], T]) -> Iterator[T]:
+        for place, entry in entries.items():
+            try:
+                yield read(place, entry)
+            except _Wrong as wrong:
+                self.problems.append(
+                    f"{section}[{place}]: {wrong}" if place.isdecimal() else f"{section}.{place}: {wrong}"
+                )
+
+    # Entries
+
+    def server(self, place: str, entry: object) -> Server:
+        key, said = _server(place), _object(entry)
+        keys = {name: value for name, value in said.items() if name not in _OURS}
+        written = {"servers": {key.server: {**keys, "toolset": key.toolset}}}
+        read = load_text(json.dumps(written), "server.json", Path("/"))
+        if isinstance(read, Broken):
+            raise _Wrong("; ".join(f"{problem.key}: {problem.what}" for problem in read.problems))
+        server = read.declared.servers[key]
+        connection = server.connection
+        if isinstance(connection, Stdio) and "cwd" not in keys:
+            connection = replace(connection, cwd=None)
+        return replace(
+            server,
+            connection=connection,
+            origin=self.origin(said),
+            limit=_placeless(server.limit),
+            quarantined=_is(said, "quarantine", bool, False),
+        )
+
+    def toolset(self, place: str, entry: object) -> Toolset:
+        said = _object(entry)
+        if not is_id(place):
+            raise _Wrong("this is no id of a toolset.")
+        return Toolset(
+            ToolsetId(place),
+            self.origin(said),
+            name=_is(said, "name", str, ""),
+            version=_is(said, "version", str, ""),
+            description=_is(said, "description", str, ""),
+            enabled=_is(said, "enabled", bool, True),
+            user_mcp=_is(said, "user_mcp", bool, True),
+        )
+
+    def switch(self, place: str, entry: object) -> tuple[Switchable, Switch]:
+        said = _object(entry)
+        named = [(kind, said[kind]) for kind in ("tool", "server", "toolset") if kind in said]
+        if len(named) != 1:
+            raise _Wrong("this names one tool, server or toolset. Write one of these keys.")
+        kind = named[0][0]
+        text = _is(said, kind, str)
+        what: Switchable = _tool(text) if kind == "tool" else _server(text) if kind == "server" else ToolsetId(text)
+        blocks = _is(said, "blocks", bool, False)
+        if blocks and not isinstance(what, ToolId):
+            raise _Wrong("only a tool is blocked.")
+        on = _is(said, "on", bool) and not blocks
+        return what, Switch(on, self.who(said), self.when(said), _is(said, "note", str, ""), blocks)
+
+    def approval(self, place: str, entry: object) -> tuple[ToolId, Approval]:
+        said = _object(entry)
+        tool, spec = _tool(_is(said, "tool", str)), _spec(said.get("spec"))
+        if spec.fingerprint != said.get("fingerprint"):
+            raise _Wrong("the fingerprint is not that of the spec beside it, so it is not known what was read.")
+        if spec.name != tool.name:
+            raise _Wrong(f"the spec is of {spec.name!r} and not of {tool}.")
+        return tool, Approval(spec, self.who(said), self.when(said), _is(said, "first_sight", bool, False))
+
+    def override(self, place: str, entry: object) -> Override:
+        said = _object(entry)
+        toolset = ToolsetId(_is(said, "toolset", str))
+        if ("tool" in said) == ("pattern" in said):
+            raise _Wrong("this is about one tool, or about a pattern. Write one of these keys.")
+        about = _tool(_is(said, "tool", str)) if "tool" in said else _pattern(_is(said, "pattern", str))
+        written = {"overrides": {toolset: {"*:*": _object(said.get("says"))}}}
+        read = load_text(json.dumps(written), "override.json", Path("/"))
+        if isinstance(read, Broken):
+            raise _Wrong("; ".join(problem.what for problem in read.problems))
+        (row,) = read.declared.overrides
+        origin = self.origin(said)
+        return replace(row, target=about, declared=False, origins=dict.fromkeys(row.origins, origin))
+
+    def consent(self, place: str, entry: object) -> tuple[str, Consent]:
+        said = _object(entry)
+        id, client = _is(said, "id", str), said.get("client")
+        if client is not None and not isinstance(client, str):
+            raise _Wrong("client: this must be a text or nothing.")
+        tool, fingerprint = _tool(_is(said, "tool", str)), Fingerprint(_is(said, "fingerprint", str))
+        principal = PrincipalId(_is(said, "principal", str))
+        return id, Consent(id, tool, fingerprint, principal, client, self.who(said), self.when(said))
+
+    # Members of many of them
+
+    def origin(self, said: Mapping[str, object]) -> InstalledBy:
+        return InstalledBy(self.who(said), self.when(said))
+
+    def who(self, said: Mapping[str, object]) -> PrincipalId:
+        return PrincipalId(_is(said, "by", str, str(self.by)))
+
+    def when(self, said: Mapping[str, object]) -> datetime:
+        return _moment(said["at"]) if "at" in said else self.at
+
+
+def read_policy(text: str, by: PrincipalId, at: datetime) -> Carried | Unreadable:
+    """`by` and `at` are whoever brings it and when, for entries that do not say who decided them."""
+    if len(text) > MOST_BYTES:
+        return Unreadable((f"This is larger than {MOST_BYTES // 1_000_000} MB. Is it the right file?",))
+    try:
+        whole = json.loads(text)
+    except RecursionError:
+        return Unreadable(("This is nested too deeply to be read.",))
+    except ValueError as error:
+        where = f"line {error.lineno}, column {error.colno}: " if isinstance(error, json.JSONDecodeError) else ""
+        return Unreadable((f"{where}this is no JSON. Give a file that pegboard policy export wrote.",))
+    if not isinstance(whole, dict) or whole.get(KIND) != FORMAT:
+        return Unreadable(
+            (f'This is no policy: a file that pegboard policy export wrote begins with "{KIND}": {FORMAT}.',)
+        )
+    problems = [f"{name}: this is unknown here. Remove it." for name in whole if name not in _SECTIONS and name != KIND]
+    for name, kind in _SECTIONS.items():
+        if not isinstance(whole.setdefault(name, kind()), kind):
+            problems.append(f"{name}: this must be a {'map' if kind is dict else 'list'}.")
+    return Unreadable(tuple(problems)) if problems else _carried(whole, _Reader(by, at))
+
+
+def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadable:
+    def of(section: str) -> tuple[str, Mapping[str, object]]:
+        found = whole[section]
+        if isinstance(found, list):
+            return section, {str(place): entry for place, entry in enumerate(found)}
+        assert isinstance(found, dict)
+        return section, found
+
+    said = Carried(
+        servers={server.key: server for server in reader.each(*of("servers"), reader.server)},
+        toolsets={toolset.id: toolset for toolset in reader.each(*of("toolsets"), reader.toolset)},
+        switches=dict(reader.each(*of("switches"), reader.switch)),
+        approvals=dict(reader.each(*of("approvals"), reader.approval)),
+        baselined=dict(reader.each(*of("first_sights"), lambda place, at: (_provider(place), _moment(at)))),
+        overrides=tuple(reader.each(*of("overrides"), reader.override)),
+        trust=dict(reader.each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
+        grants=dict(reader.each(*of("grants"), lambda place, ids: (PrincipalId(place), frozenset(_ids(ids))))),
+        consents=dict(reader.each(*of("remembered"), reader.consent)),
+    )
+    return Unreadable(tuple(reader.problems[:MOST_PROBLEMS])) if reader.problems else said
+
+
+def _placeless(limit: ToolLimit) -> ToolLimit:
+    """What a person said of a server stands in no file."""
+    return limit if isinstance(limit, EveryTool) else replace(limit, at=None)
+
+
+def _object(entry: object) -> dict[str, object]:
+    if not isinstance(entry, dict):
+        raise _Wrong("this must be a map.")
+    return entry
+
+
+def _is(said: Mapping[str, object], name: str, kind: type[T], default: T | None = None) -> T:
+    value = said.get(name, default)
+    if not isinstance(value, kind):
+        words = {str: "a text", bool: "true or false"}
+        raise _Wrong(f"{name}: this must be {words[kind]}." if name in said else f"{name}: this is missing.")
+    return value
+
+
+def _moment(value: object) -> datetime:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        at = None
+    if at is None:
+        raise _Wrong("this is no moment. Write it as 2026-01-02T03:04:05+00:00.")
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def _tool(text: str) -> ToolId:
+    match tool_id(text):
+        case ToolId() as id:
+            return id
+        case LegacyToolId():
+            raise _Wrong(f"{text!r} does not say its toolset. Write mcp:toolset~server:tool.")
+        case BadId(_, why):
+            raise _Wrong(f"{why}.")
+
+
+def _pattern(text: str) -> Pattern:
+    found = pattern(text)
+    if isinstance(found, BadId):
+        raise _Wrong(f"{found.why}.")
+    return found
+
+
+def _server(text: str) -> ServerKey:
+    key = server_key(text)
+    if isinstance(key, BadId):
+        raise _Wrong(f"{key.why}.")
+    return key
+
+
+def _provider(text: str) -> ProviderKey:
+    if "~" in text:
+        return _server(text)
+    if not is_id(text):
+        raise _Wrong("this names no server, as toolset~server, and no toolset.")
+    return ToolsetKey(ToolsetId(text))
+
+
+def _trust(word: object) -> Trust:
+    if word not in [trust.value for trust in Trust]:
+        raise _Wrong("this must be 'open', 'baseline' or 'strict'.")
+    return Trust(word)
+
+
+def _ids(value: object) -> Iterator[ToolsetId]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise _Wrong("this must be a list of toolsets.")
+    yield from map(ToolsetId, value)
+
+
+def _spec(entry: object) -> ToolSpec:
+    said = _object(entry)
+    if said.keys() != _SPEC.keys() or not all(isinstance(said[name], kind) for name, kind in _SPEC.items()):
+        raise _Wrong("spec: this must hold name, title, description, input_schema, output_schema and annotations.")
+    return ToolSpec(**said)  # type: ignore[arg-type]  # each was looked at

@@ -1,0 +1,195 @@
+"""What people decided, carried from one board to another: all of it but what cannot travel in a text.
+
+Toolsets that were imported have files, and are carried by their own export; what was decided about them travels here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TypeVar
+
+from .consent import Consent
+from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
+from .override import Override
+from .policy import Approval, Decided, Policy, Switch, Switchable
+from .rejected import Rejected
+from .server import Server, Trust, unreviewed
+from .toolset import Toolset
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Carried:
+    servers: Mapping[ProviderKey, Server] = field(default_factory=dict[ProviderKey, Server])
+    toolsets: Mapping[ToolsetId, Toolset] = field(default_factory=dict[ToolsetId, Toolset])
+    switches: Mapping[Switchable, Switch] = field(default_factory=dict[Switchable, Switch])
+    approvals: Mapping[ToolId, Approval] = field(default_factory=dict[ToolId, Approval])
+    baselined: Mapping[ProviderKey, datetime] = field(default_factory=dict[ProviderKey, datetime])
+    overrides: tuple[Override, ...] = ()
+    trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
+    grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
+    consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
+
+
+@dataclass(frozen=True)
+class ReplaceDecisions:
+    """From now on what people decided is this, and nothing else of it. Each approval approves the one spec that it
+    holds: what nobody has read stays locked."""
+
+    carried: Carried
+
+
+def carried(decided: Decided) -> Carried:
+    """A grant that is bound to a caller's credentials stays behind: elsewhere nobody has them."""
+    return Carried(
+        servers={
+            key: server
+            for key, server in decided.servers.items()
+            if isinstance(key, ServerKey) and key.toolset not in decided.files
+        },
+        toolsets={id: toolset for id, toolset in decided.toolsets.items() if id not in decided.files},
+        switches=decided.switches,
+        approvals=decided.approvals,
+        baselined=decided.baselined,
+        overrides=decided.overrides,
+        trust=decided.trust,
+        grants=decided.grants,
+        consents={id: consent for id, consent in decided.consents.items() if consent.whose is None},
+    )
+
+
+def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Rejected:
+    wrong = tuple(misplaced(policy, said))
+    if wrong:
+        return Rejected("\n".join(wrong))
+    decided, here = policy.decided, _Here(policy, said)
+    added = said.servers
+    if by in policy.declared.principals:
+        added = {key: server if key in decided.servers else unreviewed(server) for key, server in added.items()}
+    return replace(
+        decided,
+        servers={**{key: each for key, each in decided.servers.items() if key.toolset in decided.files}, **added},
+        toolsets={**{id: each for id, each in decided.toolsets.items() if id in decided.files}, **said.toolsets},
+        switches={what: each for what, each in said.switches.items() if here.knows(what)},
+        approvals={tool: each for tool, each in said.approvals.items() if here.knows(tool)},
+        baselined={key: at for key, at in said.baselined.items() if here.knows(key)},
+        overrides=tuple(row for row in said.overrides if here.knows(row.toolset)),
+        trust={key: each for key, each in said.trust.items() if here.knows(key)},
+        grants=said.grants,
+        consents={
+            **{id: consent for id, consent in decided.consents.items() if consent.whose is not None},
+            **{id: consent for id, consent in said.consents.items() if here.knows(consent.tool)},
+        },
+    )
+
+
+def misplaced(policy: Policy, said: Carried) -> Iterator[str]:
+    """What contradicts this board, each with what to do. Nothing is carried then."""
+    files, declared = policy.decided.files, policy.declared
+    for key in said.servers:
+        if key in declared.servers:
+            yield f"Server {key} is declared at {declared.servers[key].origin}. Take it out of one of both files."
+        elif key.toolset in declared.toolsets:
+            where = declared.toolsets[key.toolset].origin
+            yield f"Server {key}: its toolset is declared at {where}. Take it out of one of both files."
+        elif key.toolset in files:
+            yield f"Server {key}: toolset {key.toolset!r} was imported here, and has what its toolset.yaml says."
+        elif key.toolset not in said.toolsets:
+            yield f"Server {key} belongs to toolset {key.toolset!r}, which is not in this file. Write it there."
+    for id in said.toolsets:
+        if (id in declared.toolsets or id in files) and not any(key.toolset == id for key in said.servers):
+            yield f"Toolset {id!r} is here already, and not by a decision of this kind. Take it out of this file."
+    for override in said.overrides:
+        if isinstance(override.target, ToolId) and override.target.toolset != override.toolset:
+            yield f"The override of {override.target} stands in toolset {override.toolset!r}, so it would never fit."
+
+
+def left_out(policy: Policy, said: Carried) -> Iterator[str]:
+    """Decisions about what is not on this board. They are not kept: what comes later by such a name is another."""
+    here = _Here(policy, said)
+    for words, what in _about(said):
+        if not here.knows(what):
+            yield f"{words} is left out: {_missing(what)}"
+
+
+class _Here:
+    """What there will be on this board."""
+
+    def __init__(self, policy: Policy, said: Carried) -> None:
+        files = policy.decided.files
+        kept = {key for key in policy.decided.servers if key.toolset in files}
+        self._sources = {*said.servers, *policy.declared.servers, *kept}
+        self._toolsets = {*said.toolsets, *policy.declared.toolsets, *files, BUILTIN}
+
+    def knows(self, what: Switchable | ProviderKey) -> bool:
+        match what:
+            case ToolId(source):
+                return isinstance(source, BuiltinKey) or source in self._sources
+            case ServerKey() | ToolsetKey():
+                return what in self._sources
+            case toolset:
+                return toolset in self._toolsets
+
+
+def _about(said: Carried) -> Iterator[tuple[str, Switchable | ProviderKey]]:
+    for what in said.switches:
+        yield f"The switch of {what}", what
+    for tool in said.approvals:
+        yield f"The approval of {tool}", tool
+    for key in {**said.baselined, **said.trust}:
+        yield f"The trust in {key}", key
+    for override in said.overrides:
+        yield f"The override of {override.target}", override.toolset
+    for consent in said.consents.values():
+        yield f"The remembered grant {consent.id}", consent.tool
+
+
+def _missing(what: Switchable | ProviderKey) -> str:
+    of = what.source if isinstance(what, ToolId) else what
+    if isinstance(of, ServerKey):
+        return f"there is no server {of} here. Add it first to keep it."
+    return f"there is no toolset {str(of)!r} here. Import it first to keep it."
+
+
+@dataclass(frozen=True)
+class Altered:
+    """How the decisions of one kind differ: by what each is about."""
+
+    kind: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def alterations(before: Carried, after: Carried) -> Iterator[Altered]:
+    """Only the kinds in which something differs."""
+    for kind, was, now in (
+        ("servers", _named(before.servers), _named(after.servers)),
+        ("toolsets", _named(before.toolsets), _named(after.toolsets)),
+        ("trust", _named(before.trust), _named(after.trust)),
+        ("first_sights", _named(before.baselined), _named(after.baselined)),
+        ("switches", _named(before.switches), _named(after.switches)),
+        ("approvals", _named(before.approvals), _named(after.approvals)),
+        ("overrides", _rows(before.overrides), _rows(after.overrides)),
+        ("grants", _named(before.grants), _named(after.grants)),
+        ("remembered", _named(before.consents), _named(after.consents)),
+    ):
+        altered = Altered(
+            kind,
+            tuple(sorted(now.keys() - was.keys())),
+            tuple(sorted(was.keys() - now.keys())),
+            tuple(sorted(name for name in was.keys() & now.keys() if was[name] != now[name])),
+        )
+        if altered.added or altered.removed or altered.changed:
+            yield altered
+
+
+def _named(values: Mapping[K, V]) -> Mapping[str, object]:
+    return {str(key): value for key, value in values.items()}
+
+
+def _rows(overrides: tuple[Override, ...]) -> Mapping[str, object]:
+    """Who said it is no part of what it says."""
+    return {f"{row.toolset} {row.target}": replace(row, origins={}) for row in overrides}

@@ -1,0 +1,235 @@
+"""What people decided goes into one text and comes out of it the same, without a secret; what is wrong is told."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from tests.core.boards import FILE, ME, NOW, PERSON, Board, boards, key, server, tool, toolset, views
+
+from pegboard.config.policy_reading import Unreadable, read_policy
+from pegboard.config.policy_writing import policy_text
+from pegboard.core.argument import Argument, held
+from pegboard.core.carrying import Carried, ReplaceDecisions, carried, left_out
+from pegboard.core.commands import Rejected, apply
+from pegboard.core.consent import Consent
+from pegboard.core.ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId
+from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
+from pegboard.core.policy import Approval, Decided, Policy, Switch
+from pegboard.core.resolve import resolve
+from pegboard.core.server import (
+    EveryTool,
+    Http,
+    NoOAuth,
+    OAuth,
+    OnDemand,
+    OnlyTools,
+    Protocol,
+    Server,
+    Stdio,
+    Timeouts,
+    Transport,
+    Trust,
+)
+from pegboard.core.view import View
+
+GITHUB = key("dev~github")
+READ = tool(GITHUB, "read")
+SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def read(text: str) -> Carried:
+    found = read_policy(text, ME, NOW)
+    assert not isinstance(found, Unreadable), found
+    return found
+
+
+def installed(board: Board) -> Policy:
+    """The same board with its servers installed by a person, and not declared."""
+    declared, decided = board.policy.declared, board.policy.decided
+    servers: dict[ProviderKey, Server] = {
+        id: replace(
+            each, origin=PERSON, limit=each.limit if isinstance(each.limit, EveryTool) else replace(each.limit, at=None)
+        )
+        for id, each in declared.servers.items()
+        if isinstance(id, ServerKey)
+    }
+    owners = {id.toolset for id in servers} - {id.toolset for id in declared.servers if not isinstance(id, ServerKey)}
+    toolsets = {id: replace(each, origin=PERSON) for id, each in declared.toolsets.items() if id in owners}
+    return Policy(
+        replace(
+            declared,
+            servers={id: each for id, each in declared.servers.items() if id not in servers},
+            toolsets={id: each for id, each in declared.toolsets.items() if id not in owners},
+        ),
+        replace(decided, servers={**decided.servers, **servers}, toolsets={**decided.toolsets, **toolsets}),
+    )
+
+
+def unsigned(said: Carried) -> Carried:
+    return replace(said, overrides=tuple(replace(row, origins={}) for row in said.overrides))
+
+
+@pytest.mark.behaviour("policy.round_trip")
+@given(boards(), views)
+def test_an_empty_board_that_takes_an_exported_policy_judges_alike(board: Board, view: View) -> None:
+    before = installed(board)
+    taken = read(policy_text(carried(before.decided)).text)
+    assert unsigned(taken) == unsigned(carried(before.decided))
+    # What manifests say comes with their toolsets, and decisions about what is nobody's stay behind.
+    empty = Policy(before.declared, Decided(manifest_overrides=before.decided.manifest_overrides))
+    after = apply(empty, ReplaceDecisions(taken), ME, NOW)
+    assert not isinstance(after, Rejected), after
+    then, now = resolve(board.catalogue, after, view).verdicts, resolve(board.catalogue, before, view).verdicts
+    owned = [id for id in now if isinstance(id.source, BuiltinKey) or id.source in before.servers]
+    assert {id: then[id] for id in owned} == {id: now[id] for id in owned}
+
+
+EVERYTHING = Carried(
+    servers={
+        GITHUB: server(
+            GITHUB,
+            origin=PERSON,
+            connection=Stdio("npx", ("-y", "x", "${HOME}"), {"LEVEL": "info", "OWN": "${OWN}"}, "/srv"),
+            trust=Trust.STRICT,
+            limit=OnlyTools(("read", "wr*")),
+            timeouts=Timeouts(1.5, 20, 3),
+            starts=OnDemand(60),
+            protocol=Protocol.HANDSHAKE,
+            quarantined=True,
+        ),
+        key("dev~site"): server(
+            key("dev~site"),
+            origin=PERSON,
+            enabled=False,
+            connection=Http(
+                "https://h/mcp", Transport.SSE, {"X-Team": "${TEAM}"}, OAuth("id", "${S}", None, ("a", "b"))
+            ),
+        ),
+        key("dev~plain"): server(key("dev~plain"), origin=PERSON, connection=Http("https://h/mcp", oauth=NoOAuth())),
+    },
+    toolsets={ToolsetId("dev"): replace(toolset("dev"), origin=PERSON, name="Dev", enabled=False)},
+    switches={
+        READ.id: Switch(False, ME, NOW, "no", blocks=True),
+        GITHUB: Switch(True, ME, NOW),
+        ToolsetId("dev"): Switch(False, PrincipalId("Zoë"), NOW, "später"),
+    },
+    approvals={READ.id: Approval(READ.spec, ME, NOW, first_sight=True)},
+    baselined={GITHUB: NOW},
+    overrides=(
+        Override(
+            ToolsetId("dev"),
+            READ.id,
+            name_override="Read",
+            enabled=False,
+            arguments={"path": Argument(pin=held("/srv")), "n": Argument(default=held(1.0), description="how many")},
+            origins=dict.fromkeys(("name_override", "enabled", "arguments.path", "arguments.n"), PERSON),
+        ),
+        Override(
+            ToolsetId("dev"), Pattern("*", "wr*"), requires_confirmation=True, origins={"requires_confirmation": PERSON}
+        ),
+    ),
+    trust={GITHUB: Trust.BASELINE},
+    grants={PrincipalId("ann"): frozenset({ToolsetId("dev")}), PrincipalId("nobody"): frozenset()},
+    consents={"c1": Consent("c1", READ.id, READ.spec.fingerprint, ME, "a client", ME, NOW)},
+)
+
+
+@pytest.mark.behaviour("policy.round_trip")
+def test_everything_that_can_be_decided_comes_back_as_it_was() -> None:
+    assert read(policy_text(EVERYTHING).text) == EVERYTHING
+
+
+@pytest.mark.behaviour("policy.without_secrets")
+def test_no_secret_is_in_the_text_and_what_must_be_set_is_told() -> None:
+    program = server(GITHUB, origin=PERSON, connection=Stdio("x", ("--token", SECRET), {"TOKEN": SECRET}))
+    address = Http(
+        f"https://me:{SECRET}@h/mcp", headers={"Authorization": f"Bearer {SECRET}"}, oauth=OAuth("i", SECRET)
+    )
+    pinned = Override(ToolsetId("dev"), READ.id, arguments={"token": Argument(pin=held(SECRET))})
+    site = key("dev~site")
+    written = policy_text(
+        Carried(
+            {GITHUB: program, site: server(site, origin=PERSON, connection=address)},
+            {ToolsetId("dev"): replace(toolset("dev"), origin=PERSON)},
+            overrides=(pinned,),
+        )
+    )
+    assert SECRET not in written.text
+    assert {place for places in written.secrets.values() for place in places} == {
+        "github: args[1]",
+        "github: env.TOKEN",
+        "site: url",
+        "site: headers.Authorization",
+        "site: oauth.client_secret",
+        "mcp:dev~github:read: arguments.token.pin",
+    }
+    connection = read(written.text).servers[GITHUB].connection
+    assert isinstance(connection, Stdio)
+    assert connection.env["TOKEN"].startswith("${")
+
+
+@pytest.mark.behaviour("policy.approvals_name_what_was_read")
+def test_an_approval_whose_fingerprint_is_another_than_its_specs_is_refused() -> None:
+    whole = json.loads(policy_text(EVERYTHING).text)
+    whole["approvals"][0]["spec"]["description"] = "Something nobody has read."
+    told = "approvals[0]: the fingerprint is not that of the spec beside it, so it is not known what was read."
+    assert read_policy(json.dumps(whole), ME, NOW) == Unreadable((told,))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"switchs": []}, "switchs: this is unknown here. Remove it."),
+        ({"switches": {}}, "switches: this must be a list."),
+        ({"switches": [7]}, "switches[0]: this must be a map."),
+        ({"switches": [{"on": True}]}, "switches[0]: this names one tool, server or toolset. Write one of these keys."),
+        ({"switches": [{"server": "a~b"}]}, "switches[0]: on: this is missing."),
+        ({"switches": [{"server": "a~b", "on": "yes"}]}, "switches[0]: on: this must be true or false."),
+        ({"switches": [{"tool": "mcp:a:b", "on": True}]}, "switches[0]: 'mcp:a:b' does not say its toolset. Write"),
+        ({"trust": {"a~b": "blind"}}, "trust.a~b: this must be 'open', 'baseline' or 'strict'."),
+        ({"first_sights": {"a~b": "yesterday"}}, "first_sights.a~b: this is no moment."),
+        ({"servers": {"dev~x": {}}}, "servers.dev~x: servers.x: this needs command or url. Write one of them."),
+        ({"servers": {"x": {"command": "y"}}}, "servers.x: "),
+        ({"grants": {"ann": "dev"}}, "grants.ann: this must be a list of toolsets."),
+        ({"overrides": [{"toolset": "dev", "pattern": "*:*", "says": {}}]}, "overrides[0]: this says nothing."),
+        ({"approvals": [{"tool": "mcp:a~b:c", "spec": {}}]}, "approvals[0]: spec: this must hold name, title,"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(change: dict[str, Any], told: str) -> None:
+    found = read_policy(json.dumps({"pegboard_policy": 1, **change}), ME, NOW)
+    assert isinstance(found, Unreadable)
+    assert found.problems[0].startswith(told)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pegboard_policy": 2}', "[" * 100_000, "servers: {}"])
+def test_what_is_no_policy_is_told(text: str) -> None:
+    assert isinstance(read_policy(text, ME, NOW), Unreadable)
+
+
+@pytest.mark.behaviour("policy.all_or_nothing")
+def test_decisions_about_what_is_not_here_are_left_out_and_told() -> None:
+    said = replace(EVERYTHING, servers={}, toolsets={}, consents={}, trust={}, baselined={})
+    done = apply(Policy(decided=Decided(version=4)), ReplaceDecisions(said), ME, NOW)
+    assert isinstance(done, Policy)
+    assert done.decided == Decided(version=5, grants=EVERYTHING.grants)
+    assert [*left_out(Policy(), said)] == [
+        "The switch of mcp:dev~github:read is left out: there is no server dev~github here. Add it first to keep it.",
+        "The switch of dev~github is left out: there is no server dev~github here. Add it first to keep it.",
+        "The switch of dev is left out: there is no toolset 'dev' here. Import it first to keep it.",
+        "The approval of mcp:dev~github:read is left out: there is no server dev~github here. Add it first to keep it.",
+        "The override of mcp:dev~github:read is left out: there is no toolset 'dev' here. Import it first to keep it.",
+        "The override of *:wr* is left out: there is no toolset 'dev' here. Import it first to keep it.",
+    ]
+
+
+@pytest.mark.behaviour("policy.all_or_nothing")
+def test_a_server_that_a_file_declares_is_not_brought_a_second_time() -> None:
+    own = server(GITHUB, origin=FILE)
+    policy = Policy()
+    policy = replace(policy, declared=replace(policy.declared, servers={GITHUB: own}))
+    done = apply(policy, ReplaceDecisions(Carried(EVERYTHING.servers, EVERYTHING.toolsets)), ME, NOW)
+    assert isinstance(done, Rejected)
+    assert done.why == "Server dev~github is declared at pegboard.yaml:7. Take it out of one of both files."
