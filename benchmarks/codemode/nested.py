@@ -1,84 +1,119 @@
-"""Calls that a program makes one after the other, beside the same calls of the same tool without a program.
+"""Calls that a program makes one after the other, beside the same calls made in three other ways, all in turns.
 
-Both go through one gateway with its policy, validation and audit, to one MCP server over stdio.
+Every call goes to one MCP server over stdio, through a gateway with its policy, validation and audit: by the gateway's
+own path in this process, by a client at `/mcp` of a gateway in another, and by a program. The calls of bare Monty reach
+nobody: its program awaits a function of the host that answers at once.
 """
 
 import json
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Final
-from uuid import uuid4
 
+import anyio
 import yaml
+from anyio.streams.buffered import BufferedByteReceiveStream
+from pydantic_monty import AsyncMonty, ExternalModule
 
+from benchmarks.codemode import place
 from benchmarks.codemode.row import Row
-from pegboard.compose.house import open_house
-from pegboard.compose.surroundings import every_server, now, settings_of
-from pegboard.core.call import Call, Returned
+from benchmarks.gateway.client import Client
+from benchmarks.gateway.wire import Endpoint, Era
+from pegboard.core.call import Returned
 from pegboard.core.code import CodeLimits, CodeSettings
-from pegboard.core.ids import LOCAL, CallId, WireName
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
-from pegboard.surfaces.cli.link import Options
 
-_ROOT: Final = Path(__file__).parents[2]
+Way = Callable[[int], Awaitable[None]]
 
 
 @asynccontextmanager
-async def _gateway(calls: int) -> AsyncIterator[Gateway]:
+async def _client() -> AsyncIterator[Client]:
+    """Of a gateway that runs by itself, as people run it."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = ["-m", "benchmarks.gateway.upstream.stdio", "--tools", "10"]
-        server = {"command": sys.executable, "args": arguments, "cwd": str(_ROOT)}
         file = Path(folder) / "pegboard.yaml"
-        board = {"servers": {"bench": {**server, "trust": "open"}}}
-        file.write_text(yaml.safe_dump(board), "utf-8")
-        options = Options(config=file, data_dir=Path(folder) / "data")
-        settings = settings_of(options)
-        assert settings is not None
-        # As many calls as it takes, in one program: more than a file may allow.
-        code = CodeSettings(limits=CodeLimits(calls=calls))
-        unbounded = replace(settings, declared=replace(settings.declared, code=code))
-        async with open_house(options, unbounded, every_server, follow=False) as house:
-            assert await house.gateway.settled(60)
-            yield house.gateway
-
-
-def _call(name: str, arguments: dict[str, str]) -> Call:
-    return Call(CallId(uuid4().hex), WireName(name), dict(arguments), LOCAL, now(), client="benchmark")
+        file.write_text(yaml.safe_dump(place.board(place.ECHO)), "utf-8")
+        words = ["-m", "pegboard", "serve", "--config", str(file), "--data-dir", folder, "--port", "0", "--json"]
+        async with await anyio.open_process([sys.executable, *words], stderr=None) as process:
+            assert process.stdout is not None
+            line = await BufferedByteReceiveStream(process.stdout).receive_until(b"\n", 65_536)
+            client = Client(Endpoint.of(json.loads(line)["endpoint"]), Era.STATELESS, 1)
+            try:
+                await client.open()
+                with anyio.fail_after(60):
+                    while "echo" not in (await client.listed()).names:  # noqa: ASYNC110 - no event tells it
+                        await anyio.sleep(0.1)
+                yield client
+            finally:
+                client.abandon()
+                process.terminate()
 
 
 async def _directly(gateway: Gateway, count: int) -> None:
     for number in range(count):
-        ended = await gateway.caller.call(_call("echo", {"text": str(number)}), View())
+        ended = await gateway.caller.call(place.call("echo", {"text": str(number)}), View())
         assert isinstance(ended, Returned), ended
+
+
+async def _over_http(client: Client, count: int) -> None:
+    for _ in range(count):
+        await client.called()
 
 
 async def _in_a_program(gateway: Gateway, count: int) -> None:
     code = f"for number in range({count}):\n    await bench.echo(text=str(number))\n'done'"
-    ended = await gateway.code.run(_call("python_execution", {"code": code}), View())
+    ended = await gateway.code.run(place.call("python_execution", {"code": code}), View())
     assert isinstance(ended, Returned), ended
     said = json.loads(ended.body)["structuredContent"]
     assert (said["result"], len(said["tool_calls"])) == ("done", count)
 
 
-async def measured(calls: int, rounds: int) -> Row:
-    """Milliseconds for so many calls, the median of the rounds."""
-    direct: list[float] = []
-    nested: list[float] = []
-    async with _gateway(calls) as gateway:
-        await _directly(gateway, 20)
-        await _in_a_program(gateway, min(calls, 20))
-        for _ in range(rounds):
+async def _in_bare_monty(pool: AsyncMonty, count: int) -> None:
+    async def echo(*, text: str) -> str:
+        return text
+
+    code = f"import bench\nfor number in range({count}):\n    await bench.echo(text=str(number))\n'done'"
+    modules = {"bench": ExternalModule({"echo": echo}, stubs="")}
+    async with pool.checkout(external_modules=modules, limits={"max_suspensions": 3 * count + 100}) as session:
+        assert await session.feed_run(code) == "done"
+
+
+async def _timed(ways: Mapping[str, Way], calls: int, rounds: int) -> dict[str, float]:
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for way in ways.values():
+        await way(min(calls, 20))
+    for _ in range(rounds):
+        for name, way in ways.items():
             started = time.perf_counter()
-            await _directly(gateway, calls)
-            between = time.perf_counter()
-            await _in_a_program(gateway, calls)
-            direct.append((between - started) * 1e3)
-            nested.append((time.perf_counter() - between) * 1e3)
-    return Row(f"{calls:,} calls in turn", median(direct), median(nested), None, calls)
+            await way(calls)
+            spent[name].append((time.perf_counter() - started) * 1e3)
+    return {name: median(each) for name, each in spent.items()}
+
+
+async def measured(calls: int, rounds: int) -> list[Row]:
+    """Milliseconds for so many calls, the median of the rounds."""
+    # As many calls as it takes, in one program: more than a file may allow.
+    settings = CodeSettings(limits=CodeLimits(calls=calls))
+    async with (
+        place.gateway(place.ECHO, settings) as gateway,
+        _client() as client,
+        AsyncMonty(min_processes=1, max_processes=1) as pool,
+    ):
+        ways: dict[str, Way] = {
+            "in process": lambda count: _directly(gateway, count),
+            "at /mcp": lambda count: _over_http(client, count),
+            "bare Monty": lambda count: _in_bare_monty(pool, count),
+            "program": lambda count: _in_a_program(gateway, count),
+        }
+        took = await _timed(ways, calls, rounds)
+    took["in process + bare Monty"] = took["in process"] + took["bare Monty"]
+    goals = {"in process": 2.0}
+    floors = ("in process", "at /mcp", "bare Monty", "in process + bare Monty")
+    return [
+        Row(f"{calls:,} calls; {floor}", took[floor], took["program"], None, calls, goals.get(floor))
+        for floor in floors
+    ]

@@ -12,8 +12,10 @@ class Row:
     """Milliseconds of each."""
     pegboard: float
     goal: float | None
-    """Milliseconds that Pegboard may take, or None where the ratio is the goal."""
+    """Milliseconds that Pegboard may take, where there is such a goal."""
     calls: int
+    goal_times: float | None = None
+    """How many times the floor it may take, where that is the goal."""
 
     @property
     def times(self) -> float | None:
