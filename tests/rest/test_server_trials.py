@@ -114,7 +114,7 @@ async def test_another_server_than_the_one_that_was_tried_is_not_added_as_seen()
 @pytest.mark.parametrize(
     ("health", "state", "sentence"),
     [
-        (Down(SINCE, "ended with exit status 1"), "failed", "It ended with exit status 1."),
+        (Down(SINCE, "ended with exit status 1"), "failed", "It did not come up: ended with exit status 1."),
         (
             NeedsSignIn(SINCE, "https://sign.example/once"),
             "needs_sign_in",

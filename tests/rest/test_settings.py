@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.rest.desk import GITHUB, NOTES, at_desk
+from tests.rest.desk import GITHUB, NOTES, TOOLS, at_desk
 from tests.support.house import declared
 
 from pegboard.config.settings import Settings, load_text
@@ -135,10 +135,12 @@ async def test_an_empty_board_tells_the_ways_to_a_first_tool(tmp_path: Path, mon
         assert body["steps"][0]["sentence"].startswith("2 servers are in the lists of other clients on this machine.")
         assert (await desk.ask("POST", "/servers", json={"id": "a", "command": "x"})).status_code == 201
         body = await desk.get("/first-run")
-        assert (body["empty"], body["servers"], body["importable"]) == (False, 1, 1)
+        assert (body["empty"], body["called"], body["servers"], body["importable"]) == (False, False, 1, 1)
         assert [step["done"] for step in body["steps"]] == [False, True, False]
     async with at_desk(declared(GITHUB, NOTES)) as desk:
         board = desk.house.board
         board.written = replace(board.written, file="/src/examples/demo/pegboard.yaml")
+        await desk.ask("POST", "/call", json={"tool": str(TOOLS[GITHUB][0].id)})
         body = await desk.get("/first-run")
-        assert (body["demo"], body["openTools"], body["steps"][2]["done"]) == (True, 3, True)
+        told = (body["demo"], body["called"], body["openTools"], body["steps"][2]["done"])
+        assert told == (True, True, 3, True)

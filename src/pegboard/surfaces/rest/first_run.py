@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,11 +11,15 @@ from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from pegboard.config.clients import find, merged
+from pegboard.core.activity import CALL
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
+from pegboard.ports import Audit, AuditQuery
 
 from .answers import routes_about
 
+_PARTS = 50
+"""Of a long record that is looked through for a call; beyond them nobody is new here."""
 _DEMO = ("examples", "demo", "pegboard.yaml")
 
 
@@ -54,7 +59,7 @@ def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
         return {
             "empty": not policy.servers and not policy.toolsets,
             "demo": demo,
-            "called": await gateway.audit.latest() > 0,
+            "called": await _was_called(gateway.audit),
             "servers": len(policy.servers),
             "openTools": sum(1 for _ in board.resolution(View()).open()),
             "importable": importable,
@@ -64,6 +69,17 @@ def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
         }
 
     return routes
+
+
+async def _was_called(audit: Audit) -> bool:
+    """Decisions are records as well, and no calls."""
+    query = AuditQuery(kind=CALL, limit=1)
+    for _ in range(_PARTS):
+        told = await audit.back(query)
+        if told.rows or told.before is None:
+            return bool(told.rows)
+        query = replace(query, before=told.before)
+    return True
 
 
 def _importable(there: frozenset[str]) -> int:

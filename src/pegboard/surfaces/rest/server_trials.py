@@ -138,7 +138,7 @@ def _sentence(listing: Listing, cost: int) -> str:
         case NeedsSignIn():
             return SIGN_IN
         case Down(_, why):
-            return f"It {why}." if not why.endswith(".") else f"It {why}"
+            return f"It did not come up: {why.rstrip('.')}."
         case _:
             count = len(listing.tools)
             tools = "1 tool" if count == 1 else f"{count} tools"
