@@ -153,6 +153,7 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/activity/summary"),
         ("GET", "/api/v1/tools/history"),
         ("GET", "/api/v1/search/playground"),
+        ("POST", "/api/v1/prompt/parse"),
         ("GET", "/api/v1/search/queries"),
         ("PUT", "/api/v1/search/queries/{name}"),
         ("DELETE", "/api/v1/search/queries/{name}"),

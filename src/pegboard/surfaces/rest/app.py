@@ -25,6 +25,7 @@ from .access import TokenGate, hold_to_scope
 from .activity import activity_routes
 from .activity_export import activity_export_routes
 from .activity_sums import activity_sum_routes
+from .answer_parsing import answer_parsing_routes
 from .answers import AnswerRoute
 from .approvals import approval_routes
 from .board import board_routes
@@ -159,6 +160,7 @@ def routed(
     app.include_router(search_query_routes(gateway), prefix=PREFIX)
     app.include_router(presentation_routes(gateway), prefix=PREFIX)
     app.include_router(prompt_routes(gateway), prefix=PREFIX)
+    app.include_router(answer_parsing_routes(gateway), prefix=PREFIX)
     app.include_router(program_routes(gateway), prefix=PREFIX)
     app.include_router(database_routes(gateway), prefix=PREFIX)
     app.include_router(switch_routes(gateway), prefix=PREFIX)

@@ -41,6 +41,12 @@ class OfferedShape(TypedDict):
     why: str
 
 
+class ToolsetCost(TypedDict):
+    toolset: str
+    tools: int
+    tokens: int
+
+
 class PromptShape(TypedDict):
     model: ModelShape
     primary: str | None
@@ -55,5 +61,11 @@ class PromptShape(TypedDict):
     system: str
     request: Told
     """What a model server would be sent."""
+    struck: list[RulingShape]
+    """What could be in the prompt and is not, up to so many."""
+    struckCount: int
+    byToolset: list[ToolsetCost]
+    asPython: str
+    policyVersion: int
     why: NotRequired[RulingShape]
     """Of the tool that was asked about."""

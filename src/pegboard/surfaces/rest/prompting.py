@@ -1,15 +1,22 @@
 """The answer that tells what a model would be sent. Loaded for the first who asks: it needs all there is of prompts."""
 
+from itertools import islice
+from typing import Final
+
 from pegboard.core.ids import ToolId
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.prompting import Prompted, prompted
 from pegboard.prompts.capability import Ruling
 from pegboard.prompts.model import Model, model_facts
+from pegboard.prompts.preview import as_python, by_toolset, struck
 from pegboard.prompts.request import chat_request
 
 from .prompt_shapes import ModelShape, PromptShape, RulingShape
 from .prompts import PromptQuery
+
+MOST_STRUCK: Final = 200
+"""Blocks that are not there, told one by one; of more it is said how many there are."""
 
 
 async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId | None) -> PromptShape:
@@ -48,6 +55,13 @@ async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId |
         "budget": prompt.budget,
         "system": prompt.system,
         "request": chat_request(made.prompt, said),
+        "struck": [_ruling_shape(each) for each in islice(struck(prompt), MOST_STRUCK)],
+        "struckCount": sum(1 for _ in struck(prompt)),
+        "byToolset": [
+            {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in by_toolset(prompt)
+        ],
+        "asPython": as_python(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
+        "policyVersion": prompt.capabilities.resolution.policy_version,
     }
     if about is not None:
         answer["why"] = _ruling_shape(_ruled(made, about))
