@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.e2e.served import DEMO
 from tests.servers.chromium import FLAGS, NoChromium, chromium
 from tests.web.looks import LOOKS, Look, context
@@ -26,6 +26,8 @@ def browser(pages: None) -> Iterator[Browser]:
         place = chromium()
     except NoChromium as why:
         pytest.skip(str(why))
+    # A deadline, not a measure: many tests share the machine.
+    expect.set_options(timeout=15_000)
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=place, headless=True, args=list(FLAGS))
         yield started

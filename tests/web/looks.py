@@ -37,7 +37,7 @@ def context(browser: Browser, look: Look = LOOKS[0]) -> BrowserContext:
         # axe-core is added to the page as a script of its own.
         bypass_csp=True,
     )
-    made.set_default_timeout(15_000)
+    made.set_default_timeout(30_000)
     return made
 
 
@@ -67,5 +67,6 @@ def is_too_wide(page: Page) -> bool:
 def look_over(page: Page, name: str, look: Look, *, whole: bool = False) -> None:
     """All of it, for a page that shows what it should."""
     shoot(page, name, look, whole=whole)
-    assert findings(page) == []
+    found = findings(page)
+    assert not found, "\n".join(found)
     assert not is_too_wide(page), f"{name} is wider than the page at {look.width} pixels"

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,6 +54,13 @@ class Site:
         except HTTPError as error:
             return json.loads(error.read())
 
+    def settle(self) -> None:
+        """Until no server starts for the first time any more: what the pages show then stays."""
+        until = time.monotonic() + DEADLINE
+        while starting := self.ask("GET", "/status")["starting"]:
+            assert time.monotonic() < until, f"these servers do not come up: {starting}"
+            time.sleep(0.1)
+
     def pegboard(self, *words: str) -> Any:
         """One command of a second terminal, asked for JSON."""
         done = subprocess.run(
@@ -85,8 +93,11 @@ def site(folder: Path, board: Mapping[str, object] | Path = DEMO) -> Iterator[Si
     try:
         assert process.stdout is not None
         told = _document(process.stdout)
+        assert "endpoint" in told, told
         known = json.loads((data_dir / "gateway.json").read_text("utf-8"))
-        yield Site(told["endpoint"].removesuffix("/mcp"), known["token"], config, data_dir, process)
+        running = Site(told["endpoint"].removesuffix("/mcp"), known["token"], config, data_dir, process)
+        running.settle()
+        yield running
     finally:
         process.send_signal(signal.SIGTERM)
         try:

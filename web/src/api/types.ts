@@ -1,140 +1,56 @@
-/** The answers that screens read. Each names a shape of the API. */
+/** The answers that screens read, taken from the gateway's own document: no shape is written down twice. */
+import type { paths } from "./schema";
 
-export type PegState = "open" | "locked" | "wants" | "broken" | "gone";
+type Path = keyof paths extends infer P ? (P extends `/api/v1${infer Rest}` ? Rest : never) : never;
+type Method = "get" | "post" | "put" | "patch" | "delete";
+type Body<R> = R extends { responses: infer S }
+  ? S extends { 200: { content: { "application/json": infer T } } }
+    ? T
+    : S extends { 201: { content: { "application/json": infer T } } }
+      ? T
+      : never
+  : never;
 
-export type ActionKind =
-  | "approve"
-  | "switch_tool"
-  | "switch_server"
-  | "switch_toolset"
-  | "review_server"
-  | "sign_in"
-  | "restart"
-  | "edit_file"
-  | "grant"
-  | "widen"
-  | "none";
+/** What a route answers: `Answer<"/servers">`, `Answer<"/servers/{name}/restart", "post">`. */
+export type Answer<P extends Path, M extends Method = "get"> = paths[`/api/v1${P}`] extends infer R ? (M extends keyof R ? Body<R[M]> : never) : never;
 
+/** What a route takes: `Asked<"/tools/switch">`. */
+export type Asked<P extends Path, M extends Method = "post"> = paths[`/api/v1${P}`] extends infer R
+  ? M extends keyof R
+    ? R[M] extends { requestBody: { content: { "application/json": infer T } } }
+      ? T
+      : never
+    : never
+  : never;
+
+export type Board = Answer<"/board">;
+export type Peg = Board["pegs"][number];
+export type PegState = Peg["state"];
 /** The one thing that unlocks a tool. */
-export type Action = { readonly kind: ActionKind; readonly target: string | null; readonly label: string };
+export type Action = Peg["action"];
+export type ActionKind = Action["kind"];
+export type Hints = Peg["hints"];
+export type BoardToolset = Board["toolsets"][number];
+export type Counts = Board["totals"];
 
-export type Hints = {
-  readonly readOnly: boolean | null;
-  readonly destructive: boolean | null;
-  readonly idempotent: boolean | null;
-  readonly openWorld: boolean | null;
-};
+export type FirstRun = Answer<"/first-run">;
+export type Status = Answer<"/status">;
+export type Session = Answer<"/session">;
+export type Servers = Answer<"/servers">;
+export type ServerLine = Servers["servers"][number];
+export type Health = ServerLine["health"];
+export type ToolLines = Answer<"/tools">;
+export type ToolLine = ToolLines["tools"][number];
 
-export type Peg = {
-  readonly id: string;
-  readonly name: string;
-  readonly wireName: string | null;
-  readonly title: string | null;
-  readonly toolsetId: string;
-  readonly serverId: string | null;
-  readonly provider: string;
-  readonly state: PegState;
-  readonly verdict: "open" | "locked" | "absent";
-  readonly status: string | null;
-  readonly sentence: string | null;
-  readonly remedy: string | null;
-  readonly more: readonly string[];
-  readonly action: Action | null;
-  readonly overridden: boolean;
-  readonly hints: Hints;
-  readonly tokens: number;
-  readonly switchOn: boolean;
-};
-
-export type BoardToolset = {
-  readonly id: string;
-  readonly title: string | null;
-  readonly userMcp: boolean;
-  readonly on: boolean;
-};
-
-export type Totals = Record<PegState | "tokens", number>;
-
-export type Board = {
-  readonly pegs: readonly Peg[];
-  readonly toolsets: readonly BoardToolset[];
-  readonly totals: Totals;
-  readonly policyVersion: number;
-  readonly next: string | null;
-};
-
-export type Status = {
-  readonly version: string;
-  readonly policyVersion: number;
-  readonly config: string | null;
-  readonly dataDir: string;
-  readonly endpoint: string | null;
-  readonly servers: number;
-  readonly tools: number;
-  readonly openTools: number;
-  readonly waitingApprovals: number;
-  readonly waitingTickets: number;
-  readonly notices: readonly { readonly subject: string; readonly text: string; readonly since: string | null }[];
-};
-
-export type Health = {
-  readonly state: "unknown" | "up" | "starting" | "down" | "needs_sign_in" | "asleep" | "off";
-  readonly sentence: string;
-  readonly since?: string | null;
-  readonly retryAt?: string | null;
-  readonly url?: string | null;
-  readonly lastLines?: readonly string[];
-};
-
-export type ServerLine = {
-  readonly id: string;
-  readonly serverId: string | null;
-  readonly toolsetId: string;
-  readonly userMcp: boolean;
-  readonly on: boolean;
-  readonly health: Health;
-};
-
-export type Servers = { readonly servers: readonly ServerLine[] };
-
-export type Session = { readonly principal: string; readonly scopes: readonly string[] };
-
-/** A run of text in a difference, as the gateway cut it. */
-export type Piece = { readonly how: string; readonly text: string };
-
-export type Altered = {
-  readonly path: string;
-  readonly how: string;
-  readonly sentence: string;
-  readonly before: string | null;
-  readonly after: string | null;
-  readonly words: readonly Piece[];
-};
-
-export type Section = {
-  readonly section: string;
-  readonly words: readonly Piece[];
-  readonly changes: readonly Altered[];
-  readonly more: number;
-};
+/** What a person reads before they approve a tool. */
+export type Review = Answer<"/approvals/show">;
+/** A part of a difference, as the gateway cut it. */
+export type Section = Review["difference"][number];
+export type Altered = Section["changes"][number];
+export type Piece = Section["words"][number];
 
 /** A result as a person is to be shown it. */
-export type Rendered = {
-  readonly renderer: string;
-  readonly config: Readonly<Record<string, unknown>>;
-  readonly standalone: boolean;
-  readonly missing: readonly string[];
-  readonly refused: Readonly<Record<string, string>>;
-  readonly cut: boolean;
-};
+export type Rendered = NonNullable<Answer<"/call", "post">["rendered"]>;
 
-export type ToolLine = {
-  readonly id: string;
-  readonly name: string;
-  readonly wireName: string | null;
-  readonly toolsetId: string;
-  readonly serverId: string | null;
-  readonly verdict: "open" | "locked" | "absent";
-};
-
-export type ToolLines = { readonly tools: readonly ToolLine[]; readonly policyVersion: number };
+/** Whoever has a name here. */
+export type Principals = { readonly principals: readonly { readonly id: string }[] };

@@ -11,9 +11,11 @@ export type PegLooks = {
   /** The same tool is looked at elsewhere on the wall. */
   readonly lit?: boolean;
   readonly tabIndex?: number;
+  /** The id of what says more of it. */
+  readonly describedBy?: string;
 };
 
-export const Peg = memo(function Peg({ peg, chosen = false, lit = false, tabIndex = 0 }: PegLooks): ReactElement {
+export const Peg = memo(function Peg({ peg, chosen = false, lit = false, tabIndex = 0, describedBy }: PegLooks): ReactElement {
   return (
     <button
       type="button"
@@ -21,6 +23,7 @@ export const Peg = memo(function Peg({ peg, chosen = false, lit = false, tabInde
       data-tool={peg.id}
       aria-pressed={chosen}
       aria-label={`${peg.name}, ${STATE_WORDS[peg.state]}${peg.overridden ? ", overridden" : ""}`}
+      aria-describedby={describedBy}
       tabIndex={tabIndex}
     >
       <StateMark state={peg.state} word="none" />

@@ -4,6 +4,7 @@ import {
   type InputHTMLAttributes,
   type ReactElement,
   type ReactNode,
+  type Ref,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
 } from "react";
@@ -160,6 +161,7 @@ export function SearchField({
   value: string;
   onChange: (value: string) => void;
   placeholder?: string;
+  ref?: Ref<HTMLInputElement>;
 } & Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value">): ReactElement {
   const id = useId();
   return (

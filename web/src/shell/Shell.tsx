@@ -55,9 +55,11 @@ export function Shell({ session }: { session: Session }): ReactElement {
             <img src="/ui/icon.svg" alt="" width="24" height="24" />
             <span>Pegboard</span>
           </Link>
-          <button type="button" className="find" onClick={() => find(true)} aria-label="Find a tool, server or screen">
+          <button type="button" className="find" onClick={() => find(true)}>
             <Icon name="search" />
-            <span className="find-word">Find</span>
+            <span className="find-word">
+              Find<span className="unseen"> a tool, server or screen</span>
+            </span>
             <kbd>Ctrl K</kbd>
           </button>
         </div>

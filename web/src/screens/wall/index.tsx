@@ -1,10 +1,189 @@
-import type { ReactElement } from "react";
-import { Screen, Skeleton } from "@/parts";
+/** The wall: rows are toolsets, pegs are tools, and every tool that is locked says why. */
+import { useMemo, useRef, useState, type ReactElement } from "react";
+import { useWhole } from "@/api/answers";
+import { useMay } from "@/api/session";
+import type { Board, Hints, Peg } from "@/api/types";
+import { amend, useListParam, useParam } from "@/lib/place";
+import { count, number } from "@/lib/words";
+import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Skeleton, StateMark, STATES } from "@/parts";
+import { FirstRun } from "./FirstRun";
+import { HINTS, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
+import { Hanging } from "./Hanging";
+import { SeenBy, useView, viewCommand, type View } from "./SeenBy";
+import { TurningOff, useThrowing } from "./throwing";
+import "./wall.css";
+
+const FILTERS = ["q", "state", "provider", "hint"];
+
+function join(before: Board, next: Board): Board {
+  return { ...next, pegs: [...before.pegs, ...next.pegs] };
+}
 
 export default function WallScreen(): ReactElement {
+  const view = useView();
+  const board = useWhole<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", view.query, join);
+  const told = board.data;
   return (
-    <Screen title="Wall" json={{ path: "/board" }} command="pegboard tools list">
-      <Skeleton lines={6} />
+    <Screen
+      title="Wall"
+      lead={told === undefined ? "…" : totalsWords(told.totals, number)}
+      actions={<SeenBy view={view} toolsets={told?.toolsets ?? []} />}
+      json={{ path: "/board", query: view.query }}
+      command={viewCommand(view)}
+    >
+      <Answered of={board} waiting={<Waiting />}>
+        {(answer) => <Wall board={answer} view={view} />}
+      </Answered>
     </Screen>
+  );
+}
+
+/** As high as the toolbar and a wall, so that nothing jumps when they come. */
+function Waiting(): ReactElement {
+  return (
+    <>
+      <div className="wall-bar">
+        <Skeleton lines={1} height={32} />
+      </div>
+      <div className="board wall-waiting" />
+    </>
+  );
+}
+
+/** Nothing but what the gateway brings itself. */
+function isBare(board: Board): boolean {
+  return board.toolsets.every((toolset) => toolset.id === "builtin") && board.pegs.every((peg) => peg.provider === "builtin");
+}
+
+function Wall({ board, view }: { board: Board; view: View }): ReactElement {
+  const [typed, type] = useParam("q");
+  const [states, setStates] = useListParam("state");
+  const [providers, setProviders] = useListParam("provider");
+  const [hints, setHints] = useListParam("hint");
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
+  const [turningOff, turnOff] = useState<readonly Peg[] | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const operates = useMay("operate");
+  const { throwAll, busy } = useThrowing(board.policyVersion);
+  const index = useMemo(() => wallIndex(board), [board]);
+  const filters: Filters = { typed, states, providers, hints };
+  const key = JSON.stringify(filters);
+  const shown = useMemo(() => shownPegs(index, JSON.parse(key) as Filters), [index, key]);
+  const kinds = useMemo(() => [...Map.groupBy(board.pegs, (peg) => peg.provider)].map(([kind, pegs]) => [kind, pegs.length] as const), [board]);
+  const filtered = typed !== "" || states.length + providers.length + hints.length > 0;
+  const many = useMemo(() => board.pegs.filter((peg) => chosen.has(peg.id)), [board, chosen]);
+  if (view.isPlain && isBare(board)) return <FirstRun />;
+
+  /** Of a chosen peg, all that are chosen. */
+  const thrown = (peg: Peg): void => {
+    if (!operates) return;
+    const pegs = chosen.has(peg.id) ? many : [peg];
+    if (peg.switchOn) turnOff(pegs);
+    else void throwAll({ pegs, on: true });
+  };
+  const clear = (): void =>
+    amend((query) => {
+      for (const name of FILTERS) query.delete(name);
+    });
+  return (
+    <div className="wall">
+      <div className="wall-bar">
+        <div className="row">
+          <SearchField
+            ref={field}
+            label="Filter tools"
+            placeholder="Type to filter"
+            value={typed}
+            onChange={type}
+            onKeyDown={(event) => {
+              if (event.key === "Escape" && typed !== "") {
+                event.preventDefault();
+                type("");
+              }
+              if (event.key === "ArrowDown") {
+                event.preventDefault();
+                document.querySelector<HTMLElement>(".wall-pegs [data-tool][tabindex='0']")?.focus();
+              }
+            }}
+          />
+          <p className="quiet small wall-count" role="status">
+            {filtered ? `${number(shown.length)} of ${count(board.pegs.length, "tool")}` : count(board.pegs.length, "tool")}
+          </p>
+        </div>
+      </div>
+      <div className="wall-chips">
+        <Chips name="State" among={STATES.filter((state) => board.totals[state] > 0 || states.includes(state))} chosen={states} onChange={setStates} counts={board.totals} show={(state) => <StateMark state={state} />} />
+        {kinds.length > 1 && (
+          <Chips
+            name="Provider"
+            among={kinds.map(([kind]) => kind)}
+            chosen={providers}
+            onChange={setProviders}
+            counts={Object.fromEntries(kinds)}
+            show={(kind) => (
+              <>
+                <Icon name={providerIcon(kind)} size={14} /> {kind}
+              </>
+            )}
+          />
+        )}
+        <Chips name="Claimed" among={Object.keys(HINTS) as (keyof Hints)[]} chosen={hints} onChange={setHints} show={(hint) => <>claims {HINTS[hint]}</>} />
+      </div>
+      {shown.length === 0 ? (
+        <div className="board">
+          {filtered ? (
+            <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>} />
+          ) : (
+            <EmptyState title="Nothing hangs here" action={view.isPlain ? <ButtonLink look="main" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink> : undefined}>
+              {view.isPlain ? "No provider offers a tool yet." : `${view.principal} gets no tool at all in this view.`}
+            </EmptyState>
+          )}
+        </div>
+      ) : (
+        <Hanging
+          board={board}
+          shown={shown}
+          filtered={filtered}
+          chosen={chosen}
+          onChoose={choose}
+          onThrow={thrown}
+          onType={(letter) => {
+            type(typed + letter);
+            field.current?.focus();
+          }}
+        />
+      )}
+      {chosen.size > 0 && (
+        <div className="wall-chosen" role="region" aria-label="Chosen tools">
+          <b>{count(many.length, "tool")} chosen</b>
+          {operates && (
+            <>
+              <Button small busy={busy} onClick={() => void throwAll({ pegs: many.filter((peg) => !peg.switchOn), on: true })} disabled={many.every((peg) => peg.switchOn)}>
+                Turn on
+              </Button>
+              <Button small busy={busy} onClick={() => turnOff(many.filter((peg) => peg.switchOn))} disabled={many.every((peg) => !peg.switchOn)}>
+                Turn off
+              </Button>
+            </>
+          )}
+          <Button small look="bare" onClick={() => choose(new Set())}>
+            Clear
+          </Button>
+        </div>
+      )}
+      {turningOff !== null && (
+        <TurningOff
+          pegs={turningOff}
+          busy={busy}
+          onClose={() => turnOff(null)}
+          onDone={(note) =>
+            void throwAll({ pegs: turningOff, on: false }, note).then(() => {
+              turnOff(null);
+              choose(new Set());
+            })
+          }
+        />
+      )}
+    </div>
   );
 }
