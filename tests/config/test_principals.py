@@ -11,6 +11,7 @@ from pegboard.config.settings import Settings, load
 from pegboard.core.database import SourceId
 from pegboard.core.ids import PrincipalId, ToolsetId
 from pegboard.core.principal import Principal
+from pegboard.core.scope import Scope
 from pegboard.core.server import DeclaredAt
 
 ALICE = "alice-0123456789abcdef"
@@ -86,7 +87,7 @@ def test_what_is_wrong_with_a_caller_is_told_without_its_token() -> None:
         principals:
           alice: {{token: {ALICE}, toolsets: [files]}}
           bob: {{token: "${{X:-{BOB}}}"}}
-          carol: {{token: "${{ALICE_TOKEN}}", token_sha256: "{"0" * 64}"}}
+          carol: {{token: "${{ALICE_TOKEN}}", token_sha256: "{"a" * 64}"}}
           dave: {{toolsets: [dev]}}
           local: {{token: "${{ALICE_TOKEN}}"}}
           erin: {{token_sha256: abc, password: x}}
@@ -230,3 +231,33 @@ def test_with_callers_of_their_own_tokens_no_server_may_be_sent_their_authorizat
 def test_a_list_of_callers_that_names_nobody_is_refused(nobody: str) -> None:
     (problem,) = problems(f"principals:{nobody}\n")
     assert "names nobody, and then whoever reaches the gateway is let in" in str(problem)
+
+
+@pytest.mark.behaviour("access.scopes")
+def test_a_callers_token_opens_calls_unless_the_file_says_otherwise() -> None:
+    said = settings(
+        dedent(
+            f"""
+            principals:
+              agent: {{token_sha256: {"a" * 64}}}
+              alice: {{token_sha256: {"b" * 64}, scopes: [read, operate]}}
+              nothing: {{token_sha256: {"c" * 64}, scopes: []}}
+            """
+        )
+    )
+    assert {id: principal.scopes for id, principal in said.declared.principals.items()} == {
+        PrincipalId("agent"): {Scope.CALL},
+        PrincipalId("alice"): {Scope.READ, Scope.OPERATE},
+        PrincipalId("nothing"): set(),
+    }
+    told = problems(f"principals:\n  alice: {{token_sha256: {'b' * 64}, scopes: [root]}}\n")
+    assert "this must be one of read, call, operate, admin; it is 'root'." in "\n".join(told)
+
+
+@pytest.mark.behaviour("access.proxies")
+def test_trusted_proxies_are_addresses_and_networks() -> None:
+    said = settings("gateway: {trusted_proxies: [127.0.0.1, 10.0.0.0/8, '2001:db8::/32']}\n")
+    assert [str(network) for network in said.gateway.proxies] == ["127.0.0.1/32", "10.0.0.0/8", "2001:db8::/32"]
+    for wrong in ("proxy.example", "10.0.0.1/8", "10.0.0.0/99", "'*'"):
+        told = "\n".join(problems(f"gateway: {{trusted_proxies: [{wrong}]}}\n"))
+        assert "is no address and no network. Write 10.0.0.7 or 10.0.0.0/24" in told

@@ -66,7 +66,7 @@ def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Reject
         return Rejected("\n".join(wrong))
     decided, here = policy.decided, _Here(policy, said)
     added = said.servers
-    if by in policy.declared.principals:
+    if policy.is_agent(by):
         added = {key: server if key in decided.servers else unreviewed(server) for key, server in added.items()}
     return replace(
         decided,
