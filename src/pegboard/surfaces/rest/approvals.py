@@ -21,6 +21,7 @@ from pegboard.gateway.gateway import Gateway
 from .answers import JSON, routes_about, written
 from .bodies import ApprovalsBody, BlockBody, Name
 from .deciding import Version, done
+from .pages import MOST, After, Limit, page_of
 from .problems import Problem
 from .reviews import (
     ApprovalsShape,
@@ -57,11 +58,13 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         return [tool_shape(id, resolution) for id in ids if id in resolution.verdicts]
 
     @routes.get("/approvals", response_model=ApprovalsShape)
-    async def list_approvals(server: Annotated[Name | None, Query()] = None) -> Response:
-        """What waits for a person, with what the scanner says of it; and what a person has blocked."""
+    async def list_approvals(
+        server: Annotated[Name | None, Query()] = None, limit: Limit = MOST, after: After = None
+    ) -> Response:
+        """What waits for a person, with what the scanner says of it, in pages; and what a person has blocked."""
         key = None if server is None else provider_named(gateway, server)
         resolution, catalogue, policy = board.resolution(View()), board.catalogue, board.policy
-        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key)
+        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key, limit, after)
 
     @routes.get("/approvals/show")
     async def show_approval(tool: Annotated[Name, Query()]) -> ReviewedTool:
@@ -112,12 +115,21 @@ def _waiting(
     return waiting(locked, catalogue.tools.values(), said)
 
 
-def _written(resolution: Resolution, catalogue: Catalogue, policy: Policy, server: ProviderKey | None) -> Response:
+def _written(
+    resolution: Resolution,
+    catalogue: Catalogue,
+    policy: Policy,
+    server: ProviderKey | None,
+    limit: int,
+    after: str | None,
+) -> Response:
     """Down to the bytes, since thousands of them take long to write too."""
     found = _waiting(resolution, catalogue, policy, server)
     blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
+    page, following = page_of(found, lambda each: str(each.tool.id), limit, after)
     shape: ApprovalsShape = {
-        "waiting": [waiting_shape(each) for each in found],
+        **following,
+        "waiting": [waiting_shape(each) for each in page],
         "servers": servers_shape(found),
         "blocked": [block_shape(*pair) for pair in blocks],
         "policyVersion": policy.version,

@@ -8,6 +8,8 @@ from pegboard.core.ids import PrincipalId
 from pegboard.core.selection import Everything, Selection, toolsets
 from pegboard.core.view import View
 
+from .pages import MOST, AfterField, LimitField
+
 Name = Annotated[str, Field(max_length=512)]
 
 
@@ -189,6 +191,11 @@ class ViewQuery(_Body):
         return plain if narrowing == Selection() else plain.narrowed(narrowing)
 
 
+class ToolsQuery(ViewQuery):
+    limit: LimitField = MOST
+    after: AfterField = None
+
+
 class ToolQuery(ViewQuery):
     tool: Name
 
@@ -220,6 +227,8 @@ class PolicyImportBody(PolicyBody):
 
 class OverridesQuery(_Body):
     toolset: Name | None = None
+    limit: LimitField = MOST
+    after: AfterField = None
 
 
 class EditBody(_Body):

@@ -15,6 +15,7 @@ from pegboard.core.renderers import Rendered, Renderer
 from pegboard.core.server import Origin
 from pegboard.core.tool import Json
 
+from .pages import Following
 from .shapes import OriginShape, Told, origin_shape
 
 _PLAIN: Final = Effect("")
@@ -73,7 +74,7 @@ class RenderedShape(TypedDict):
     cut: bool
 
 
-class OverridesShape(TypedDict):
+class OverridesShape(Following):
     overrides: list[OverrideShape]
     policyVersion: int
 

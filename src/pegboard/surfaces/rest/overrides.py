@@ -39,6 +39,7 @@ from .override_shapes import (
     rendered_shape,
     renderer_shape,
 )
+from .pages import page_of
 from .problems import Problem
 from .rendering import render
 from .tools import tool_named
@@ -54,9 +55,10 @@ def override_routes(gateway: Gateway) -> APIRouter:
     async def list_overrides(asked: Annotated[OverridesQuery, Query()]) -> OverridesShape:
         """Every override, manifests' and files' first, each field with whose word it is, and what does not fit."""
         found = all_misfits(gateway)
-        rows = board.policy.overrides.rows
-        told = [override_shape(row, found) for row in rows if asked.toolset in (None, row.toolset)]
-        return {"overrides": told, "policyVersion": board.policy.version}
+        every = [row for row in board.policy.overrides.rows if asked.toolset in (None, row.toolset)]
+        rows, following = page_of(every, row_name, asked.limit, asked.after)
+        told = [override_shape(row, found) for row in rows]
+        return {**following, "overrides": told, "policyVersion": board.policy.version}
 
     @routes.get("/overrides/show")
     async def show_override(asked: Annotated[ToolQuery, Query()]) -> ShownOverrideShape:
@@ -107,6 +109,12 @@ def edit_of(gateway: Gateway, body: EditBody) -> EditOverride:
     if not said.says and not cleared:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "Nothing is said: name a field to set or to clear.")
     return EditOverride(Edit(said, frozenset(cleared)))
+
+
+def row_name(row: Override) -> str:
+    """By whose word it is, its toolset and what it is about: a row has all three for itself."""
+    whose = "manifest" if row.manifest else "file" if row.declared else "person"
+    return f"{whose}/{row.toolset}/{row.target}"
 
 
 def _refuse_unfit(gateway: Gateway, command: EditOverride) -> None:

@@ -17,6 +17,7 @@ from pegboard.core.status import SwitchedOff, sentence
 from pegboard.core.tool import ToolSpec, canonical
 from pegboard.gateway.trial import Trial
 
+from .pages import Following
 from .shapes import FlawShape, HealthShape, ServerBase, ToolInFull, ToolShape, flaws_shape, health_shape
 
 _DESCRIBED = 500
@@ -143,7 +144,7 @@ class ReviewedServer(ServerBase):
     lines: list[str]
 
 
-class ApprovalsShape(TypedDict):
+class ApprovalsShape(Following):
     waiting: list[WaitingShape]
     servers: list[WaitingServerShape]
     blocked: list[BlockShape]

@@ -2,10 +2,11 @@
 
 from typing_extensions import TypedDict
 
+from .pages import Following
 from .shapes import NoticeShape, ServerShape
 
 
-class ServersShape(TypedDict):
+class ServersShape(Following):
     servers: list[ServerShape]
     policyVersion: int
     notices: list[NoticeShape]

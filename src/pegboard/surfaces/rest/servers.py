@@ -18,6 +18,7 @@ from .answers import routes_about
 from .bodies import ServerBody, SwitchBody
 from .deciding import Version, done
 from .health import settled
+from .pages import MOST, After, Limit, page_of
 from .problems import Problem
 from .server_shapes import AddedShape, RemovedServerShape, ServersShape
 from .server_trials import seen_before, to_install
@@ -35,11 +36,13 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
         return server_shape(server, board, board.resolution(View()))
 
     @routes.get("/servers")
-    async def list_servers() -> ServersShape:
+    async def list_servers(limit: Limit = MOST, after: After = None) -> ServersShape:
         """Every server with its health and the counts of its tools."""
         resolution, servers = board.resolution(View()), board.policy.servers
+        keys, following = page_of([key for key in servers if isinstance(key, ServerKey)], str, limit, after)
         return {
-            "servers": [server_shape(servers[key], board, resolution) for key in servers if isinstance(key, ServerKey)],
+            **following,
+            "servers": [server_shape(servers[key], board, resolution) for key in keys],
             "policyVersion": board.policy.version,
             "notices": notices_shape(board.notices),
         }

@@ -22,6 +22,7 @@ from .access import whoever
 from .answers import routes_about
 from .bodies import AllowBody, DenyBody
 from .deciding import done
+from .pages import MOST, After, Following, Limit, page_of
 from .problems import Problem
 from .shapes import Told, moment
 
@@ -67,7 +68,7 @@ class GrantShape(TypedDict):
     """Whether the tool is still the one that it was given for; `null` where it is not listed."""
 
 
-class RememberedShape(TypedDict):
+class RememberedShape(Following):
     grants: list[GrantShape]
 
 
@@ -85,7 +86,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         return {"tickets": [ticket_shape(ticket, gateway.clock()) for ticket in found]}
 
     @routes.get("/tickets/grants")
-    async def list_ticket_grants() -> RememberedShape:
+    async def list_ticket_grants(limit: Limit = MOST, after: After = None) -> RememberedShape:
         """The grants that are remembered: what runs without asking, for whom."""
         policy = gateway.board.policy
         tools = gateway.board.catalogue.tools
@@ -94,7 +95,8 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             tool = tools.get(consent.tool)
             return None if tool is None else seen_by(tool, policy, View(consent.principal)).spec.fingerprint
 
-        return {"grants": [grant_shape(consent, fingerprint(consent)) for consent in policy.decided.consents.values()]}
+        consents, following = page_of([*policy.decided.consents.values()], lambda each: each.id, limit, after)
+        return {**following, "grants": [grant_shape(consent, fingerprint(consent)) for consent in consents]}
 
     @routes.delete("/tickets/grants/{id}")
     async def revoke_ticket_grant(id: str) -> GrantShape:

@@ -5,6 +5,7 @@ from typing import NotRequired
 from typing_extensions import TypedDict
 
 from .override_shapes import AppearanceShape, RenderedShape
+from .pages import Following
 from .shapes import NoticeShape, Told, ToolInFull, ToolShape, TrailShape
 from .tool_faces import Faces
 from .trials import Trial
@@ -16,7 +17,7 @@ class ListedFlawShape(TypedDict):
     sentence: str
 
 
-class ToolsShape(TypedDict):
+class ToolsShape(Following):
     tools: list[ToolShape]
     policyVersion: int
     notices: list[NoticeShape]

@@ -38,8 +38,9 @@ from pegboard.gateway.unlisted import listed
 from .access import needs
 from .activity_shapes import TRIAL
 from .answers import routes_about
-from .bodies import CallBody, ToolQuery, ViewQuery
+from .bodies import CallBody, ToolQuery, ToolsQuery
 from .override_shapes import appearance_shape, rendered_shape
+from .pages import page_of
 from .problems import Problem
 from .rendering import render
 from .shapes import notices_shape, tool_in_full, tool_shape, trail_shape
@@ -53,11 +54,13 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     board = gateway.board
 
     @routes.get("/tools")
-    async def list_tools(asked: Annotated[ViewQuery, Query()]) -> ToolsShape:
+    async def list_tools(asked: Annotated[ToolsQuery, Query()]) -> ToolsShape:
         """Every tool of the catalogue with its verdict for this view."""
         resolution = resolution_of(gateway, asked.view())
+        ids, following = page_of([*resolution.verdicts], str, asked.limit, asked.after)
         return {
-            "tools": [tool_shape(id, resolution) for id in resolution.verdicts],
+            **following,
+            "tools": [tool_shape(id, resolution) for id in ids],
             "policyVersion": resolution.policy_version,
             "notices": notices_shape(board.notices),
             "flaws": [

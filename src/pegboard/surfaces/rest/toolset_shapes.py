@@ -23,6 +23,7 @@ from pegboard.gateway.board import Board
 from pegboard.gateway.toolsets.exporting import Bundle
 from pegboard.gateway.toolsets.wanted import Looked
 
+from .pages import Following
 from .shapes import (
     FlawShape,
     HealthShape,
@@ -73,7 +74,7 @@ class ToolsetShape(TypedDict):
     flaws: list[FlawShape]
 
 
-class ToolsetsShape(TypedDict):
+class ToolsetsShape(Following):
     toolsets: list[ToolsetShape]
     policyVersion: int
 

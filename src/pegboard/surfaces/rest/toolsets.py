@@ -20,6 +20,7 @@ from .access import whoever
 from .answers import JSON, routes_about, written
 from .bodies import SecretBody, SwitchBody
 from .deciding import Version, done
+from .pages import MOST, After, Limit, page_of
 from .problems import Problem
 from .toolset_imports import IMPORT_BODIES, answering, told, wanted_of
 from .toolset_shapes import (
@@ -58,10 +59,12 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         return toolset_shape(toolset, board, board.resolution(View()), known)
 
     @routes.get("/toolsets")
-    async def list_toolsets() -> ToolsetsShape:
+    async def list_toolsets(limit: Limit = MOST, after: After = None) -> ToolsetsShape:
         """Every toolset with its servers and tools."""
+        toolsets, following = page_of([*board.policy.toolsets.values()], lambda each: each.id, limit, after)
         return {
-            "toolsets": [shown(toolset) for toolset in board.policy.toolsets.values()],
+            **following,
+            "toolsets": [shown(toolset) for toolset in toolsets],
             "policyVersion": board.policy.version,
         }
 
