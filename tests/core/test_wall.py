@@ -17,7 +17,7 @@ from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.server import OnlyTools, Trust
 from pegboard.core.tokens import rough_cost
 from pegboard.core.tool import Tool
-from pegboard.core.unlocking import NOTHING, Act, Action, State, state_of, unlocking
+from pegboard.core.unlocking import NOTHING, Act, Action, PegState, state_of, unlocking
 from pegboard.core.view import View
 from pegboard.core.wall import Peg, Wall, switch_is_on, wall
 
@@ -35,29 +35,29 @@ def hung(board: Board, view: View | None = None) -> Wall:
     return wall(board.catalogue, board.policy, resolve(board.catalogue, board.policy, view or View()), cost)
 
 
-def seen(board: Board, view: View | None = None, id: ToolId = ID) -> tuple[State, Action]:
+def seen(board: Board, view: View | None = None, id: ToolId = ID) -> tuple[PegState, Action]:
     peg = next(peg for peg in hung(board, view).pegs if peg.id == id)
     return peg.state, unlocking(peg.verdict, board.policy, (view or View()).principal)
 
 
 TOLD = {
-    "toolset switched off": (State.LOCKED, Action(Act.SWITCH_TOOLSET, "dev", "Switch toolset dev on")),
-    "server declared off": (State.LOCKED, Action(Act.SWITCH_SERVER, "dev~github", "Switch server dev~github on")),
-    "server quarantined": (State.WANTS, Action(Act.REVIEW_SERVER, "dev~github", "Review dev~github")),
-    "not among the enabled_tools": (State.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
-    "among the disabled_tools": (State.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
-    "denied by a pattern": (State.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Change the deny pattern")),
-    "denied by a declared override": (State.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Change the override")),
-    "switched off": (State.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
-    "hidden by a person's override": (State.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
-    "hidden by its manifest": (State.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
-    "never approved": (State.WANTS, Action(Act.APPROVE, str(ID), "Review and approve it")),
-    "changed since approval": (State.WANTS, Action(Act.APPROVE, str(ID), "Review what changed and approve it")),
-    "down": (State.BROKEN, Action(Act.RESTART, "dev~github", "Restart dev~github")),
-    "starting": (State.BROKEN, NOTHING),
-    "needs sign-in": (State.WANTS, Action(Act.SIGN_IN, "dev~github", "Sign in to dev~github")),
-    "not running": (State.LOCKED, NOTHING),
-    "nobody's": (State.BROKEN, NOTHING),
+    "toolset switched off": (PegState.LOCKED, Action(Act.SWITCH_TOOLSET, "dev", "Switch toolset dev on")),
+    "server declared off": (PegState.LOCKED, Action(Act.SWITCH_SERVER, "dev~github", "Switch server dev~github on")),
+    "server quarantined": (PegState.WANTS, Action(Act.REVIEW_SERVER, "dev~github", "Review dev~github")),
+    "not among the enabled_tools": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
+    "among the disabled_tools": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
+    "denied by a pattern": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Change the deny pattern")),
+    "denied by a declared override": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Change the override")),
+    "switched off": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
+    "hidden by a person's override": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
+    "hidden by its manifest": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
+    "never approved": (PegState.WANTS, Action(Act.APPROVE, str(ID), "Review and approve it")),
+    "changed since approval": (PegState.WANTS, Action(Act.APPROVE, str(ID), "Review what changed and approve it")),
+    "down": (PegState.BROKEN, Action(Act.RESTART, "dev~github", "Restart dev~github")),
+    "starting": (PegState.BROKEN, NOTHING),
+    "needs sign-in": (PegState.WANTS, Action(Act.SIGN_IN, "dev~github", "Sign in to dev~github")),
+    "not running": (PegState.LOCKED, NOTHING),
+    "nobody's": (PegState.BROKEN, NOTHING),
 }
 
 
@@ -68,23 +68,23 @@ def test_whatever_locks_a_tool_has_a_state_and_the_act_that_opens_it(damage: Dam
 
 
 def test_an_open_tool_needs_nothing() -> None:
-    assert seen(OPEN) == (State.OPEN, NOTHING)
-    assert seen(OPEN.with_health(GITHUB, Asleep(NOW))) == (State.OPEN, NOTHING)
+    assert seen(OPEN) == (PegState.OPEN, NOTHING)
+    assert seen(OPEN.with_health(GITHUB, Asleep(NOW))) == (PegState.OPEN, NOTHING)
 
 
 def test_a_first_start_is_nothing_to_worry_about() -> None:
-    assert seen(OPEN.with_health(GITHUB, Starting(1, NOW))) == (State.LOCKED, NOTHING)
+    assert seen(OPEN.with_health(GITHUB, Starting(1, NOW))) == (PegState.LOCKED, NOTHING)
 
 
 def test_a_tool_that_was_blocked_is_reviewed_and_not_merely_switched_on() -> None:
     blocked = OPEN.deciding(switches={ID: replace(OFF, blocks=True)})
-    assert seen(blocked) == (State.LOCKED, Action(Act.APPROVE, str(ID), "Review it again"))
+    assert seen(blocked) == (PegState.LOCKED, Action(Act.APPROVE, str(ID), "Review it again"))
 
 
 def test_what_lacks_a_secret_wants_the_secret_and_no_restart() -> None:
     why = "the secret API_KEY is not set. Run: pegboard toolset secrets set dev API_KEY"
     assert seen(OPEN.with_health(GITHUB, Down(NOW, why))) == (
-        State.BROKEN,
+        PegState.BROKEN,
         Action(Act.SET_SECRET, "dev/API_KEY", "Set the secret API_KEY"),
     )
 
@@ -109,30 +109,30 @@ def test_an_override_that_does_not_fit_is_corrected_where_it_was_said(declared: 
     unfit = unfit.declaring(overrides=(row,)) if declared else unfit.deciding(overrides=(row,))
     verdict = resolve(unfit.catalogue, unfit.policy, View()).verdicts[ID]
     assert isinstance(verdict, Locked)
-    assert seen(unfit) == (State.BROKEN, action)
+    assert seen(unfit) == (PegState.BROKEN, action)
 
 
 def test_what_was_installed_so_cannot_be_edited_in_a_file() -> None:
     limited = replace(OPEN.policy.declared.servers[GITHUB], origin=PERSON, limit=OnlyTools(("write",)))
-    assert seen(OPEN.with_server(limited)) == (State.LOCKED, NOTHING)
+    assert seen(OPEN.with_server(limited)) == (PegState.LOCKED, NOTHING)
 
 
 def test_own_tools_that_were_declared_off_are_enabled_in_the_file() -> None:
     own = replace(OPEN.policy.declared.servers[MATH], enabled=False)
     assert seen(OPEN.with_server(own), id=ADD.id) == (
-        State.LOCKED,
+        PegState.LOCKED,
         Action(Act.EDIT_FILE, "pegboard.yaml:7", "Enable it"),
     )
 
 
 def test_what_is_outside_of_a_view_is_locked_by_choice_and_says_whose() -> None:
     narrow = View().narrowed(Selection(TheseToolsets(("math",))))
-    assert seen(OPEN, narrow) == (State.LOCKED, Action(Act.WIDEN, str(ID), "Ask without narrowing it away"))
+    assert seen(OPEN, narrow) == (PegState.LOCKED, Action(Act.WIDEN, str(ID), "Ask without narrowing it away"))
     unselected = OPEN.declaring(selection=Selection(Everything(), (), ("read",)))
-    assert seen(unselected) == (State.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Select it in pegboard.yaml"))
+    assert seen(unselected) == (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Select it in pegboard.yaml"))
     eve = PrincipalId("eve")
     granted = OPEN.deciding(grants={eve: frozenset({ToolsetId("math")})})
-    assert seen(granted, View(eve)) == (State.LOCKED, Action(Act.GRANT, "eve", "Grant dev to eve"))
+    assert seen(granted, View(eve)) == (PegState.LOCKED, Action(Act.GRANT, "eve", "Grant dev to eve"))
 
 
 def test_who_may_ask_no_database_is_given_one_in_the_file() -> None:
@@ -166,11 +166,11 @@ def test_a_tool_that_people_decided_about_and_nobody_offers_any_more_stays_on_th
     assert [
         (peg.text, peg.state, peg.tokens, switch_is_on(peg.verdict, decided.policy)) for peg in hung(decided).pegs
     ] == [
-        ("mcp:dev~github:former", State.GONE, 0, True),
-        ("mcp:dev~github:off", State.GONE, 0, False),
-        ("mcp:dev~github:read", State.OPEN, cost(READ, ""), True),
-        ("mcp:dev~github:write", State.OPEN, cost(WRITE, ""), True),
-        ("math:add", State.OPEN, cost(ADD, ""), True),
+        ("mcp:dev~github:former", PegState.GONE, 0, True),
+        ("mcp:dev~github:off", PegState.GONE, 0, False),
+        ("mcp:dev~github:read", PegState.OPEN, cost(READ, ""), True),
+        ("mcp:dev~github:write", PegState.OPEN, cost(WRITE, ""), True),
+        ("math:add", PegState.OPEN, cost(ADD, ""), True),
     ]
 
 
@@ -206,13 +206,13 @@ def test_an_approval_of_a_server_that_is_trusted_openly_says_nothing_of_what_it_
 def test_the_wall_has_every_tool_once_and_is_open_exactly_where_the_verdict_is(board: Board) -> None:
     resolution = resolve(board.catalogue, board.policy, View())
     found = hung(board)
-    listed = [peg for peg in found.pegs if peg.state is not State.GONE]
+    listed = [peg for peg in found.pegs if peg.state is not PegState.GONE]
     assert {peg.id for peg in listed} == set(resolution.verdicts)
     assert len(listed) == len(resolution.verdicts)
-    assert {peg.id for peg in listed if peg.state is State.OPEN} == set(resolution.open_ids)
+    assert {peg.id for peg in listed if peg.state is PegState.OPEN} == set(resolution.open_ids)
     assert all(state_of(peg.verdict) is peg.state for peg in found.pegs)
     assert sum(found.total.states.values()) == len(found.pegs)
-    assert found.total.tokens == sum(peg.tokens for peg in listed if peg.state is State.OPEN)
+    assert found.total.tokens == sum(peg.tokens for peg in listed if peg.state is PegState.OPEN)
     assert sum(each.tokens for each in found.toolsets.values()) == found.total.tokens
 
 

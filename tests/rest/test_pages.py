@@ -40,6 +40,8 @@ BOUNDED = {
     "/activity/latest": "one number",
     "/activity/{number}": "one record",
     "/tickets/{id}": "one ticket",
+    "/policy/export": "one file",
+    "/policy/export/file": "one file",
 }
 """What has no `limit`, and what bounds it instead."""
 

@@ -28,7 +28,7 @@ from .status import (
 )
 
 
-class State(StrEnum):
+class PegState(StrEnum):
     """What a person sees from afar. The words of the reason say the rest."""
 
     OPEN = "open"
@@ -71,37 +71,37 @@ NOTHING: Final = Action(Act.NONE)
 _FILE: Final = "pegboard.yaml"
 
 
-def state_of(verdict: Verdict | Gone) -> State:
+def state_of(verdict: Verdict | Gone) -> PegState:
     match verdict:
         case Open():
-            return State.OPEN
+            return PegState.OPEN
         case Locked(_, reason):
             return _state(reason)
         case Absent():
-            return State.LOCKED
+            return PegState.LOCKED
         case Gone():
-            return State.GONE
+            return PegState.GONE
         case _:
             assert_never(verdict)
 
 
-def _state(reason: Reason) -> State:
+def _state(reason: Reason) -> PegState:
     match reason:
         case OwnerOff() | DeniedByLimit() | DeniedByPattern() | DeniedByOverride():
-            return State.LOCKED
+            return PegState.LOCKED
         case SwitchedOff():
-            return State.LOCKED
+            return PegState.LOCKED
         case Quarantined() | NeverApproved() | ChangedSinceApproval():
-            return State.WANTS
+            return PegState.WANTS
         case Unavailable(_, NeedsSignIn()) | Unlisted(_, NeedsSignIn()):
-            return State.WANTS
+            return PegState.WANTS
         case Unavailable(_, Starting(attempt)) | Unlisted(_, Starting(attempt)):
             # Another attempt tells that the one before failed.
-            return State.LOCKED if attempt <= 1 else State.BROKEN
+            return PegState.LOCKED if attempt <= 1 else PegState.BROKEN
         case Unavailable(_, Off()):
-            return State.LOCKED
+            return PegState.LOCKED
         case OverrideUnfit() | Unavailable() | Unlisted() | Undetermined():
-            return State.BROKEN
+            return PegState.BROKEN
         case _:
             assert_never(reason)
 

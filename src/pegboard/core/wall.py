@@ -18,7 +18,7 @@ from .rules import is_switched_on
 from .server import Container, Http, Stdio
 from .status import SwitchedOff
 from .tool import Tool
-from .unlocking import State, state_of
+from .unlocking import PegState, state_of
 
 Cost: TypeAlias = Callable[[Tool, str], int]
 """What a model is charged for a tool that it is shown under a name."""
@@ -40,7 +40,7 @@ class Peg:
     text: str
     """The id as text: pegs hang in the order of their toolsets, and then of this."""
     verdict: Verdict | Gone
-    state: State
+    state: PegState
     tokens: int
     """What the tool costs a model that is shown it, open or not; nothing where nobody can be."""
 
@@ -49,12 +49,12 @@ class Peg:
 class Tally:
     """How many pegs are in each state, and what those that are open cost if all of them are shown."""
 
-    states: Counter[State] = field(default_factory=Counter[State])
+    states: Counter[PegState] = field(default_factory=Counter[PegState])
     tokens: int = 0
 
     def add(self, peg: Peg) -> None:
         self.states[peg.state] += 1
-        if peg.state is State.OPEN:
+        if peg.state is PegState.OPEN:
             self.tokens += peg.tokens
 
 

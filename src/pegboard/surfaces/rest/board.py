@@ -17,7 +17,7 @@ from pegboard.core.policy import Policy
 from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open
 from pegboard.core.status import remedy, sentence
-from pegboard.core.unlocking import Act, State, unlocking
+from pegboard.core.unlocking import Act, PegState, unlocking
 from pegboard.core.wall import Peg, Provided, Tally, kind_of, shown, switch_is_on
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.walls import Hung
@@ -49,7 +49,7 @@ class PegShape(TypedDict):
     toolsetId: str
     serverId: str | None
     provider: Provided
-    state: State
+    state: PegState
     verdict: Literal["open", "locked", "absent", "gone"]
     status: str | None
     sentence: str | None
@@ -216,10 +216,10 @@ def _title(id: ToolsetId, policy: Policy) -> str:
 
 def _counts(tally: Tally) -> CountsShape:
     return {
-        "open": tally.states[State.OPEN],
-        "locked": tally.states[State.LOCKED],
-        "wants": tally.states[State.WANTS],
-        "broken": tally.states[State.BROKEN],
-        "gone": tally.states[State.GONE],
+        "open": tally.states[PegState.OPEN],
+        "locked": tally.states[PegState.LOCKED],
+        "wants": tally.states[PegState.WANTS],
+        "broken": tally.states[PegState.BROKEN],
+        "gone": tally.states[PegState.GONE],
         "tokens": tally.tokens,
     }

@@ -77,7 +77,7 @@ class StubsShape(TypedDict):
     functions: list[FunctionShape]
 
 
-class RunBody(ViewQuery):
+class ProgramBody(ViewQuery):
     code: str | None = None
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     ticket: Name | None = None
@@ -107,7 +107,7 @@ def program_routes(gateway: Gateway) -> APIRouter:
 
     @routes.post("/run", response_model=EndedShape, responses=_LINES)
     @needs(Scope.CALL, Scope.OPERATE)
-    async def run_program(body: RunBody, request: Request) -> EndedShape | Response:
+    async def run_program(body: ProgramBody, request: Request) -> EndedShape | Response:
         """A program by the operator, through the same gates as any client's. Leaving ends it.
 
         Whoever accepts application/x-ndjson is told of each call as it is made, a line each, and of the end in the

@@ -63,7 +63,7 @@ class PieceShape(TypedDict):
     text: str
 
 
-class AlteredShape(TypedDict):
+class AlterationShape(TypedDict):
     path: str
     how: Alteration
     sentence: str
@@ -75,7 +75,7 @@ class AlteredShape(TypedDict):
 class SectionShape(TypedDict):
     section: str
     words: list[PieceShape]
-    changes: list[AlteredShape]
+    changes: list[AlterationShape]
     more: int
 
 
@@ -275,7 +275,7 @@ def _piece_shape(piece: Piece) -> PieceShape:
     return {"how": piece.how, "text": piece.text}
 
 
-def _altered_shape(change: Altered) -> AlteredShape:
+def _altered_shape(change: Altered) -> AlterationShape:
     return {
         "path": change.path,
         "how": change.how,
