@@ -11,7 +11,7 @@ from pegboard.config.clients import Found, read_pasted
 from pegboard.core.ids import is_id
 from pegboard.core.server import Connection, Http, Stdio, Transport
 
-HOME = Path("/home/me")
+HOME = Path("/somebody")
 
 
 def read(text: str) -> Found:

@@ -35,7 +35,7 @@ async def test_another_board_that_imports_a_policy_judges_alike() -> None:
         await desk.house.does(ThrowSwitch(NOTES, False), Grant(PrincipalId("ann"), frozenset({ToolsetId("docs")})))
         body, statuses = await exported(desk), desk.house.statuses()
         alone = await desk.ask("GET", "/policy/export/file")
-        assert (alone.text, alone.headers["content-type"]) == (body["text"], "application/json")
+        assert (alone.text, alone.headers["content-type"]) == (body["text"], "application/octet-stream")
     assert SECRET not in body["text"]
     (secret,) = body["secrets"]
     assert secret["at"] == ["extra: env.TOKEN"]

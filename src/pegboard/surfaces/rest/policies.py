@@ -32,8 +32,9 @@ from .problems import Problem
 MOST_CALLERS = 50
 MOST_SHIFTS = 2_000
 _NAME = "pegboard-policy.json"
+_FILE = "application/octet-stream"
 _TEXT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The policy.", "content": {"application/json": {"schema": {"type": "object"}}}}
+    200: {"description": "The policy.", "content": {_FILE: {"schema": {"type": "string", "format": "binary"}}}}
 }
 
 
@@ -122,7 +123,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         """The same text alone, as a file."""
         written = await anyio.to_thread.run_sync(policy_text, carried(board.policy.decided))
         headers = {"content-disposition": f'attachment; filename="{_NAME}"'}
-        return Response(written.text, media_type="application/json", headers=headers)
+        return Response(written.text, media_type=_FILE, headers=headers)
 
     @routes.post("/policy/what-if")
     async def compare_policy(body: PolicyBody) -> PolicyDifference:
