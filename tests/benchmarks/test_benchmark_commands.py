@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = {
     "codemode": ["--quick"],
     "gateway": ["--only", "floor", "--upstream", "http", "--tools", "3", "--seconds", "0.5", "--windows", "1"],
+    "pages": ["--tools", "10", "--rounds", "1"],
     "prompt": ["--tools", "3", "--rounds", "1"],
     "retrieval": ["--data", "tests/search/sets", "--queries", "2", "--no-peer"],
     "resolve": ["--tools", "3", "--rounds", "1"],

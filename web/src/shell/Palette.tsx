@@ -1,5 +1,5 @@
 /** Ctrl-K: any tool, server or screen by a few letters. */
-import { useDeferredValue, useEffect, useId, useMemo, useRef, useState, type ReactElement } from "react";
+import { useEffect, useId, useMemo, useRef, useState, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import type { Servers, ToolLines } from "@/api/types";
 import { found, indexed } from "@/lib/finding";
@@ -18,7 +18,6 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
   const [at, setAt] = useState(0);
   const tools = useAnswer<ToolLines>(["board"], "/tools").data;
   const servers = useAnswer<Servers>(["servers"], "/servers").data;
-  const asked = useDeferredValue(text);
   useEffect(() => box.current?.showModal(), []);
   const index = useMemo(() => {
     const screens: Target[] = ROUTES.map(({ path, name, icon }) => ({ id: `screen ${path}`, name, more: "screen", icon, to: path, query: {} }));
@@ -29,7 +28,7 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
     ];
     return indexed(all, (target) => `${target.name} ${target.more}`);
   }, [tools, servers]);
-  const hits = useMemo(() => found(index, asked).slice(0, MOST), [index, asked]);
+  const hits = useMemo(() => found(index, text).slice(0, MOST), [index, text]);
   const chosen = hits[Math.min(at, hits.length - 1)];
   const open = (target: Target | undefined): void => {
     if (target === undefined) return;

@@ -54,7 +54,7 @@ export function Card({
       }}
     >
       <header className="row apart">
-        <b className="mono wrap-any">{peg.title ?? peg.name}</b>
+        <b className={`wrap-any ${peg.title === null ? "mono" : ""}`}>{peg.title ?? peg.name}</b>
         <StateMark state={peg.state} />
       </header>
       <p className="mono quiet small wrap-any">{peg.id}</p>

@@ -11,13 +11,11 @@ export function FirstRun(): ReactElement {
 }
 
 function Steps({ told }: { told: Told }): ReactElement {
-  const has = { server: told.servers > 0, open: told.openTools > 0, called: told.called };
-  const snippet = JSON.stringify({ mcpServers: { pegboard: { type: "http", url: told.endpoint ?? "" } } }, null, 2);
   return (
     <div className="board first-run">
       <p className="first-run-lead">Three steps to a first call.</p>
       <ol className="first-run-steps">
-        <Step at={1} title="Hang tools on the board" done={has.server}>
+        <Step at={1} title="Hang tools on the board" done={told.servers > 0}>
           <ul className="stack">
             {told.steps.map((step) => (
               <li key={step.kind} className="first-run-way">
@@ -36,7 +34,30 @@ function Steps({ told }: { told: Told }): ReactElement {
             ))}
           </ul>
         </Step>
-        <Step at={2} title="Connect your client" done={has.called}>
+        <ToACall told={told} />
+      </ol>
+    </div>
+  );
+}
+
+/** Below a wall with tools, until one of them was called. */
+export function NextSteps(): ReactElement | null {
+  const told = useAnswer<Told>(["board", "servers", "activity"], "/first-run").data;
+  if (told === undefined || told.called || told.servers === 0) return null;
+  return (
+    <section aria-label="To a first call">
+      <ol className="first-run-steps">
+        <ToACall told={told} />
+      </ol>
+    </section>
+  );
+}
+
+function ToACall({ told }: { told: Told }): ReactElement {
+  const snippet = JSON.stringify({ mcpServers: { pegboard: { type: "http", url: told.endpoint ?? "" } } }, null, 2);
+  return (
+    <>
+        <Step at={2} title="Connect your client" done={told.called}>
           {told.endpoint === null ? (
             <p className="quiet">This gateway has no address for MCP clients. Start it with: pegboard serve</p>
           ) : (
@@ -46,9 +67,9 @@ function Steps({ told }: { told: Told }): ReactElement {
             </>
           )}
         </Step>
-        <Step at={3} title="Call a tool" done={has.called}>
+        <Step at={3} title="Call a tool" done={told.called}>
           <p className="quiet small">
-            {has.open ? `${count(told.openTools, "tool")} open. Ask your model for something, or try one here; every call is in the activity.` : "Once a tool is open, ask your model for something, or try it here."}
+            {told.openTools > 0 ? `${count(told.openTools, "tool")} open. Ask your model for something, or try one here; every call is in the activity.` : "Once a tool is open, ask your model for something, or try it here."}
           </p>
           <div className="row">
             <ButtonLink small to="/tool" icon="tool">
@@ -59,8 +80,7 @@ function Steps({ told }: { told: Told }): ReactElement {
             </ButtonLink>
           </div>
         </Step>
-      </ol>
-    </div>
+    </>
   );
 }
 

@@ -6,7 +6,7 @@ import type { Board, Hints, Peg } from "@/api/types";
 import { amend, useListParam, useParam } from "@/lib/place";
 import { count, number } from "@/lib/words";
 import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Skeleton, StateMark, STATES } from "@/parts";
-import { FirstRun } from "./FirstRun";
+import { FirstRun, NextSteps } from "./FirstRun";
 import { HINTS, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
 import { Hanging } from "./Hanging";
 import { SeenBy, useView, viewCommand, type View } from "./SeenBy";
@@ -153,6 +153,7 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
           }}
         />
       )}
+      {view.isPlain && !filtered && <NextSteps />}
       {chosen.size > 0 && (
         <div className="wall-chosen" role="region" aria-label="Chosen tools">
           <b>{count(many.length, "tool")} chosen</b>
