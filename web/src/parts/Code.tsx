@@ -23,7 +23,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
 export function Code({ text, copies = true, wraps = true }: { text: string; copies?: boolean; wraps?: boolean }): ReactElement {
   return (
     <div className="code-around">
-      <pre className={`code ${wraps ? "wraps" : ""}`} tabIndex={0}>
+      <pre className={`code ${wraps ? "wraps" : ""} ${copies && !text.includes("\n") ? "is-line" : ""}`} tabIndex={0}>
         {text}
       </pre>
       {copies && (

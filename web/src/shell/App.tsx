@@ -56,8 +56,8 @@ function SignIn(): ReactElement {
         </Button>
         <details className="small">
           <summary>Where is the start-up token?</summary>
-          <p className="quiet">In gateway.json of the data directory. This prints the address again:</p>
-          <Code text="pegboard doctor" />
+          <p className="quiet">On the machine that runs the gateway, this prints an address that signs you in:</p>
+          <Code text="pegboard ui" />
         </details>
       </form>
     </main>
