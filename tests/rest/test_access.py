@@ -100,6 +100,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/servers/{name}/review"),
         ("POST", "/api/v1/servers/{name}/release"),
         ("GET", "/api/v1/board"),
+        ("GET", "/api/v1/board/peg"),
         ("GET", "/api/v1/events"),
         ("GET", "/api/v1/status"),
         ("GET", "/api/v1/databases"),

@@ -44,7 +44,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "more": [],
                     "action": {"kind": "none", "target": "", "label": ""},
                     "overridden": False,
-                    "hints": {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True},
+                    "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": True,
                 },
@@ -64,7 +64,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "more": [],
                     "action": {"kind": "switch_tool", "target": "mcp:dev~github:write", "label": "Switch it on"},
                     "overridden": False,
-                    "hints": {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True},
+                    "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": False,
                 },
@@ -84,7 +84,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "more": [],
                     "action": {"kind": "none", "target": "", "label": ""},
                     "overridden": False,
-                    "hints": {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True},
+                    "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": True,
                 },
@@ -198,3 +198,21 @@ def states(told: dict[str, list[dict[str, str]]]) -> dict[str, str]:
 
 def acts(told: dict[str, list[dict[str, object]]]) -> dict[object, object]:
     return {peg["id"]: peg["action"] for peg in told["pegs"]}
+
+
+@pytest.mark.behaviour("wall.gone")
+async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone() -> None:
+    async with at_desk(declared(GITHUB, trust=Trust.STRICT)) as desk:
+        await desk.house.does(Approve(READ, TOOLS[GITHUB][0].spec, TOOLS[GITHUB][0].spec.fingerprint))
+        wall = await desk.get("/board")
+        for named in (str(READ), "read"):
+            assert await desk.get("/board/peg", tool=named) == {
+                "peg": wall["pegs"][0],
+                "policyVersion": wall["policyVersion"],
+            }
+        desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
+        await desk.house.until(lambda: READ not in desk.house.board.catalogue.tools)
+        gone = await desk.get("/board/peg", tool=str(READ))
+        assert gone["peg"]["state"] == "gone"
+        answer = await desk.ask("GET", "/board/peg", params={"tool": "reed"})
+        assert problem(answer)[0] == 404

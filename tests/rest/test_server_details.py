@@ -72,7 +72,7 @@ async def test_the_tools_of_a_server_are_told_page_by_page() -> None:
             "toolsetId": "dev",
             "serverId": "github",
             "verdict": "open",
-            "hints": {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True},
+            "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
             "tokens": read["tokens"],
         }
         rest = await desk.get("/servers/github/tools", limit=1, after=first["next"])

@@ -61,7 +61,7 @@ async def test_what_a_server_would_bring_is_shown_and_nothing_is_saved() -> None
         "description": "Write a line.",
         "parameters": [],
         "annotations": '{"destructiveHint":false,"readOnlyHint":false}',
-        "hints": {"readOnly": False, "destructive": False, "idempotent": False, "openWorld": True},
+        "hints": {"readOnly": False, "destructive": False, "idempotent": None, "openWorld": None},
         "tokens": jot["tokens"],
         "risk": {"word": "none", "hard": 0, "soft": 0},
         "notes": [],

@@ -1,6 +1,6 @@
 """The wall: every tool of a view with its state and its cost, in one order, and what that sums up to."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +71,10 @@ class Wall:
         """So many pegs after this one, and whether there are more."""
         start = 0 if id is None else bisect_right(self.places, (id.toolset, str(id)))
         return self.pegs[start : start + limit], start + limit < len(self.pegs)
+
+    def of(self, id: ToolId) -> Peg | None:
+        start = bisect_left(self.places, (id.toolset, str(id)))
+        return self.pegs[start] if start < len(self.pegs) and self.pegs[start].id == id else None
 
 
 def wall(catalogue: Catalogue, policy: Policy, resolution: Resolution, cost: Cost) -> Wall:

@@ -5,7 +5,7 @@ import { Button, IconButton } from "./Button";
 import { Field, Select, Switch, TextArea } from "./fields";
 import { Tag } from "./Chip";
 
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
 
 export function SchemaForm({
   schema,

@@ -38,6 +38,7 @@ from .openapi import TITLE, described, operation_id
 from .override_previews import override_preview_routes
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
+from .pegs import peg_routes
 from .playground import playground_routes
 from .policies import policy_routes
 from .presentations import presentation_routes
@@ -141,6 +142,7 @@ def routed(
     app.router.route_class = AnswerRoute
     answer_problems(app)
     app.include_router(board_routes(gateway), prefix=PREFIX)
+    app.include_router(peg_routes(gateway), prefix=PREFIX)
     app.include_router(event_routes(gateway), prefix=PREFIX)
     trials = Trials(gateway.provider_for, gateway.clock, lambda key: sign_ins().forget(key))
     app.include_router(source_routes(gateway), prefix=PREFIX)

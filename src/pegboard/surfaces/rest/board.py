@@ -162,14 +162,13 @@ def peg_shape(peg: Peg, hung: Hung, principal: PrincipalId) -> PegShape:
         "more": more,
         "action": {"kind": action.act, "target": action.target, "label": action.label},
         "overridden": bool(appearance.origin),
-        "hints": UNCLAIMED if tool is None or tool.spec.annotations is None else hints_shape(tool.spec),
+        "hints": UNCLAIMED if tool is None else hints_shape(tool.spec),
         "tokens": peg.tokens,
         "switchOn": switch_is_on(peg.verdict, policy),
     }
 
 
-UNCLAIMED: Hints = {"readOnly": False, "destructive": True, "idempotent": False, "openWorld": True}
-"""What the protocol takes for claimed where nothing is said."""
+UNCLAIMED: Hints = {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None}
 
 _Said = tuple[Literal["open", "locked", "absent", "gone"], str | None, str | None, str | None, list[str]]
 

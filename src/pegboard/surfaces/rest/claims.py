@@ -6,19 +6,24 @@ from pegboard.core.tool import ToolSpec
 
 
 class Hints(TypedDict):
-    """With the protocol's defaults for what it does not say. Claims of the server, nothing more."""
+    """Claims of its provider, nothing more; `null` where it does not say."""
 
-    readOnly: bool
-    destructive: bool
-    idempotent: bool
-    openWorld: bool
+    readOnly: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    openWorld: bool | None
 
 
 def hints_shape(spec: ToolSpec) -> Hints:
-    claims = spec.hints
+    claims = spec.annotations or {}
+
+    def claimed(name: str) -> bool | None:
+        said = claims.get(name)
+        return said if isinstance(said, bool) else None
+
     return {
-        "readOnly": claims.read_only,
-        "destructive": claims.destructive,
-        "idempotent": claims.idempotent,
-        "openWorld": claims.open_world,
+        "readOnly": claimed("readOnlyHint"),
+        "destructive": claimed("destructiveHint"),
+        "idempotent": claimed("idempotentHint"),
+        "openWorld": claimed("openWorldHint"),
     }

@@ -1,0 +1,101 @@
+"""The screen of one tool: why it is locked, other words for it, a trial, and its history."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.web.looks import Look, look_over
+from tests.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+MOVE, SEARCH = "mcp:desk~desk:move_note", "mcp:library~library:search_books"
+
+
+def opened(page: Page, served: Site, tool: str, tab: str = "why") -> None:
+    page.goto(f"{served.address}/ui/tool?id={tool}&tab={tab}")
+    expect(page.get_by_role("heading", level=1, name=re.compile("note|catalogue"))).to_be_visible()
+
+
+@pytest.mark.behaviour("web.tool")
+def test_a_locked_tool_says_by_which_rule_and_where_to_change_it(page: Page, served: Site) -> None:
+    opened(page, served, MOVE)
+    locking = page.get_by_role("listitem").filter(has_text="Does no deny pattern fit it?")
+    expect(locking).to_contain_text("deny pattern '*:move_*' (pegboard.yaml:38)")
+    expect(page.get_by_role("banner").or_(page.locator(".screen-lead"))).to_contain_text("disabled_by_config")
+    told = served.ask("GET", f"/why?tool={MOVE}")
+    assert page.locator(".trail li").count() == len(told["steps"])
+
+
+@pytest.mark.behaviour("web.tool")
+def test_a_trial_shows_its_result_in_three_forms_and_stands_in_the_activity(page: Page, served: Site) -> None:
+    opened(page, served, SEARCH, "try")
+    page.get_by_label("Write the arguments as JSON").check()
+    page.get_by_role("textbox", name="Arguments").fill('{"query": "tide"}')
+    page.get_by_role("button", name="Call it").click()
+    result = page.get_by_role("region", name="Result")
+    expect(result).to_contain_text("returned")
+    for form in ("Raw", "As the model gets it"):
+        result.get_by_role("tab", name=form).click()
+        expect(result.get_by_role("tabpanel")).to_contain_text("ide")
+    page.get_by_role("tab", name="History").click()
+    expect(page.get_by_role("row").filter(has_text="trial").first).to_contain_text("returned")
+    assert [row["trial"] for row in served.ask("GET", f"/activity?tool={SEARCH}&kind=call&limit=1")["activity"]] == [
+        True
+    ]
+
+
+@pytest.mark.behaviour("web.tool")
+def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_before_it_is_saved(
+    page: Page, served: Site
+) -> None:
+    opened(page, served, SEARCH, "override")
+    page.get_by_label("Description").fill("Look for a book.")
+    page.get_by_label("What becomes of offset").select_option("Hidden")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("Look for a book.")
+    assert served.ask("GET", f"/tools/show?tool={SEARCH}")["difference"] == []
+    page.get_by_role("button", name="Save…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Look for a book.")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_be_hidden()
+    shown = served.ask("GET", f"/tools/show?tool={SEARCH}")["asOverridden"]
+    assert (shown["description"], "offset" in shown["inputSchema"]["properties"]) == ("Look for a book.", False)
+    page.get_by_role("button", name="Difference").click()
+    expect(page.get_by_role("region", name="As a model sees it")).to_contain_text("Look for a book.")
+
+
+@pytest.mark.behaviour("web.tool")
+def test_a_tool_is_switched_off_with_a_note_and_on_again(page: Page, served: Site) -> None:
+    opened(page, served, SEARCH)
+    page.get_by_role("switch", name="Switched on").click()
+    page.get_by_label("Note").fill("stocktaking")
+    page.get_by_role("button", name="Turn off").click()
+    expect(page.get_by_text("stocktaking").first).to_be_visible()
+    assert served.ask("GET", f"/board/peg?tool={SEARCH}")["peg"]["status"] == "disabled_by_user"
+    page.get_by_role("switch", name="Switched off").click()
+    expect(page.get_by_role("switch", name="Switched on")).to_be_visible()
+    assert served.ask("GET", f"/board/peg?tool={SEARCH}")["peg"]["state"] == "open"
+
+
+@pytest.mark.behaviour("web.tool")
+def test_without_an_id_a_tool_is_chosen_by_its_words(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/tool")
+    page.get_by_role("searchbox", name="Find a tool").fill("move")
+    expect(page.get_by_role("list", name="Tools").get_by_role("listitem")).to_have_count(1)
+    page.get_by_role("link", name="move_note").click()
+    expect(page.get_by_role("heading", level=1, name="Move a note")).to_be_visible()
+
+
+def test_a_tool_that_is_not_there_is_told_in_words(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/tool?id=mcp:desk~desk:remove_note")
+    expect(page.get_by_role("alert").first).to_contain_text("remove_note")
+
+
+@pytest.mark.behaviour("web.accessible")
+@pytest.mark.parametrize("tab", ["why", "override", "try", "history"])
+def test_every_tab_is_readable_to_everybody(looked_at: Page, served: Site, look: Look, tab: str) -> None:
+    opened(looked_at, served, MOVE, tab)
+    expect(looked_at.get_by_role("tabpanel")).not_to_be_empty()
+    look_over(looked_at, f"tool-{tab}", look, whole=True)

@@ -1,0 +1,96 @@
+/** What became of the tool: decisions, the specs that are known of it, and its last calls. */
+import type { ReactElement } from "react";
+import { useAnswer } from "@/api/answers";
+import type { Activity } from "@/api/types";
+import type { Query } from "@/lib/place";
+import { span } from "@/lib/words";
+import { Answered, EmptyState, Link, SectionDiff, Skeleton, Table, Tag, Time } from "@/parts";
+import type { History as Told } from "./told";
+
+export function History({ id, view }: { id: string; view: Query }): ReactElement {
+  const answer = useAnswer<Told>(["activity", "policy"], "/tools/history", { tool: id, ...view });
+  return (
+    <Answered of={answer} waiting={<Skeleton lines={8} height={28} />}>
+      {(history) => (
+        <div className="stack wide">
+          <section className="stack tight">
+            <h3>Definitions</h3>
+            <ul className="stack tight">
+              {history.specs.map((spec) => (
+                <li key={spec.what} className="row">
+                  <Tag tone={spec.what === "approved" ? "open" : "plain"}>{spec.what}</Tag>
+                  <code title={spec.fingerprint}>{spec.fingerprint.slice(0, 12)}</code>
+                  <span className="quiet small">
+                    {spec.by !== null && (spec.firstSight ? "at first sight" : `by ${spec.by}`)} {spec.at !== null && <Time at={spec.at} />}
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {history.difference.map((section) => (
+              <SectionDiff key={section.section} section={section} />
+            ))}
+          </section>
+          <section className="stack tight">
+            <h3>Decisions</h3>
+            <Decisions rows={[...history.decisions, ...history.ofProvider].sort((a, b) => b.id - a.id)} />
+          </section>
+          <section className="stack tight">
+            <h3>Last calls</h3>
+            <Calls rows={history.calls} />
+          </section>
+        </div>
+      )}
+    </Answered>
+  );
+}
+
+function Decisions({ rows }: { rows: readonly Activity[] }): ReactElement {
+  if (rows.length === 0) return <p className="quiet">Nobody decided anything about it yet.</p>;
+  return (
+    <ul className="decisions">
+      {rows.map((row) => (
+        <li key={row.id}>
+          <Time at={row.at ?? ""} />
+          <span className="grow wrap-any">
+            <b>{row.principal}</b> {row.said}
+          </span>
+          <Link to="/activity" query={{ open: String(row.id) }} title="In the activity">
+            {row.id}
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Calls({ rows }: { rows: readonly Activity[] }): ReactElement {
+  if (rows.length === 0) {
+    return (
+      <EmptyState icon="activity" title="Not called yet">
+        A trial counts too: it is marked as one.
+      </EmptyState>
+    );
+  }
+  return (
+    <Table
+      name="Last calls"
+      rows={rows}
+      rowKey={(row) => row.id}
+      columns={[
+        { id: "at", head: "When", cell: (row) => <Link to="/activity" query={{ open: String(row.id) }}><Time at={row.at ?? ""} /></Link> },
+        { id: "who", head: "By", cell: (row) => row.principal },
+        {
+          id: "outcome",
+          head: "Outcome",
+          cell: (row) => (
+            <span className="row tight">
+              <Tag tone={row.outcome === "returned" ? "open" : row.kind === "refusal" ? "wants" : "broken"}>{row.outcome.replaceAll("_", " ")}</Tag>
+              {row.trial && <Tag>trial</Tag>}
+            </span>
+          ),
+        },
+        { id: "took", head: "Took", end: true, cell: (row) => (row.tookMs === null ? "" : span(row.tookMs)) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,139 @@
+/** Try the tool through the same gate as every caller. It is marked as a trial in the activity. */
+import { useState, type ReactElement } from "react";
+import { useDeed } from "@/api/answers";
+import type { Peg } from "@/api/types";
+import { number } from "@/lib/words";
+import { LOCAL } from "@/screens/wall/SeenBy";
+import { Button, ButtonLink, Check, Code, Dialog, Notice, RawField, Rendered, SchemaForm, Tabs, Tag, Trouble, type Values } from "@/parts";
+import type { Said, Shown, Trial } from "./told";
+
+type Form = "raw" | "model" | "rendered";
+
+export function Try({
+  peg,
+  shown,
+  pins,
+  principal,
+  view,
+}: {
+  peg: Peg;
+  shown: Shown;
+  pins: readonly Said[];
+  principal: string;
+  view: Readonly<Record<string, unknown>>;
+}): ReactElement {
+  const [given, setGiven] = useState<Values>({});
+  const [raw, setRaw] = useState(false);
+  const [asks, setAsks] = useState(false);
+  const deed = useDeed<Trial>({ silent: true });
+  const run = (): void => {
+    setAsks(false);
+    deed.mutate({ path: "/call", body: { tool: peg.id, arguments: given, trial: true, ...view } });
+  };
+  const locked = Object.fromEntries(pins.map((said) => [said.field.slice("arguments.".length, -".pin".length), said.value]));
+  return (
+    <div className="stack">
+      {peg.state !== "open" && (
+        <Notice tone={peg.state === "wants" ? "wants" : "plain"}>
+          It is {peg.verdict === "absent" ? "not there" : "locked"} for {principal}, so the call will be refused: the answer shows in which words.
+        </Notice>
+      )}
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (peg.hints.destructive === true) setAsks(true);
+          else run();
+        }}
+      >
+        <Check label="Write the arguments as JSON" on={raw} onChange={setRaw} />
+        {raw ? (
+          <RawField name="arguments" label="Arguments" value={given} onChange={(value) => setGiven((value ?? {}) as Values)} rows={8} />
+        ) : (
+          <SchemaForm schema={shown.asOverridden.inputSchema} value={given} onChange={setGiven} locked={locked} />
+        )}
+        <div className="row">
+          <Button look="main" type="submit" icon="right" busy={deed.isPending}>
+            Call it
+          </Button>
+          <span className="quiet small">
+            as {principal}
+            {principal === LOCAL && ", this gateway's own operator"}
+          </span>
+        </div>
+      </form>
+      {deed.error && <Trouble error={deed.error} />}
+      {deed.data !== undefined && <Outcome of={deed.data} />}
+      {asks && (
+        <Dialog
+          open
+          onClose={() => setAsks(false)}
+          title={`Call ${peg.name}?`}
+          actions={
+            <>
+              <Button onClick={() => setAsks(false)}>Do not call it</Button>
+              <Button look="bad" onClick={run}>
+                Call it
+              </Button>
+            </>
+          }
+        >
+          <div className="stack">
+            <p>
+              Its provider says that it can destroy something, and this is a real call with these arguments:
+            </p>
+            <Code text={JSON.stringify(given, null, 2)} copies={false} />
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function Outcome({ of }: { of: Trial }): ReactElement {
+  const [chosen, choose] = useState<Form>("raw");
+  const returned = of.ended === "returned";
+  const forms: { readonly id: Form; readonly label: ReactElement }[] = [
+    ...(of.raw ? [{ id: "raw" as const, label: <Weight name="Raw" tokens={of.raw.tokens} /> }] : []),
+    { id: "model", label: <Weight name="As the model gets it" tokens={of.asModel.tokens} /> },
+    ...(of.rendered ? [{ id: "rendered" as const, label: <Weight name="Rendered" tokens={of.renderedTokens ?? 0} /> }] : []),
+  ];
+  const shown = forms.some(({ id }) => id === chosen) ? chosen : "model";
+  return (
+    <section className="stack" aria-label="Result">
+      <div className="row apart">
+        <span className="row tight">
+          <b>Result</b>
+          <Tag tone={returned ? "open" : of.ended === "tool_failed" || of.ended === "provider_failed" ? "broken" : "wants"}>
+            {of.ended.replaceAll("_", " ")}
+          </Tag>
+        </span>
+        <ButtonLink small look="bare" icon="activity" to="/activity" query={{ call: of.callId }}>
+          In the activity
+        </ButtonLink>
+      </div>
+      {of.sentence !== undefined && <p className="wrap-any">{of.sentence}</p>}
+      <Tabs name="Forms of the result" tabs={forms} chosen={shown} onChange={choose}>
+        {shown === "raw" && of.raw && <Code text={pretty(of.raw.text)} />}
+        {shown === "model" && <Code text={of.asModel.text} />}
+        {shown === "rendered" && of.rendered && <Rendered of={of.rendered} />}
+      </Tabs>
+    </section>
+  );
+}
+
+function Weight({ name, tokens }: { name: string; tokens: number }): ReactElement {
+  return (
+    <>
+      {name} <span className="quiet small">{number(tokens)} tokens</span>
+    </>
+  );
+}
+
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { asked, begun, isNothing, pinned, unwritten } from "./editing";
+import type { Said } from "./told";
+
+const TOOL = "mcp:dev~github:create_issue";
+
+function said(field: string, value: unknown, more: Partial<Said> = {}): Said {
+  const whose = { from: null, toolset: "dev", target: TOOL, declared: false, inForce: true, effect: null };
+  return { field, value, ...whose, ...more };
+}
+
+test("a form begins with what a person said, not with what the file or a pattern says", () => {
+  const overrides = [
+    said("name_override", "Open an issue"),
+    said("description_override", "From the file", { declared: true }),
+    said("requires_confirmation", false),
+    said("arguments.repo.pin", "•••"),
+    said("arguments.labels.hide", true, { target: "github:*" }),
+  ];
+  expect(begun(overrides, TOOL, ["repo", "labels"])).toEqual({
+    name: "Open an issue",
+    description: "",
+    confirm: "no",
+    arguments: { repo: { how: "pin", pin: "", description: "" }, labels: { how: "", pin: "", description: "" } },
+  });
+});
+
+test("only what differs is said, and what is emptied is unsaid", () => {
+  const before = begun([said("name_override", "Open"), said("arguments.repo.description", "Which")], TOOL, ["repo", "title"]);
+  expect(isNothing(asked(before, before))).toBe(true);
+  const after = {
+    ...before,
+    name: " ",
+    description: "Reworded. ",
+    confirm: "yes" as const,
+    arguments: { repo: { how: "" as const, pin: "", description: "" }, title: { how: "hide" as const, pin: "", description: "" } },
+  };
+  expect(asked(before, after)).toEqual({
+    set: { description_override: "Reworded.", requires_confirmation: true, arguments: { title: { hide: true } } },
+    clear: ["name_override", "arguments.repo"],
+  });
+});
+
+test("a pinned value is never shown, so an edit of its argument asks for it again", () => {
+  const before = begun([said("arguments.repo.pin", "•••"), said("arguments.repo.default", 3)], TOOL, ["repo"]);
+  expect(unwritten(before, before)).toEqual([]);
+  const reworded = { ...before, arguments: { repo: { ...before.arguments["repo"]!, description: "Which" } } };
+  expect(unwritten(before, reworded)).toEqual(["repo"]);
+  const written = { ...before, arguments: { repo: { ...before.arguments["repo"]!, pin: "octo/site" } } };
+  expect(unwritten(before, written)).toEqual([]);
+  expect(asked(before, written).set).toEqual({ arguments: { repo: { pin: "octo/site", default: 3 } } });
+});
+
+test("a pin is JSON where it is, and text where it is not", () => {
+  expect([pinned("3"), pinned("true"), pinned('"3"'), pinned("octo/site"), pinned('{"a": [1]}')]).toEqual([3, true, "3", "octo/site", { a: [1] }]);
+});

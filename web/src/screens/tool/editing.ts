@@ -1,0 +1,107 @@
+/** An edit of an override as a form holds it, and as the gateway is asked for it. */
+import type { Said } from "./told";
+
+export type ArgumentEdit = {
+  readonly how: "" | "hide" | "pin";
+  /** JSON or plain text. What is pinned already is never shown, so this begins empty. */
+  readonly pin: string;
+  readonly description: string;
+  /** What was said of its default stays; the form does not show it. */
+  readonly fallback?: unknown;
+};
+
+export type Edit = {
+  readonly name: string;
+  readonly description: string;
+  readonly confirm: "" | "yes" | "no";
+  readonly arguments: Readonly<Record<string, ArgumentEdit>>;
+};
+
+export type Asked = { readonly set: Readonly<Record<string, unknown>>; readonly clear: readonly string[] };
+
+const NOTHING: ArgumentEdit = { how: "", pin: "", description: "" };
+
+/** What a person said before, field by field; what the file says shows through where nobody said anything. */
+export function begun(overrides: readonly Said[], target: string, names: readonly string[]): Edit {
+  const own = new Map(
+    overrides
+      .filter((said) => !said.declared && !said.manifest && said.target === target)
+      .map((said) => [said.field, said.value]),
+  );
+  const text = (field: string): string => {
+    const value = own.get(field);
+    return typeof value === "string" ? value : "";
+  };
+  const confirm = own.get("requires_confirmation");
+  const one = (name: string): ArgumentEdit => ({
+    how: own.has(`arguments.${name}.pin`) ? "pin" : own.get(`arguments.${name}.hide`) === true ? "hide" : "",
+    pin: "",
+    description: text(`arguments.${name}.description`),
+    ...(own.has(`arguments.${name}.default`) ? { fallback: own.get(`arguments.${name}.default`) } : {}),
+  });
+  return {
+    name: text("name_override"),
+    description: text("description_override"),
+    confirm: typeof confirm !== "boolean" ? "" : confirm ? "yes" : "no",
+    arguments: Object.fromEntries(names.map((name) => [name, one(name)])),
+  };
+}
+
+/** A pin is JSON; what is none is text, so that nobody has to write quotes around a word. */
+export function pinned(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Arguments whose pinned value must be written again: an edit replaces all that was said of an argument. */
+export function unwritten(before: Edit, after: Edit): readonly string[] {
+  return Object.entries(after.arguments)
+    .filter(([name, now]) => now.how === "pin" && now.pin.trim() === "" && differs(before.arguments[name] ?? NOTHING, now))
+    .map(([name]) => name);
+}
+
+function differs(was: ArgumentEdit, now: ArgumentEdit): boolean {
+  return was.how !== now.how || was.description.trim() !== now.description.trim() || now.pin.trim() !== "";
+}
+
+/** What differs from how it began. What is emptied is unsaid. */
+export function asked(before: Edit, after: Edit): Asked {
+  const set: Record<string, unknown> = {};
+  const clear: string[] = [];
+  const say = (field: string, was: string, is: string): void => {
+    if (was.trim() === is.trim()) return;
+    if (is.trim() === "") clear.push(field);
+    else set[field] = is.trim();
+  };
+  say("name_override", before.name, after.name);
+  say("description_override", before.description, after.description);
+  if (before.confirm !== after.confirm) {
+    if (after.confirm === "") clear.push("requires_confirmation");
+    else set["requires_confirmation"] = after.confirm === "yes";
+  }
+  const said: Record<string, Readonly<Record<string, unknown>>> = {};
+  for (const [name, now] of Object.entries(after.arguments)) {
+    if (!differs(before.arguments[name] ?? NOTHING, now)) continue;
+    const one = argument(now);
+    if (Object.keys(one).length > 0) said[name] = one;
+    else clear.push(`arguments.${name}`);
+  }
+  if (Object.keys(said).length > 0) set["arguments"] = said;
+  return { set, clear };
+}
+
+function argument(now: ArgumentEdit): Readonly<Record<string, unknown>> {
+  return {
+    ...(now.how === "hide" ? { hide: true } : {}),
+    ...(now.how === "pin" && now.pin.trim() !== "" ? { pin: pinned(now.pin.trim()) } : {}),
+    ...(now.description.trim() === "" ? {} : { description: now.description.trim() }),
+    ...(now.fallback === undefined ? {} : { default: now.fallback }),
+  };
+}
+
+export function isNothing(edit: Asked): boolean {
+  return Object.keys(edit.set).length === 0 && edit.clear.length === 0;
+}
