@@ -54,3 +54,6 @@ export type Rendered = NonNullable<Answer<"/call", "post">["rendered"]>;
 
 /** Whoever has a name here. */
 export type Principals = { readonly principals: readonly { readonly id: string }[] };
+
+/** One record of the activity. */
+export type Activity = Answer<"/activity">["activity"][number];

@@ -1,10 +1,174 @@
-import type { ReactElement } from "react";
-import { Screen, Skeleton } from "@/parts";
+/** What waits for a person: calls that want a word, and tools that are new or changed. */
+import { useEffect, useMemo, type ReactElement } from "react";
+import { useAnswer } from "@/api/answers";
+import { amend, useParam } from "@/lib/place";
+import { command, count } from "@/lib/words";
+import { Answered, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tag, Time } from "@/parts";
+import { Call, Expiring } from "./Call";
+import { after, grouped, stops, type Group, type Stop } from "./queue";
+import { Review } from "./Review";
+import { Together } from "./Together";
+import type { Approvals, Tickets } from "./told";
+import "./approvals.css";
+
+function choose(name: "tool" | "ticket" | "all", value: string): void {
+  amend((query) => {
+    for (const each of ["tool", "ticket", "all"]) query.delete(each);
+    if (value !== "") query.set(name, value);
+  });
+}
+
+const pick = (stop: Stop): void => choose(stop.kind, stop.key);
 
 export default function ApprovalsScreen(): ReactElement {
+  const [tool] = useParam("tool");
+  const [ticket] = useParam("ticket");
+  const [all] = useParam("all");
+  const approvals = useAnswer<Approvals>(["approvals", "board", "policy"], "/approvals");
+  const tickets = useAnswer<Tickets>(["tickets"], "/tickets");
+  const groups = useMemo(() => grouped(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
+  const line = useMemo(() => stops(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
+  const group = groups.find(({ id }) => id === all);
+  const asked = line.find((stop) => stop.key === (ticket || tool));
+  const chosen = all !== "" ? undefined : (asked ?? (tool === "" ? line[0] : undefined));
+  useWalking(line, chosen);
+  const decided = (): void => {
+    const next = chosen === undefined ? "" : after(line, chosen.key);
+    const stop = line.find(({ key }) => key === next);
+    if (stop) pick(stop);
+    else choose("tool", "");
+  };
+  const version = approvals.data?.policyVersion ?? 0;
   return (
-    <Screen title="Approvals" json={{ path: "/approvals" }} command="pegboard approvals list">
-      <Skeleton lines={6} />
+    <Screen
+      title="Approvals"
+      lead={<Lead tools={approvals.data?.waiting.length} calls={tickets.data?.tickets.length} />}
+      json={{ path: chosen?.kind === "ticket" ? "/tickets" : "/approvals" }}
+      command={chosen?.kind === "ticket" ? command("pegboard", "tickets", "show", chosen.key) : chosen ? command("pegboard", "approvals", "show", chosen.key) : "pegboard approvals list"}
+    >
+      <Answered of={approvals} waiting={<Skeleton lines={12} height={32} />}>
+        {(answer) =>
+          line.length === 0 && tool === "" ? (
+            <div className="stack wide">
+              <EmptyState icon="approvals" title="Nothing waits for you" action={<ButtonLink to="/">To the wall</ButtonLink>}>
+                A tool that is new or changes is locked, and comes here to be read. So does a call that asks for a person's word.
+              </EmptyState>
+              <Blocked of={answer} />
+            </div>
+          ) : (
+            <div className="split queue-and-review">
+              <nav className="sheet queue" aria-label="Queue">
+                {tickets.data !== undefined && tickets.data.tickets.length > 0 && (
+                  <section>
+                    <h2>Calls</h2>
+                    <ul>
+                      {tickets.data.tickets.map((each) => (
+                        <li key={each.id}>
+                          <button type="button" className="queue-line" aria-current={chosen?.key === each.id} onClick={() => choose("ticket", each.id)}>
+                            <span className="mono cut">{each.name}</span>
+                            <span className="quiet small">
+                              <Expiring at={each.deadline} />
+                            </span>
+                          </button>
+                        </li>
+                      ))}
+                    </ul>
+                  </section>
+                )}
+                {groups.map((each) => (
+                  <Provider key={each.id} group={each} chosen={chosen?.key ?? ""} />
+                ))}
+                <Blocked of={answer} />
+              </nav>
+              <section className="sheet" aria-label="Review">
+                {group !== undefined ? (
+                  <Together key={group.id} group={group} version={version} onDecided={() => choose("all", "")} />
+                ) : chosen?.kind === "ticket" ? (
+                  <Call key={chosen.key} ticket={chosen.ticket} onDecided={decided} />
+                ) : chosen !== undefined ? (
+                  <Review key={chosen.key} id={chosen.key} version={version} onDecided={decided} />
+                ) : (
+                  <Review key={tool} id={tool} version={version} onDecided={() => choose("tool", "")} />
+                )}
+              </section>
+            </div>
+          )
+        }
+      </Answered>
     </Screen>
+  );
+}
+
+function Lead({ tools, calls }: { tools: number | undefined; calls: number | undefined }): ReactElement {
+  if (tools === undefined) return <>&nbsp;</>;
+  return (
+    <>
+      {count(tools, "tool")} and {count(calls ?? 0, "call")} wait for a person
+    </>
+  );
+}
+
+/** j and k walk the queue. */
+function useWalking(line: readonly Stop[], chosen: Stop | undefined): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || (event.target as Element).closest("input, textarea, select, dialog")) return;
+      const by = event.key === "j" ? 1 : event.key === "k" ? -1 : 0;
+      const stop = by === 0 ? undefined : line[line.findIndex(({ key }) => key === chosen?.key) + by];
+      if (stop === undefined) return;
+      event.preventDefault();
+      pick(stop);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [line, chosen]);
+}
+
+function Provider({ group, chosen }: { group: Group; chosen: string }): ReactElement {
+  return (
+    <section>
+      <div className="row apart">
+        <h2 className="mono cut">{group.id}</h2>
+        {group.tools.length > 1 && group.server?.fingerprint != null && (
+          <Button look="bare" small onClick={() => choose("all", group.id)}>
+            Read all {group.tools.length}
+          </Button>
+        )}
+      </div>
+      <ul>
+        {group.tools.map((tool) => (
+          <li key={tool.id}>
+            <button type="button" className="queue-line" aria-current={chosen === tool.id} onClick={() => choose("tool", tool.id)}>
+              <span className="mono cut">{tool.name}</span>
+              <span className="row tight">
+                {tool.risk.hard + tool.risk.soft > 0 && <Tag tone={tool.risk.hard > 0 ? "broken" : "wants"}>{tool.risk.word}</Tag>}
+                <Tag tone={tool.kind === "new" ? "open" : "wants"}>{tool.kind}</Tag>
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Blocked({ of }: { of: Approvals }): ReactElement | null {
+  if (of.blocked.length === 0) return null;
+  return (
+    <details className="blocked">
+      <summary>Left locked ({of.blocked.length})</summary>
+      <ul className="stack tight">
+        {of.blocked.map((block) => (
+          <li key={block.id}>
+            <Link to="/approvals" query={{ tool: block.id }} className="mono small wrap-any">
+              {block.id}
+            </Link>
+            <p className="quiet small">
+              by {block.by} <Time at={block.at} /> {block.note !== "" && `· ${block.note}`}
+            </p>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

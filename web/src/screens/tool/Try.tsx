@@ -28,7 +28,9 @@ export function Try({
   const deed = useDeed<Trial>({ silent: true });
   const run = (): void => {
     setAsks(false);
-    deed.mutate({ path: "/call", body: { tool: peg.id, arguments: given, trial: true, ...view } });
+    // In a body an empty list means none; in an address it is not written at all.
+    const narrowed = Object.fromEntries(Object.entries(view).filter(([, value]) => !Array.isArray(value) || value.length > 0));
+    deed.mutate({ path: "/call", body: { tool: peg.id, arguments: given, trial: true, ...narrowed } });
   };
   const locked = Object.fromEntries(pins.map((said) => [said.field.slice("arguments.".length, -".pin".length), said.value]));
   return (

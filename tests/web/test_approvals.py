@@ -1,0 +1,126 @@
+"""The queue: a changed tool is read with its difference and approved, and another page sees it open at once."""
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.e2e.served import ROOT
+from tests.web.looks import Look, context, look_over
+from tests.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+STATE = "state.json"
+SERVER = "mcp:cellar~cellar"
+
+
+def tool(name: str, description: str, **properties: str) -> dict[str, object]:
+    schema = {"type": "object", "properties": {each: {"type": kind} for each, kind in properties.items()}}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+FIRST = [tool("fetch_wine", "Fetch a bottle.", label="string"), tool("count_wine", "Count the bottles.")]
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
+    folder = tmp_path_factory.mktemp("cellar")
+    (folder / STATE).write_text(json.dumps({"tools": FIRST}), "utf-8")
+    command = {"command": sys.executable, "args": [str(ROOT / "tests/servers/turncoat.py"), str(folder / STATE)]}
+    asks = {"cellar": {f"{SERVER}:count_wine": {"requires_confirmation": True}}}
+    return {"servers": {"cellar": {**command, "cwd": str(ROOT)}}, "overrides": asks}
+
+
+def become(served: Site, board: Mapping[str, object], *tools: dict[str, object]) -> None:
+    """The server lists other tools from now on, and says so."""
+    servers = board["servers"]
+    assert isinstance(servers, dict)
+    file = Path(servers["cellar"]["args"][1])
+    file.write_text(json.dumps({"tools": tools}), "utf-8")
+    os.kill(int(file.with_suffix(".pid").read_text("utf-8")), signal.SIGUSR1)
+
+
+@pytest.mark.behaviour("web.approvals")
+def test_a_changed_tool_is_read_and_approved_and_opens_on_another_page_without_reload(
+    browser: Browser, page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    become(served, board, tool("fetch_wine", "Fetch a bottle and open it.", label="string", path="string"), FIRST[1])
+    with context(browser) as other:
+        wall = other.new_page()
+        wall.goto(served.entrance)
+        peg = wall.get_by_role("button", name=re.compile("^fetch_wine,"))
+        expect(peg).to_have_accessible_name(re.compile("wants you"))
+        page.goto(f"{served.address}/ui/approvals")
+        review = page.get_by_role("article", name="Review of fetch_wine")
+        expect(review).to_contain_text("and open it")
+        expect(review).to_contain_text("changed")
+        expect(review).to_contain_text("path")
+        page.keyboard.press("a")
+        expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+        expect(peg).to_have_accessible_name(re.compile("open"))
+    assert served.ask("GET", f"/board/peg?tool={SERVER}:fetch_wine")["peg"]["state"] == "open"
+
+
+@pytest.mark.behaviour("web.approvals")
+def test_a_tool_that_is_left_locked_says_by_whom_and_why(page: Page, served: Site, board: Mapping[str, object]) -> None:
+    become(served, board, *FIRST, tool("pour_wine", "Pour it out."))
+    page.goto(f"{served.address}/ui/approvals?tool={SERVER}:pour_wine")
+    expect(page.get_by_role("article", name="Review of pour_wine")).to_contain_text("new")
+    page.keyboard.press("n")
+    page.keyboard.type("what a waste")
+    page.get_by_role("button", name="Leave locked").click()
+    expect(page.get_by_text("Left locked (1)")).to_be_visible()
+    assert "what a waste" in served.ask("GET", f"/board/peg?tool={SERVER}:pour_wine")["peg"]["sentence"]
+
+
+@pytest.mark.behaviour("web.approvals")
+def test_all_of_one_provider_are_approved_at_once_only_after_reading_to_the_end(
+    page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    many = [tool(f"rack_{number}", "Look at one rack. " * 20, place="string") for number in range(8)]
+    become(served, board, *FIRST, *many)
+    page.goto(f"{served.address}/ui/approvals")
+    page.get_by_role("button", name=re.compile("Read all")).click()
+    approve = page.get_by_role("button", name=re.compile("^Approve"))
+    expect(page.get_by_role("article", name="Review of rack_7")).to_be_attached()
+    expect(approve).to_be_disabled()
+    page.get_by_role("article", name="Review of rack_7").scroll_into_view_if_needed()
+    page.keyboard.press("End")
+    expect(approve).to_be_enabled()
+    approve.click()
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    states = {peg["name"]: peg["state"] for peg in served.ask("GET", "/board")["pegs"]}
+    assert {name: state for name, state in states.items() if name.startswith("rack_")} == {
+        each["name"]: "open" for each in many
+    }
+
+
+@pytest.mark.behaviour("web.approvals")
+def test_a_call_that_waits_is_shown_with_its_arguments_and_allowed(
+    page: Page, served: Site, board: Mapping[str, object]
+) -> None:
+    become(served, board, *FIRST)
+    asked = served.ask("POST", "/call", {"tool": f"{SERVER}:count_wine", "arguments": {}})
+    page.goto(f"{served.address}/ui/approvals?ticket={asked['ticket']}")
+    call = page.get_by_role("article", name="Call of count_wine")
+    expect(call).to_contain_text("local wants to call count_wine")
+    expect(call).to_contain_text("expires in")
+    call.get_by_role("button", name="Allow").click()
+    expect(call).to_be_hidden()
+    assert served.ask("GET", f"/tickets/{asked['ticket']}")["state"] == "allowed"
+
+
+@pytest.mark.behaviour("web.accessible")
+def test_the_queue_is_readable_to_everybody(
+    looked_at: Page, served: Site, board: Mapping[str, object], look: Look
+) -> None:
+    become(served, board, tool("fetch_wine", f"Fetch {look.name} bottles.", label="integer"), *FIRST[1:])
+    looked_at.goto(f"{served.address}/ui/approvals")
+    expect(looked_at.get_by_role("article", name="Review of fetch_wine")).to_contain_text(look.name)
+    look_over(looked_at, "approvals", look, whole=True)

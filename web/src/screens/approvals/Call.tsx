@@ -1,0 +1,73 @@
+/** A call that waits for a word: who wants what with which arguments, and until when. */
+import { useEffect, useState, type ReactElement } from "react";
+import { useDeed } from "@/api/answers";
+import { useMay } from "@/api/session";
+import { ago } from "@/lib/words";
+import { Button, Json, Link, Notice, Select, TextArea } from "@/parts";
+import type { Ticket } from "./told";
+
+const SCOPES = [
+  { value: "once", label: "this call only" },
+  { value: "client", label: "this client, from now on" },
+  { value: "always", label: "every client of this caller" },
+];
+
+export function Call({ ticket, onDecided }: { ticket: Ticket; onDecided: () => void }): ReactElement {
+  const deed = useDeed();
+  const operates = useMay("operate");
+  const [scope, setScope] = useState("once");
+  const [note, setNote] = useState("");
+  const decide = (word: "allow" | "deny", body: unknown, done: string): void =>
+    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done }, { onSuccess: onDecided });
+  return (
+    <article className="stack review" aria-label={`Call of ${ticket.name}`}>
+      <header>
+        <h2 className="wrap-any">
+          <b>{ticket.principal}</b> wants to call <Link to="/tool" query={{ id: ticket.tool }} className="mono">{ticket.name}</Link>
+        </h2>
+        <p className="quiet small">
+          from {ticket.client === "" ? "an unnamed client" : ticket.client}
+          {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {ago(ticket.asked)} · <Expiring at={ticket.deadline} />
+        </p>
+      </header>
+      <section>
+        <h3>Arguments</h3>
+        <Json value={ticket.arguments} depth={3} />
+        {ticket.cut && (
+          <Notice tone="wants">
+            Long ones are shown in part. All of it: <code>pegboard tickets show {ticket.id} --full</code>
+          </Notice>
+        )}
+      </section>
+      {operates ? (
+        <footer className="review-deciding stack">
+          <div className="split">
+            <Select label="A yes is for" value={scope} onChange={setScope} choices={SCOPES} />
+            <TextArea label="Note" value={note} onChange={setNote} rows={1} maxLength={500} />
+          </div>
+          <div className="row">
+            <Button look="main" icon="check" busy={deed.isPending} onClick={() => decide("allow", { scope, note }, `${ticket.name} may run`)}>
+              Allow
+            </Button>
+            <Button look="bad" disabled={deed.isPending} onClick={() => decide("deny", { note }, `${ticket.name} is denied`)}>
+              Deny
+            </Button>
+          </div>
+        </footer>
+      ) : (
+        <p className="quiet">Your token may look, not decide.</p>
+      )}
+    </article>
+  );
+}
+
+/** It expires visibly: the words follow the clock. */
+export function Expiring({ at }: { at: string }): ReactElement {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const tick = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(tick);
+  }, []);
+  const left = new Date(at).getTime() - now;
+  return <span className={left < 60_000 ? "is-late" : ""}>{left > 0 ? `expires ${ago(at, now)}` : "expired"}</span>;
+}

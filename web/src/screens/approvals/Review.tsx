@@ -1,0 +1,141 @@
+/** One tool as it is read before it is decided on: what is new or differs, what looks wrong, and the yes or no. */
+import { useEffect, useRef, useState, type ReactElement } from "react";
+import { useAnswer, useDeed } from "@/api/answers";
+import { useMay } from "@/api/session";
+import { Answered, Button, Json, Link, Notice, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
+import type { Finding, Reviewed } from "./told";
+
+export function Review({ id, version, onDecided }: { id: string; version: number; onDecided: () => void }): ReactElement {
+  const answer = useAnswer<Reviewed>(["approvals", "board"], "/approvals/show", { tool: id }, { keeps: false });
+  return (
+    <Answered of={answer} waiting={<Skeleton lines={12} height={24} />}>
+      {(tool) => (
+        <div className="stack">
+          <Reading tool={tool} />
+          <Deciding key={`${tool.id} ${tool.fingerprint}`} tool={tool} version={version} onDecided={onDecided} />
+        </div>
+      )}
+    </Answered>
+  );
+}
+
+export function Reading({ tool }: { tool: Reviewed }): ReactElement {
+  return (
+    <article className="stack review" aria-label={`Review of ${tool.name}`}>
+      <header>
+        <div className="row">
+          <h2 className="mono wrap-any">{tool.name}</h2>
+          <Tag tone={tool.kind === "new" ? "open" : "wants"}>{tool.kind}</Tag>
+        </div>
+        <Link to="/tool" query={{ id: tool.id }} className="mono small wrap-any">
+          {tool.id}
+        </Link>
+        {tool.approval !== null && (
+          <p className="quiet small">
+            Last approved {tool.approval.firstSight ? "at first sight" : `by ${tool.approval.by}`} <Time at={tool.approval.at ?? ""} />
+          </p>
+        )}
+      </header>
+      {tool.block !== null && <Notice tone="plain">{tool.block.sentence}</Notice>}
+      <Notes notes={tool.notes} cautions={tool.cautions} />
+      {tool.difference.length > 0 ? (
+        tool.difference.map((section) => <SectionDiff key={section.section} section={section} />)
+      ) : (
+        <Whole tool={tool} />
+      )}
+    </article>
+  );
+}
+
+function Notes({ notes, cautions }: { notes: readonly Finding[]; cautions: readonly string[] }): ReactElement | null {
+  if (notes.length === 0 && cautions.length === 0) return null;
+  return (
+    <ul className="stack tight" aria-label="What to look at">
+      {notes.map((note) => (
+        <li key={`${note.path} ${note.sentence}`}>
+          <Notice tone={note.severity === "hard" ? "broken" : "wants"}>
+            {note.sentence} {note.excerpt !== "" && <code className="wrap-any">{note.excerpt}</code>} <span className="quiet small mono">{note.path}</span>
+          </Notice>
+        </li>
+      ))}
+      {cautions.map((caution) => (
+        <li key={caution}>
+          <Notice tone="wants">{caution}</Notice>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A tool that nobody saw before is read whole. */
+function Whole({ tool }: { tool: Reviewed }): ReactElement {
+  return (
+    <>
+      <section>
+        <h3>Description</h3>
+        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">none</span> : tool.description}</p>
+      </section>
+      <section>
+        <h3>Input</h3>
+        <Json value={tool.inputSchema} depth={3} />
+      </section>
+      {tool.outputSchema !== null && (
+        <section>
+          <h3>Output</h3>
+          <Json value={tool.outputSchema} depth={2} />
+        </section>
+      )}
+      {tool.annotations !== null && (
+        <section>
+          <h3>Claims</h3>
+          <Json value={tool.annotations} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function Deciding({ tool, version, onDecided }: { tool: Reviewed; version: number; onDecided: () => void }): ReactElement {
+  const operates = useMay("operate");
+  const deed = useDeed();
+  const [note, setNote] = useState("");
+  const field = useRef<HTMLDivElement>(null);
+  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, version, done }, { onSuccess: onDecided });
+  const approve = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: tool.fingerprint }] }, `${tool.name} is approved as you read it`);
+  const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
+  const keys = useRef({ approve, leave });
+  keys.current = { approve, leave };
+  useEffect(() => {
+    if (!operates) return;
+    const press = (event: KeyboardEvent): void => {
+      const at = event.target as Element;
+      if (event.ctrlKey || event.metaKey || event.altKey || at.closest("input, textarea, select, dialog, [contenteditable]")) return;
+      if (event.key === "a") keys.current.approve();
+      else if (event.key === "l") keys.current.leave();
+      else if (event.key === "n") field.current?.querySelector("textarea")?.focus();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [operates]);
+  if (!operates) return <p className="quiet">Your token may look, not decide.</p>;
+  return (
+    <footer className="review-deciding stack">
+      <div ref={field}>
+        <TextArea label="Note, when it stays locked" value={note} onChange={setNote} rows={1} maxLength={500} advice="Whoever asks why it is locked reads this." />
+      </div>
+      <div className="row">
+        <Button look="main" icon="check" busy={deed.isPending} onClick={approve}>
+          Approve <kbd>a</kbd>
+        </Button>
+        <Button disabled={deed.isPending} onClick={leave}>
+          Leave locked <kbd>l</kbd>
+        </Button>
+        <span className="quiet small">
+          <kbd>n</kbd> writes a note
+        </span>
+      </div>
+    </footer>
+  );
+}
