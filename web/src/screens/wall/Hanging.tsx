@@ -157,7 +157,7 @@ export function Hanging({
       {/* The pegs inside are buttons of their own; what bubbles up from them is taken here, once for thousands. */}
       <div
         ref={box}
-        className="board wall-pegs"
+        className={`board wall-pegs ${placed.length === 0 ? "is-bare" : ""}`}
         role="group"
         aria-label="Tools by toolset"
         onClick={clicked}

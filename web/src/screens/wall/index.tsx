@@ -129,7 +129,7 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
         )}
         <Chips name="Claimed" among={Object.keys(HINTS) as (keyof Hints)[]} chosen={hints} onChange={setHints} show={(hint) => <>claims {HINTS[hint]}</>} />
       </div>
-      {shown.length === 0 ? (
+      {shown.length === 0 && (
         <div className="board">
           {filtered ? (
             <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>} />
@@ -139,20 +139,20 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
             </EmptyState>
           )}
         </div>
-      ) : (
-        <Hanging
-          board={board}
-          shown={shown}
-          filtered={filtered}
-          chosen={chosen}
-          onChoose={choose}
-          onThrow={thrown}
-          onType={(letter) => {
-            type(typed + letter);
-            field.current?.focus();
-          }}
-        />
       )}
+      {/* It stays while nothing passes: what comes back with the next letter need not be made anew. */}
+      <Hanging
+        board={board}
+        shown={shown}
+        filtered={filtered}
+        chosen={chosen}
+        onChoose={choose}
+        onThrow={thrown}
+        onType={(letter) => {
+          type(typed + letter);
+          field.current?.focus();
+        }}
+      />
       {view.isPlain && !filtered && <NextSteps />}
       {chosen.size > 0 && (
         <div className="wall-chosen" role="region" aria-label="Chosen tools">
