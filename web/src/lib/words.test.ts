@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, command, count, listed, number, span } from "./words";
+import { ago, bytes, command, count, listed, number, span, lasting } from "./words";
 
 test("numbers are grouped, and nothing is none", () => {
   expect([number(6200), count(0, "tool"), count(1, "tool"), count(41, "tool")]).toEqual(["6,200", "no tools", "1 tool", "41 tools"]);
@@ -36,4 +36,14 @@ test("a command line quotes what a shell would read otherwise", () => {
   expect(command("pegboard", "why", "mcp:dev~github:delete_repo", "--as", "it's me", false, undefined, "")).toBe(
     `pegboard why mcp:dev~github:delete_repo --as 'it'\\''s me'`,
   );
+});
+
+test("how long something has been so is said without an ago", () => {
+  const now = Date.parse("2026-03-01T12:00:00Z");
+  expect([0, 12, 300, 8 * 86_400].map((seconds) => lasting(now - seconds * 1000, now))).toEqual([
+    "for a moment",
+    "for 12 s",
+    "for 5 min",
+    "since Feb 21, 2026",
+  ]);
 });

@@ -25,9 +25,10 @@ export function span(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   if (seconds < 60) return `${Math.round(seconds * 10) / 10} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const rest = Math.round(seconds % 60);
+  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
   const hours = Math.floor(minutes / 60);
-  return `${hours} h ${minutes % 60} min`;
+  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
 }
 
 /** Bytes: "512 B", "12 KB", "3.4 MB". */
@@ -57,6 +58,13 @@ export function ago(then: string | number | Date, now: number = Date.now()): str
     left /= size;
   }
   return new Date(at).toLocaleDateString("en", { year: "numeric", month: "short", day: "numeric" });
+}
+
+/** How long it has been so: "for 12 s", "for 5 min"; from a week on, since which day. */
+export function lasting(then: string | number | Date, now: number = Date.now()): string {
+  const told = ago(then, Math.max(now, new Date(then).getTime()));
+  if (told === "just now") return "for a moment";
+  return told.endsWith(" ago") ? `for ${told.slice(0, -4)}` : `since ${told}`;
 }
 
 /** The moment in full, as a title. */

@@ -1,5 +1,5 @@
 import { useSyncExternalStore, type ReactElement } from "react";
-import { ago, moment } from "@/lib/words";
+import { ago, lasting, moment } from "@/lib/words";
 
 let now = Date.now();
 const listeners = new Set<() => void>();
@@ -20,13 +20,13 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** "5 min ago", kept true, with the moment in full as its title. */
-export function Time({ at }: { at: string | null | undefined }): ReactElement {
+/** "5 min ago" or, of what has been so since then, "for 5 min"; kept true, with the moment in full as its title. */
+export function Time({ at, lasts = false }: { at: string | null | undefined; lasts?: boolean }): ReactElement {
   const from = useSyncExternalStore(subscribe, () => now);
   if (at === null || at === undefined) return <span className="quiet">never</span>;
   return (
     <time dateTime={at} title={moment(at)}>
-      {ago(at, Math.max(from, Date.now()))}
+      {(lasts ? lasting : ago)(at, Math.max(from, Date.now()))}
     </time>
   );
 }
