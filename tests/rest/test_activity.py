@@ -70,6 +70,7 @@ async def test_what_is_asked_for_reaches_the_audit_as_it_was_meant() -> None:
             limit=7,
             slowerThan=1.5,
             q="Read",
+            call="c1",
         )
         await desk.get("/activity", tool="read", server="gone~server")
         await desk.get("/activity/after", wait=0.1, after=5)
@@ -81,6 +82,7 @@ async def test_what_is_asked_for_reaches_the_audit_as_it_was_meant() -> None:
         datetime(2026, 7, 28, 12, tzinfo=UTC),
     )
     assert (asked.before, asked.limit, asked.slower_us, asked.words) == (9, 7, 1_500, "Read")
+    assert asked.call == "c1"
     assert (by_name.tool, by_name.name, by_name.server) == (None, "read", "gone~server")
 
 

@@ -37,6 +37,8 @@ class AuditQuery:
     """A text that is part of the name, the tool's id, what is said, the caller or the client; whatever the case."""
     parent: str | None = None
     """By the id of the call within which they were made."""
+    call: str | None = None
+    """By the id of the call itself."""
 
 
 @dataclass(frozen=True)

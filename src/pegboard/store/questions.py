@@ -85,6 +85,7 @@ def narrow(query: AuditQuery) -> list[ColumnElement[bool]]:
         (calls.c.principal, query.principal),
         (calls.c.client, query.client),
         (calls.c.parent_id, query.parent),
+        (calls.c.call_id, query.call),
     ):
         if wanted is not None:
             parts.append(column == indexed(wanted))

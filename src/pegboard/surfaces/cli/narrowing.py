@@ -39,8 +39,13 @@ _OPTIONS: Final = (
     click.option("--outcome", help="That ended so: returned, tool_failed, cancelled, pending_approval, …"),
     click.option("--since", type=Moment(), help="From this time on: 15m, 2h, 7d, or 2026-07-28T14:30."),
     click.option("--until", type=Moment(), help="Before this time."),
+    click.option("--slower-than", type=click.FloatRange(0), help="Calls that took longer: milliseconds."),
+    click.option("--q", help="With this text in the name, the id, what is said, the caller or the client."),
 )
-_NAMES: Final = ("tool", "server", "principal", "client", "kind", "outcome", "since", "until")
+_NAMES: Final = {
+    **{name: name for name in ("tool", "server", "principal", "client", "kind", "outcome", "since", "until", "q")},
+    "slower_than": "slowerThan",
+}
 
 
 def with_narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,4 +55,4 @@ def with_narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def narrowed(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(name, str(given[name])) for name in _NAMES if given.get(name) is not None]
+    return [(sent, str(given[name])) for name, sent in _NAMES.items() if given.get(name) is not None]

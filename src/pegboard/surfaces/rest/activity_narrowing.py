@@ -47,6 +47,7 @@ class Narrowing(BaseModel):
             description="A text in the name, the tool's id, what is said, the caller or the client.",
         ),
     ] = None
+    call: Annotated[str | None, Field(min_length=1, max_length=200, description="The call's own id.")] = None
 
 
 class Paged(Narrowing):
@@ -74,6 +75,7 @@ def query_of(gateway: Gateway, asked: Narrowing, before: int | None = None, limi
         limit=asked.limit if isinstance(asked, Paged) else limit,
         slower_us=None if asked.slower_than is None else int(asked.slower_than * 1000),
         words=asked.q,
+        call=asked.call,
     )
 
 

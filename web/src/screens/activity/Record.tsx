@@ -1,0 +1,263 @@
+/** One record in full, beside the list: where its time went, what went in and out, and what would be decided now. */
+import type { ReactElement, ReactNode } from "react";
+import { useAnswer } from "@/api/answers";
+import { useParam } from "@/lib/place";
+import { bytes, command, count, number, span } from "@/lib/words";
+import { Answered, Button, ButtonLink, Code, Drawer, Json, Link, Notice, Skeleton, StackedBar, StateMark, StateWords, Tag, Time, type Tone } from "@/parts";
+import { markOf, outcomeWord, recorded } from "./outcomes";
+import { isCall, nameOf, openRecord } from "./Row";
+import type { ActivityPage, ActivityRecord, RecordInFull } from "./shapes";
+
+/** By its number, `?open=12`, or by the id of its call, `?call=…`. */
+export function OpenRecord(): ReactElement | null {
+  const [open] = useParam("open");
+  const [call] = useParam("call");
+  if (open !== "") return <ByNumber key={open} number={open} />;
+  if (call !== "") return <ByCall key={call} call={call} />;
+  return null;
+}
+
+function ByCall({ call }: { call: string }): ReactElement {
+  const found = useAnswer<ActivityPage>(["activity"], "/activity", { call, limit: 1 }, { keeps: false });
+  const record = found.data?.activity[0];
+  if (record !== undefined) return <ByNumber number={String(record.id)} />;
+  return (
+    <Drawer open onClose={() => openRecord(null)} title="Call">
+      <Answered of={found} waiting={<Skeleton lines={12} />}>
+        {() => (
+          <Notice>
+            There is no record of the call <code className="wrap-any">{call}</code> yet. It is written when the call has ended, and
+            removed by age.
+          </Notice>
+        )}
+      </Answered>
+    </Drawer>
+  );
+}
+
+function ByNumber({ number: id }: { number: string }): ReactElement {
+  const path = `/activity/${encodeURIComponent(id)}`;
+  const found = useAnswer<RecordInFull>(["policy", "board"], path, {}, { keeps: false });
+  return (
+    <Drawer
+      open
+      onClose={() => openRecord(null)}
+      title={
+        found.data === undefined ? (
+          `Record ${id}`
+        ) : (
+          <span className="row">
+            <span className="mono">{nameOf(found.data)}</span>
+            {found.data.trial && <Tag>trial</Tag>}
+          </span>
+        )
+      }
+      actions={<Code text={command("pegboard", "activity", "show", id)} />}
+    >
+      <Answered of={found} waiting={<Skeleton lines={14} />}>
+        {(record) => <Full record={record} onAgain={() => void found.refetch()} isAsking={found.isFetching} />}
+      </Answered>
+    </Drawer>
+  );
+}
+
+function Full({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: () => void; isAsking: boolean }): ReactElement {
+  return (
+    <div className="stack wide">
+      <div className="stack">
+        <div className="row apart">
+          <StateWords state={markOf(record.outcome)}>
+            <b>{outcomeWord(record.outcome)}</b>
+          </StateWords>
+          <span className="quiet">
+            <Time at={record.at} />
+            {record.kind === "call" && record.tookMs !== null && ` · ${span(record.tookMs)}`}
+          </span>
+        </div>
+        {record.said !== "" && <p className="prewrap wrap-any activity-words">{record.said}</p>}
+        <Facts record={record} />
+      </div>
+      {record.timeline.length > 0 && <Timeline record={record} />}
+      {isCall(record) && (
+        <>
+          <Kept title="Arguments" text={record.arguments} size={record.argumentBytes} tokens={record.argumentTokens} setting="arguments" />
+          <Kept title="Result" text={record.result} size={record.resultBytes} tokens={record.resultTokens} setting="results" />
+        </>
+      )}
+      {isCall(record) && <Now record={record} onAgain={onAgain} isAsking={isAsking} />}
+      {record.children.length > 0 && <Children records={record.children} />}
+    </div>
+  );
+}
+
+function Part({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }): ReactElement {
+  return (
+    <section className="stack" aria-label={title}>
+      <div className="row apart">
+        <h3>{title}</h3>
+        {action}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+function Facts({ record }: { record: RecordInFull }): ReactElement {
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ["Record", `${record.id}`],
+    [
+      isCall(record) ? "Tool" : "About",
+      record.about === null ? null : isCall(record) ? (
+        <Link to="/tool" query={{ id: record.about }} className="mono wrap-any">
+          {record.about}
+        </Link>
+      ) : (
+        <span className="mono wrap-any">{record.about}</span>
+      ),
+    ],
+    ["Kind", outcomeWord(record.kind)],
+    ["By", record.client === null ? record.principal : `${record.principal}, with ${record.client}`],
+    ["Presentation", record.presentation],
+    ["Policy version then", record.policyVersion === null ? null : number(record.policyVersion)],
+    ["Call", record.callId === "" ? null : <span className="mono wrap-any">{record.callId}</span>],
+    [
+      "Called by",
+      record.parentId === null ? null : (
+        <Link to="/activity" query={{ call: record.parentId }} className="mono wrap-any">
+          {record.parentId}
+        </Link>
+      ),
+    ],
+  ];
+  return (
+    <dl className="pairs">
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd className="wrap-any">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+const LAPS: Readonly<Record<string, Tone>> = { gate: "plot-2", provider: "plot-1", render: "plot-3" };
+
+function Timeline({ record }: { record: RecordInFull }): ReactElement {
+  return (
+    <Part title="Where the time went">
+      <StackedBar
+        name="Where the time went"
+        show={span}
+        legend={false}
+        parts={record.timeline.map((lap) => ({ id: lap.part, label: lap.part, value: lap.ms ?? 0, tone: LAPS[lap.part] ?? "plot-1" }))}
+      />
+      <ol className="activity-laps">
+        {record.timeline.map((lap) => (
+          <li key={lap.part}>
+            <i className={`fill-${LAPS[lap.part] ?? "plot-1"}`} aria-hidden="true" />
+            <b>{lap.part}</b>
+            <span>{lap.ms === null ? "–" : span(lap.ms)}</span>
+            {lap.said !== "" && <span className="quiet small">{lap.said}</span>}
+          </li>
+        ))}
+      </ol>
+    </Part>
+  );
+}
+
+function Kept({
+  title,
+  text,
+  size,
+  tokens,
+  setting,
+}: {
+  title: string;
+  text: string | null;
+  size: number | null;
+  tokens: number | null;
+  setting: string;
+}): ReactElement {
+  const weight = [size === null ? null : bytes(size), tokens === null ? null : count(tokens, "token")].filter((each) => each !== null);
+  const read = text === null ? null : recorded(text);
+  return (
+    <Part title={title} action={<span className="quiet small">{weight.join(" · ")}</span>}>
+      {read === null ? (
+        <p className="quiet small">
+          Not recorded. To keep them, redacted by rule, set <code>{setting}: true</code> under <code>audit:</code> in pegboard.yaml.
+        </p>
+      ) : "json" in read ? (
+        <div className="activity-kept">
+          <Json value={read.json} depth={3} />
+        </div>
+      ) : (
+        <Code text={read.text} />
+      )}
+    </Part>
+  );
+}
+
+function Now({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: () => void; isAsking: boolean }): ReactElement {
+  const now = record.resolvedNow;
+  return (
+    <Part
+      title="Then and now"
+      action={
+        <Button small icon="again" busy={isAsking} onClick={onAgain}>
+          Resolve again now
+        </Button>
+      }
+    >
+      <div className="activity-then">
+        <div>
+          <p className="quiet small">Then{record.policyVersion !== null && `, at policy version ${number(record.policyVersion)}`}</p>
+          <StateWords state={markOf(record.outcome)}>{outcomeWord(record.outcome)}</StateWords>
+        </div>
+        <div>
+          {now === null ? (
+            <p className="quiet small">Nothing to resolve: it names no tool.</p>
+          ) : (
+            <>
+              <p className="quiet small">
+                Now, at policy version {number(now.policyVersion)}
+                {now.samePolicy && ", the same"}
+              </p>
+              <p className="row tight">
+                <StateMark state={now.verdict === "open" ? "open" : now.verdict === "gone" ? "gone" : "locked"} word="none" />
+                <span>{now.status === null ? now.verdict : outcomeWord(now.status)}</span>
+              </p>
+              {now.sentence !== "" && <p className="wrap-any">{now.sentence}</p>}
+              {now.remedy !== "" && <p className="quiet small wrap-any">{now.remedy}</p>}
+              {record.about !== null && (
+                <ButtonLink small look="bare" icon="tool" to="/tool" query={{ id: record.about, tab: "why" }}>
+                  Why
+                </ButtonLink>
+              )}
+            </>
+          )}
+        </div>
+      </div>
+    </Part>
+  );
+}
+
+function Children({ records }: { records: readonly ActivityRecord[] }): ReactElement {
+  return (
+    <Part title={`${count(records.length, "call")} of this program`}>
+      <ol className="activity-children">
+        {records.map((record) => (
+          <li key={record.id}>
+            <button type="button" className="activity-child" onClick={() => openRecord(record.id)}>
+              <b className="mono cut">{nameOf(record)}</b>
+              <StateWords state={markOf(record.outcome)}>{outcomeWord(record.outcome)}</StateWords>
+              <span className="quiet">{record.tookMs === null ? "" : span(record.tookMs)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </Part>
+  );
+}
