@@ -220,6 +220,8 @@ function drawn(values: Line["values"], x: (at: number) => number, y: (value: num
       return;
     }
     path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    // A value alone is a dot.
+    if (pen === "M") path += "h0";
     pen = "L";
   });
   return path;

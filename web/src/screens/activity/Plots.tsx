@@ -5,7 +5,7 @@ import { ask } from "@/api/client";
 import type { Problem } from "@/api/problem";
 import { queryText, type Query } from "@/lib/place";
 import { bytes, count, number, span } from "@/lib/words";
-import { Answered, ColumnPlot, LinePlot, Notice, StackedBar, type Part, type Tone } from "@/parts";
+import { Answered, ColumnPlot, LinePlot, Notice, Skeleton, StackedBar, type Part, type Tone } from "@/parts";
 import { bucketLabel, markOf, outcomeWord } from "./outcomes";
 import type { Summary } from "./shapes";
 
@@ -45,7 +45,7 @@ export function Plots({ query, window, pulse }: { query: Query; window: string; 
   const summary = useSummary({ ...query, window: chosen.value, buckets: chosen.buckets }, pulse);
   return (
     <section className="activity-plots" aria-label={`The last ${chosen.label} in numbers`}>
-      <Answered of={summary} waiting={<div className="activity-plots-wait" />}>
+      <Answered of={summary} waiting={<Skeleton lines={3} height={80} />}>
         {(told) => <Told told={told} label={chosen.label} />}
       </Answered>
     </section>
@@ -61,7 +61,7 @@ function Told({ told, label }: { told: Summary; label: string }): ReactElement {
   return (
     <>
       {!told.complete && <Notice tone="wants">More was called in this time than is looked at: the latest 200,000 records are told of.</Notice>}
-      <div className="activity-row is-plots">
+      <div className="activity-row is-plots" tabIndex={0} role="group" aria-label="Plots">
         <ColumnPlot
           name="Calls a minute"
           at={at}

@@ -81,7 +81,7 @@ function Full({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: ()
       {isCall(record) && (
         <>
           <Kept title="Arguments" text={record.arguments} size={record.argumentBytes} tokens={record.argumentTokens} setting="arguments" />
-          <Kept title="Result" text={record.result} size={record.resultBytes} tokens={record.resultTokens} setting="results" />
+          {record.kind === "call" && <Kept title="Result" text={record.result} size={record.resultBytes} tokens={record.resultTokens} setting="results" />}
         </>
       )}
       {isCall(record) && <Now record={record} onAgain={onAgain} isAsking={isAsking} />}

@@ -92,14 +92,14 @@ function Narrowing({ filters, window, onWindow }: { filters: Filters; window: st
         choices={[{ value: "", label: "any" }, ...outcomes.map((outcome) => ({ value: outcome, label: outcomeWord(outcome) }))]}
       />
       <Field
-        label="Slower than (ms)"
+        label="Slower than"
         value={filters.slower}
         onChange={set.slower}
         inputMode="decimal"
-        placeholder="0"
+        placeholder="milliseconds"
         {...(unread ? { error: "Milliseconds, such as 250." } : {})}
       />
-      <Select label="Numbers of the last" value={window} onChange={onWindow} choices={WINDOWS} />
+      <Select label="In numbers" value={window} onChange={onWindow} choices={WINDOWS.map(({ value, label }) => ({ value, label: `the last ${label}` }))} />
       {!filters.isPlain && (
         <div className="activity-clear">
           <Button look="bare" icon="close" onClick={clear}>
