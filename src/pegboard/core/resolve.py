@@ -207,6 +207,12 @@ def verdict_on(tool: Tool, health: Health | None, policy: Policy, rules: tuple[R
     return Locked(tool, first, tuple(more))
 
 
+def alone(verdict: Open | Locked, name: WireName, policy: Policy, view: View) -> Resolution:
+    """Of one tool that hangs on no board, for the gate: its own verdict, under the name that its caller uses."""
+    id = verdict.tool.id
+    return Resolution(policy.version, view, {id: verdict}, {id: name})
+
+
 def directory(catalogue: Catalogue, policy: Policy) -> Directory:
     servers = {source for source in catalogue.listings if isinstance(source, ServerKey)}
     return Directory(

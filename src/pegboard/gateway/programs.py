@@ -2,12 +2,13 @@
 not, and run."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pegboard.core.call import (
     Admitted,
-    BadArguments,
+    Arguments,
     Call,
     CallRecord,
     Cancelled,
@@ -16,11 +17,13 @@ from pegboard.core.call import (
     Refusal,
     ToolFailed,
     ToolIsLocked,
+    admit,
 )
 from pegboard.core.catalogue import Up
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.launch import barring
-from pegboard.core.resolve import Locked, Open, verdict_on
+from pegboard.core.resolve import Locked, Open, alone, verdict_on
+from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
 from pegboard.ports.sandbox import SandboxAway
@@ -74,18 +77,27 @@ async def _confirmed(
 def _admitted(gateway: "Gateway", call: Call, view: View) -> Admitted | Refusal | ToolFailed | None:
     """`None` where there is no tool to decide about: whoever runs programs says so."""
     ruled = _ruled(gateway, view)
-    if not isinstance(ruled, Open):
+    if ruled is None or isinstance(ruled, ToolFailed):
         return ruled
-    if ruled.confirm and (problems := gateway.caller.validators.of(call)(ruled.tool, call.arguments)):
-        # Nobody is asked about what cannot run.
-        return BadArguments(PYTHON_ID, problems)
-    return Admitted(call, ruled.tool, ruled.confirm)
+    # Nobody is asked about what cannot run. Otherwise whoever runs the program reads its arguments.
+    validate = gateway.caller.validators.of(call) if isinstance(ruled, Open) and ruled.confirm else _unread
+    return admit(call, alone(ruled, call.name, gateway.board.policy, view), validate)
+
+
+def _unread(_tool: Tool, _arguments: Arguments) -> tuple[str, ...]:
+    return ()
 
 
 def refusal(gateway: "Gateway", view: View) -> Refusal | ToolFailed | None:
     """What keeps this caller from running programs where the tool does not hang on the board: the same rules."""
     ruled = _ruled(gateway, view)
-    return None if isinstance(ruled, Open) else ruled
+    match ruled:
+        case Open():
+            return None
+        case Locked(tool, reason):
+            return ToolIsLocked(tool.id, reason)
+        case _:
+            return ruled
 
 
 def must_be_confirmed(gateway: "Gateway", view: View) -> bool:
@@ -94,14 +106,15 @@ def must_be_confirmed(gateway: "Gateway", view: View) -> bool:
     return isinstance(ruled, Open) and ruled.confirm
 
 
-def _ruled(gateway: "Gateway", view: View) -> Open | ToolIsLocked | ToolFailed | None:
+def _ruled(gateway: "Gateway", view: View) -> Open | Locked | ToolFailed | None:
     tool = gateway.code.tool()
     if tool is None:
         return None
     if (barred := barring(view.filters, PYTHON_ID)) is not None:
         return _failed(f"No programs can be run here: {barred}.")
     verdict = verdict_on(tool, Up(gateway.clock()), gateway.board.policy)
-    return ToolIsLocked(PYTHON_ID, verdict.reason) if isinstance(verdict, Locked) else verdict
+    # What overrides make of its parameters is for callers who are shown the tool itself.
+    return replace(verdict, shape=None) if isinstance(verdict, Open) else verdict
 
 
 def dialect(gateway: "Gateway") -> str | None:
