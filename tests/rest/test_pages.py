@@ -12,6 +12,7 @@ from pegboard.surfaces.rest.document import document
 
 BOUNDED = {
     "/events": "a stream",
+    "/board/peg": "one tool",
     "/clients": "the programs that are known",
     "/databases": "what pegboard.yaml declares",
     "/databases/check": "what pegboard.yaml declares",

@@ -4,7 +4,9 @@ mypy holds the code to it, and the tests hold every answer to the document, so n
 import functools
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -37,8 +39,27 @@ def written(value: object) -> bytes:
         return json.dumps(value, default=_plain, separators=(",", ":")).encode()
 
 
+_describing: Final = ContextVar("describing", default=False)
+
+
+@contextmanager
+def describing() -> Iterator[None]:
+    """Routes that are made in this block know the shapes of their answers, for the document."""
+    before = _describing.set(True)
+    try:
+        yield
+    finally:
+        _describing.reset(before)
+
+
 class AnswerRoute(APIRoute):
-    """Takes what its function returns for what it says it is."""
+    """Takes what its function returns for what it says it is. Shapes are worked out only for a document: it takes
+    longer than all else that a gateway does for its first answer."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not _describing.get():
+            options.update(response_model=None, responses=None)
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> _Answered:
         call = self.dependant.call

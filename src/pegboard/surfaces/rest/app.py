@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp
@@ -34,7 +34,7 @@ from .diffs import diff_routes
 from .events import event_routes
 from .first_run import first_run_routes
 from .health import is_first_start
-from .openapi import TITLE, described, operation_id
+from .openapi import TITLE, operation_id
 from .override_previews import override_preview_routes
 from .overrides import override_routes
 from .parameters import refuse_unknown_parameters
@@ -138,7 +138,7 @@ def routed(
         dependencies=[Depends(hold_to_scope), Depends(refuse_unknown_parameters)],
         generate_unique_id_function=operation_id,
     )
-    app.openapi = partial(described, app)  # type: ignore[method-assign]  # as the framework documents it
+    app.openapi = _document  # type: ignore[method-assign]  # as the framework documents it
     app.router.route_class = AnswerRoute
     answer_problems(app)
     app.include_router(board_routes(gateway), prefix=PREFIX)
@@ -217,3 +217,10 @@ def routed(
         return {"findings": [{"subject": f.subject, "what": f.what, "mend": f.mend, "grave": f.grave} for f in found]}
 
     return app
+
+
+def _document() -> dict[str, Any]:
+    # It is made of an application of its own, and most gateways are never asked for it.
+    from .document import document
+
+    return document()

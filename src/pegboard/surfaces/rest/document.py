@@ -2,11 +2,13 @@
 
 import json
 import sys
+from functools import cache
 from typing import Any, NoReturn, cast
 
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import SignIns
 
+from .answers import describing
 from .app import About, routed
 from .openapi import described
 
@@ -24,9 +26,12 @@ def _nobody() -> NoReturn:
     raise LookupError("Nobody signs in to a document.")
 
 
+@cache
 def document() -> dict[str, Any]:
+    """Of every gateway: none has routes of its own."""
     about = About(None, "", None, "")
-    return described(routed(cast(Gateway, _Nothing()), about, cast("type[SignIns]", _nobody)))
+    with describing():
+        return described(routed(cast(Gateway, _Nothing()), about, cast("type[SignIns]", _nobody)))
 
 
 def main() -> None:
