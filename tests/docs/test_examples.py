@@ -11,10 +11,14 @@ from tests.docs.shell import OTHER_PROGRAMS, commands, complaint, files_named, m
 
 from pegboard.config.manifest import Manifest, read_manifest
 from pegboard.config.settings import Settings, load_text
+from pegboard.config.tree import Unreadable, plain
+from pegboard.config.yaml_text import parse_yaml
+from pegboard.surfaces.rest.search_queries import RunBody
 
 LANGUAGES = {
     "": "shown as it is",
     "json": "checked below",
+    "nginx": "read by tests/docs/test_proxy_page.py",
     "python": "checked below",
     "sh": "checked below",
     "sql": "run as it is written by tests/providers/database/test_roles.py",
@@ -29,7 +33,13 @@ def test_every_block_is_of_a_kind_that_is_checked(page: Page) -> None:
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=str)
-def test_every_yaml_block_is_a_pegboard_yaml_or_a_manifest_that_loads(block: Block) -> None:
+def test_every_yaml_block_is_a_pegboard_yaml_a_manifest_or_queries_that_load(block: Block) -> None:
+    if block.text.startswith("- query:"):
+        parsed = parse_yaml(block.text, "queries.yaml")
+        assert not isinstance(parsed, Unreadable), f"{block}:\n{parsed}"
+        assert parsed.root is not None
+        assert RunBody.model_validate({"queries": plain(parsed.root)}).queries
+        return
     if re.search(r"^id:", block.text, re.MULTILINE):
         manifest = read_manifest(block.text, "toolset.yaml", Path("/etc/pegboard"), {})
         assert isinstance(manifest, Manifest), f"{block}:\n{manifest}"
