@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from typing_extensions import TypedDict
 
 from pegboard import __version__
+from pegboard.config.keys import TRUST
 from pegboard.config.places import data_directory
 from pegboard.config.provenance import Origin, Setting, provenance
 from pegboard.gateway.gateway import Gateway
@@ -19,6 +20,8 @@ from pegboard.ports.storage import Storage, StorageNow
 
 from .answers import routes_about
 from .shapes import moment
+
+_TRUST = Setting("servers.NAME.trust", TRUST.description, TRUST.default, TRUST.default, "default")
 
 
 class VariableShape(TypedDict):
@@ -81,6 +84,8 @@ class VersionsShape(TypedDict):
 
 class SettingsShape(TypedDict):
     settings: list[SettingShape]
+    trust: SettingShape
+    """Of a server that says nothing of its own."""
     places: PlacesShape
     storage: StorageShape
     versions: VersionsShape
@@ -99,6 +104,7 @@ def setting_routes(
         told = await anyio.to_thread.run_sync(provenance, board.written, os.environ)
         return {
             "settings": [_setting_shape(each, board.written.file) for each in told],
+            "trust": _setting_shape(_TRUST, board.written.file),
             "places": _places(config, data_dir),
             "storage": _storage_shape(store, await _asked(storage), gateway.audit.dropped),
             "versions": {
