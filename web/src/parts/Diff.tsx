@@ -47,10 +47,12 @@ export function PatchDiff({ patch }: { patch: string }): ReactElement {
   );
 }
 
+const HEADS: Readonly<Record<string, string>> = { inputSchema: "Input", outputSchema: "Output", annotations: "Claims" };
+
 export function SectionDiff({ section }: { section: Section }): ReactElement {
   return (
     <section className="diff-section">
-      <h3>{section.section}</h3>
+      <h3>{HEADS[section.section] ?? section.section}</h3>
       {section.words.length > 0 && <WordDiff words={section.words} />}
       <ul className="stack">
         {section.changes.map((change) => (

@@ -9,7 +9,7 @@ import { EmptyState, Json, SectionDiff, Tag } from "@/parts";
 import type { Shown, Spec } from "./told";
 
 const FACES = [
-  ["overridden", "As overridden"],
+  ["overridden", "Overridden"],
   ["offered", "As offered"],
   ["difference", "Difference"],
 ] as const;
