@@ -17,7 +17,7 @@ from benchmarks.sql_attacks.stage import NotHereError
 from benchmarks.sql_attacks.stages import STAGES
 from pegboard.core.database import Limits
 
-OUTCOMES = ("refused", "harmless", "answered", "harmed")
+OUTCOMES = ("refused", "harmless", "answered", "harmed", "broke")
 
 
 async def played(cases: Iterable[Case], limits: Limits) -> tuple[list[Verdict], dict[str, str]]:

@@ -27,7 +27,8 @@ _PATIENCE: Final = 20.0
 class Verdict:
     case: Case
     outcome: str
-    """`refused`, `harmless` (it ran, or was ended, and changed and told nothing), `answered` or `harmed`."""
+    """`refused`, `harmless` (it ran, or was ended, and changed and told nothing), `answered`, `harmed`, or
+    `broke` (the engine raised, and nothing became of it)."""
     held: bool
     words: str
     seconds: float
@@ -61,14 +62,21 @@ class Judge:
         before = self._seen()
         began = time.perf_counter()
         answer: Answer | None = None
+        broke = False
         with suppress(TimeoutError), anyio.fail_after(self._limits.seconds + _PATIENCE):
-            answer = await engine.run(self._moved(case.sql), (), self._limits)
+            try:
+                answer = await engine.run(self._moved(case.sql), (), self._limits)
+            except Exception as error:  # noqa: BLE001 - one case that breaks an engine is told beside all others
+                answer, broke = Failed(f"{type(error).__name__}: {error}"), True
         seconds = time.perf_counter() - began
         harm = await self._harm(case, engine, before, answer)
         if harm is not None:
             await self._begin_again()
             return Verdict(case, "harmed", held=False, words=harm, seconds=seconds)
         outcome, words = _outcome(case, answer)
+        if broke:
+            await self.aclose()
+            return Verdict(case, "broke", held=False, words=words, seconds=seconds)
         held = (
             outcome == "answered" if case.expect == "allow" else not (case.expect == "refuse" and outcome != "refused")
         )
@@ -116,7 +124,10 @@ class Judge:
         if (trouble := self._stage.trouble()) is not None:
             return trouble
         with anyio.move_on_after(_PATIENCE):
-            alive = await engine.run("SELECT count(*) FROM orders", (), Limits())
+            try:
+                alive: object = await engine.run("SELECT count(*) FROM orders", (), Limits())
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is no answer
+                alive = error
             return None if isinstance(alive, Rows) else f"the source no longer answers: {alive}"
         return "the source no longer answers"
 

@@ -14,7 +14,7 @@ from tests.providers.database.mysql_shop import Shop
 
 from pegboard.core.database import EVERYTHING, Failed, Fault, Limits, Refused, Rows
 from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.mysql.reading import read
+from pegboard.providers.builtin.database.mysql.reading import ONLY, read
 from pegboard.providers.builtin.database.mysql.words import Unreadable, Words, words
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -238,6 +238,12 @@ async def test_a_server_that_is_not_there_is_told_with_its_place_and_without_the
 @settings(max_examples=100)
 async def test_any_text_is_read_or_refused_and_breaks_nothing(text: str, start: str) -> None:
     read(start + text, write=False)
+
+
+@pytest.mark.behaviour("databases.hostile_texts")
+@pytest.mark.parametrize("text", ["", " ", "\n", ";", " ; ", "-- x", "# x", "/* */", "/* */ ; -- x"])
+async def test_a_text_without_a_statement_is_refused(text: str) -> None:
+    assert read(text, write=False) == Unreadable("The text holds no statement.", ONLY)
 
 
 @pytest.mark.behaviour("databases.hostile_texts")

@@ -124,6 +124,31 @@ async def test_the_judge_sees_harm_where_nothing_guards(
     assert (benign.outcome, benign.held) == ("answered", True)
 
 
+class BreakingSqliteStage(SqliteStage):
+    """Its engine raises at a statement that is not there."""
+
+    def engine(self, access: Access) -> Engine:
+        def run(statement: str) -> Answer:
+            if statement == ";":
+                raise ValueError("nothing to take apart")
+            return told(["a"], [(1,)])
+
+        return Bare(run)
+
+
+@pytest.mark.behaviour("benchmarks.sql_attacks")
+async def test_a_case_that_breaks_an_engine_is_told_beside_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "database"
+    folder.mkdir()
+    judge = Judge(BreakingSqliteStage(folder), tmp_path / "watched", QUICK)
+    broken = await judge.judged(Case("a", "sqlite", ";", "refuse", ""))
+    after = await judge.judged(Case("b", "sqlite", "SELECT 1", "allow", ""))
+    assert [(each.outcome, each.held, each.words) for each in (broken, after)] == [
+        ("broke", False, "ValueError: nothing to take apart"),
+        ("answered", True, "1 rows"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text", ["{", "{}", '[{"id": "x"}]', '[{"id": "x", "dialect": "y", "sql": "", "expect": "?"}]']
 )

@@ -98,7 +98,7 @@ def _told_of_all(found: Sequence[Word], place: int) -> bool:
 
 
 def _strange(found: Sequence[Word]) -> Unreadable | None:
-    for place, (word, following) in enumerate(zip(found, (*found[1:], None), strict=True)):
+    for place, (word, following) in enumerate(zip(found, (*found[1:], None), strict=False)):
         if word.kind != "mark":
             continue
         next_to = following is not None and following.start == word.end
