@@ -1,4 +1,4 @@
-"""What a request brings to be imported: bytes of a ZIP, or a path of this machine; and how a refusal is answered."""
+"""What a request brings to be imported: a ZIP, a manifest, or a path of this machine; and how a refusal is answered."""
 
 import json
 import tempfile
@@ -38,6 +38,7 @@ IMPORT_BODIES: Final[dict[str, Any]] = {
         "required": True,
         "content": {
             "application/zip": {"schema": {"type": "string", "format": "binary"}},
+            "application/yaml": {"schema": {"type": "string"}},
             "application/json": {"schema": _IMPORT},
         },
     }
@@ -68,10 +69,13 @@ async def wanted_of(
             approve_all=wanted.approve_all or body.approve == _ALL,
         )
     elif kind in ("application/zip", "application/x-zip-compressed", "application/octet-stream"):
-        async with _uploaded(request, installer) as file:
-            yield replace(wanted, source=file, shown="upload.zip", is_upload=True)
+        async with _uploaded(request, installer, "upload.zip") as file:
+            yield replace(wanted, source=file, shown=file.name, is_upload=True)
+    elif kind in ("application/yaml", "application/x-yaml", "text/yaml"):
+        async with _uploaded(request, installer, "toolset.yaml") as file:
+            yield replace(wanted, source=file, shown=file.name, is_upload=True)
     else:
-        what = "Send a ZIP as application/zip, or a path as application/json."
+        what = "Send a ZIP as application/zip, a manifest as application/yaml, or a path as application/json."
         raise Problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, what)
 
 
@@ -127,10 +131,10 @@ async def _bounded(request: Request, most: int) -> bytes:
 
 
 @asynccontextmanager
-async def _uploaded(request: Request, installer: Installer) -> AsyncIterator[Path]:
+async def _uploaded(request: Request, installer: Installer, name: str) -> AsyncIterator[Path]:
     """The body in a file of its own, never more of it than is taken."""
     with ExitStack() as stack:
-        file = await anyio.to_thread.run_sync(_fresh, installer, stack)
+        file = await anyio.to_thread.run_sync(_fresh, installer, stack, name)
         try:
             with file.open("wb") as out:
                 size = 0
@@ -138,17 +142,17 @@ async def _uploaded(request: Request, installer: Installer) -> AsyncIterator[Pat
                     size += len(chunk)
                     if size > MOST_BYTES:
                         most = f"{MOST_BYTES // 1024 // 1024} MiB"
-                        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The archive is larger than {most}.")
+                        raise Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"What is sent is larger than {most}.")
                     await anyio.to_thread.run_sync(out.write, chunk)
         except OSError as error:
             raise FilesAway(f"The upload cannot be kept: {error.strerror or error}. Nothing was changed.") from None
         yield file
 
 
-def _fresh(installer: Installer, stack: ExitStack) -> Path:
+def _fresh(installer: Installer, stack: ExitStack, name: str) -> Path:
     root = stack.enter_context(installer.files.staging())
     try:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=STAGING, dir=root, ignore_cleanup_errors=True))
     except OSError as error:
         raise FilesAway(f"{root} cannot be written: {error.strerror or error}. Nothing was changed.") from None
-    return Path(folder) / "upload.zip"
+    return Path(folder) / name

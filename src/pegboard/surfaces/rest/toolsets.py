@@ -84,8 +84,8 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
         ] = None,
         progress: Annotated[str | None, Query(description="A name by which to ask how far it is.")] = None,
     ) -> ImportShape:
-        """Bring a toolset onto the board: a ZIP as the body, or the path of a folder, ZIP or toolset.yaml. All of it or
-        nothing."""
+        """Bring a toolset onto the board: a ZIP or a manifest as the body, or the path of one or of a folder. All of it
+        or nothing."""
         with answering(), installer().progress.named(progress) as step:
             async with wanted_of(request, installer(), digest, approve or [], allow_downgrade) as wanted:
                 if dry_run:

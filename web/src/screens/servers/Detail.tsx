@@ -1,7 +1,7 @@
 /** One server, opened: what to know at a glance, its tools, its log, and how it is set up. */
 import type { ReactElement, ReactNode } from "react";
 import { useMay } from "@/api/session";
-import { useServers, useShares, useWall, type Server, type ServerList } from "@/api/servers";
+import { useServers, useShares, useWall, type Health, type Server, type ServerList } from "@/api/servers";
 import { useParam } from "@/lib/place";
 import { command, count, number, span } from "@/lib/words";
 import { Answered, ButtonLink, EmptyState, Link, Notice, Screen, Skeleton, Tabs, Time, Trouble } from "@/parts";
@@ -111,22 +111,25 @@ function Standing({ server, may }: { server: Server; may: boolean }): ReactEleme
       </Notice>
     );
   }
-  if (health.state === "down") {
-    return (
-      <div className="stack">
-        <Trouble error={new Error(`Down: ${health.sentence}`)} />
-        {(health.lastLines ?? []).length > 0 && (
-          <figure>
-            <figcaption className="small quiet">The last lines it wrote</figcaption>
-            <pre className="code wraps last-lines" tabIndex={0}>
-              {(health.lastLines ?? []).join("\n")}
-            </pre>
-          </figure>
-        )}
-      </div>
-    );
-  }
-  return null;
+  return <Fallen health={health} />;
+}
+
+/** Why it is down, and the last lines that it wrote. */
+export function Fallen({ health }: { health: Health }): ReactElement | null {
+  if (health.state !== "down") return null;
+  return (
+    <div className="stack">
+      <Trouble error={new Error(`Down: ${health.sentence}`)} />
+      {(health.lastLines ?? []).length > 0 && (
+        <figure>
+          <figcaption className="small quiet">The last lines it wrote</figcaption>
+          <pre className="code wraps last-lines" tabIndex={0}>
+            {(health.lastLines ?? []).join("\n")}
+          </pre>
+        </figure>
+      )}
+    </div>
+  );
 }
 
 function Facts({ server }: { server: Server }): ReactElement {

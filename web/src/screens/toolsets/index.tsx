@@ -1,10 +1,16 @@
+/** The toolsets: what comes, is switched and goes together. A list, one of them opened, or an import. */
 import type { ReactElement } from "react";
-import { Screen, Skeleton } from "@/parts";
+import { useFlagParam, useParam } from "@/lib/place";
+import "@/screens/servers/servers.css";
+import { Detail } from "./Detail";
+import { Import } from "./Import";
+import { List } from "./List";
+import "./toolsets.css";
 
 export default function ToolsetsScreen(): ReactElement {
-  return (
-    <Screen title="Toolsets" json={{ path: "/toolsets" }} command="pegboard toolset list">
-      <Skeleton lines={6} />
-    </Screen>
-  );
+  const [id] = useParam("id");
+  const [importing] = useFlagParam("import");
+  if (importing) return <Import />;
+  if (id !== "") return <Detail key={id} id={id} />;
+  return <List />;
 }

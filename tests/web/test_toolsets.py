@@ -1,0 +1,160 @@
+"""The toolsets: what each brings and how it is, an import that is read before it is done, an export."""
+
+import io
+import re
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Download, FilePayload, Locator, Page, expect
+from tests.e2e.served import DEMO, ROOT
+from tests.web.boards import server
+from tests.web.looks import LOOKS, Look, look_over
+from tests.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = ROOT / "examples"
+LIBRARY = DEMO.parent / "library_server.py"
+ALMANAC = f"""\
+id: almanac
+name: Almanac
+version: 1.0.0
+description: The library once more, as a toolset of one file.
+mcp_servers:
+  - id: books
+    command: {sys.executable}
+    args: [{LIBRARY}]
+"""
+
+
+@pytest.fixture(scope="module")
+def board() -> Mapping[str, object]:
+    return {"servers": {"library": server(LIBRARY, trust="open")}}
+
+
+def zipped(folder: Path, name: str) -> FilePayload:
+    """The folder as somebody would pack it."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                archive.write(file, file.relative_to(folder))
+    return {"name": name, "mimeType": "application/zip", "buffer": content.getvalue()}
+
+
+def written(name: str, text: str) -> FilePayload:
+    return {"name": name, "mimeType": "application/yaml", "buffer": text.encode()}
+
+
+def choose(page: Page, file: FilePayload) -> None:
+    page.get_by_label("A ZIP or a toolset.yaml", exact=True).set_input_files([file])
+
+
+def report(page: Page) -> Locator:
+    return page.get_by_role("region", name="Report")
+
+
+def ids(served: Site) -> list[str]:
+    return [each["id"] for each in served.ask("GET", "/toolsets")["toolsets"]]
+
+
+def test_without_a_toolset_the_page_tells_the_first_step(looked_at: Page, served: Site, look: Look) -> None:
+    looked_at.goto(f"{served.address}/ui/toolsets")
+    expect(looked_at.get_by_role("heading", name="No toolset was imported yet")).to_be_visible()
+    look_over(looked_at, "toolsets-empty", look)
+
+
+@pytest.mark.behaviour("web.toolset_imported")
+def test_a_zip_is_read_first_and_installed_when_somebody_says_import(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets")
+    page.get_by_role("link", name="Import", exact=True).click()
+    choose(page, zipped(EXAMPLES / "kitchen", "kitchen.zip"))
+    expect(report(page)).to_contain_text("new here")
+    expect(report(page)).to_contain_text("timers")
+    assert "kitchen" not in ids(served)
+    look_over(page, "toolset-report", LOOKS[0], whole=True)
+    page.get_by_role("button", name="Import kitchen").click()
+    expect(page.get_by_role("heading", level=1, name="Kitchen timers")).to_be_visible()
+    expect(page.get_by_role("list", name="Tools").get_by_role("link", name="start_timer")).to_be_visible()
+    page.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(page, zipped(EXAMPLES / "kitchen", "kitchen.zip"))
+    expect(report(page)).to_contain_text("there is nothing to import")
+    expect(page.get_by_role("button", name="Import kitchen")).to_be_disabled()
+
+
+@pytest.mark.behaviour("web.toolset_imported")
+def test_problems_are_told_by_file_and_line_and_nothing_is_installed(looked_at: Page, served: Site, look: Look) -> None:
+    looked_at.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(looked_at, written("toolset.yaml", "id: Bad Id\nname: Bad\nversion: 1.0.0\ncolour: red\n"))
+    expect(looked_at.get_by_role("alert")).to_contain_text(re.compile(r"toolset\.yaml:1"))
+    look_over(looked_at, "toolset-problems", look)
+    assert "Bad Id" not in ids(served)
+
+
+@pytest.mark.behaviour("web.toolset_imported")
+def test_a_dropped_manifest_is_imported_and_a_later_one_shows_the_difference(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(page, written("toolset.yaml", ALMANAC))
+    page.get_by_role("button", name="Import almanac").click()
+    expect(page.get_by_role("heading", level=1, name="Almanac")).to_be_visible()
+    page.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(page, written("toolset.yaml", ALMANAC.replace("1.0.0", "0.9.0")))
+    expect(report(page)).to_contain_text("an older version")
+    expect(page.get_by_role("button", name="Import almanac")).to_be_disabled()
+    page.get_by_role("checkbox", name="Go back to the older version all the same").check()
+    expect(page.get_by_role("button", name="Import almanac")).to_be_enabled()
+
+
+@pytest.mark.behaviour("web.toolsets_told")
+def test_a_python_toolset_shows_its_worker_and_its_tools(looked_at: Page, served: Site, look: Look) -> None:
+    if "shared-costs" not in ids(served):
+        told = served.ask("POST", "/toolsets/import", {"path": str(EXAMPLES / "shared_costs"), "approve": "all"})
+        assert told["imported"], told
+    looked_at.goto(f"{served.address}/ui/toolsets?id=shared-costs")
+    expect(looked_at.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
+    look_over(looked_at, "toolset", look)
+    looked_at.get_by_role("tab", name="Worker").click()
+    expect(looked_at.get_by_role("log")).to_be_visible()
+    looked_at.get_by_role("tab", name="What it brings").click()
+    expect(looked_at.get_by_role("heading", name="Python requirements")).to_be_visible()
+    look_over(looked_at, "toolset-brings", look)
+    looked_at.get_by_role("link", name="All toolsets").click()
+    expect(looked_at.get_by_role("table").get_by_role("switch").first).to_be_visible()
+    look_over(looked_at, "toolsets", look)
+
+
+@pytest.mark.behaviour("web.toolsets_told")
+def test_a_toolset_is_switched_off_with_a_reason_and_on_again(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?id=almanac")
+    page.get_by_role("switch", name="On", exact=True).click()
+    page.get_by_label("Why (others read this)").fill("Nobody needs it today")
+    page.get_by_role("button", name="Switch off").click()
+    expect(page.get_by_text("Almanac is off")).to_be_visible()
+    page.get_by_role("switch", name="Off", exact=True).click()
+    expect(page.get_by_text("Almanac is on")).to_be_visible()
+    assert served.ask("GET", "/toolsets/almanac")["enabled"] is True
+
+
+@pytest.mark.behaviour("web.toolset_exported")
+def test_an_export_tells_what_it_leaves_out_and_gives_the_zip(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?id=kitchen")
+    page.get_by_role("button", name="Export").click()
+    dialog = page.get_by_role("dialog", name="Export Kitchen timers")
+    with page.expect_download() as waiting:
+        dialog.get_by_role("link", name=re.compile("^Download")).click()
+    got: Download = waiting.value
+    with zipfile.ZipFile(got.path()) as archive:
+        assert "toolset.yaml" in {Path(name).name for name in archive.namelist()}
+
+
+@pytest.mark.behaviour("web.toolsets_told")
+def test_a_toolset_is_removed_with_all_that_belongs_to_it(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?id=almanac")
+    page.get_by_role("button", name="Remove", exact=True).click()
+    page.get_by_role("button", name="Remove Almanac").click()
+    expect(page.get_by_role("heading", level=1, name="Toolsets")).to_be_visible()
+    expect(page.get_by_role("link", name="Almanac")).to_have_count(0)
+    assert "almanac" not in ids(served)
