@@ -6,6 +6,8 @@ grows, takes ten times as long as building it.
 
 import ctypes
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -52,6 +54,26 @@ def undisturbed() -> Iterator[None]:
 def large_values() -> int:
     """How many were built so far: a mark to compare with a later one."""
     return _PAUSES.ended
+
+
+_ARENAS_AT_MOST: Final = -8
+"""The C library's own number for this setting."""
+_ARENAS: Final = 2
+_CHOSEN_BY: Final = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+
+
+def share_arenas() -> bool:
+    """For a process of ours, before it has threads: they take memory from the same few places.
+
+    Otherwise the C library makes up to eight for each processor and keeps in each the most that it ever held, so that
+    a process grows for hours by values that are long gone. Whoever runs the process may have chosen otherwise.
+    """
+    if sys.platform != "linux" or any(name in os.environ for name in _CHOSEN_BY):
+        return False
+    try:
+        return bool(ctypes.CDLL(None).mallopt(_ARENAS_AT_MOST, _ARENAS))
+    except (OSError, AttributeError):
+        return False
 
 
 def trim() -> Callable[[], None] | None:

@@ -13,7 +13,7 @@ from pegboard.core.catalogue import Down, Listing, Up
 from pegboard.gateway import memory
 from pegboard.gateway.board import Board
 from pegboard.gateway.memory import MANY, keep_small
-from pegboard.memory import trim, undisturbed
+from pegboard.memory import share_arenas, trim, undisturbed
 
 pytestmark = pytest.mark.anyio
 
@@ -66,6 +66,46 @@ def test_where_the_c_library_cannot_give_memory_back_nothing_is_tried(monkeypatc
 
     monkeypatch.setattr("pegboard.memory.ctypes.CDLL", missing)
     assert trim() is None
+
+
+class _Library:
+    def __init__(self) -> None:
+        self.set: list[tuple[int, int]] = []
+
+    def mallopt(self, what: int, value: int) -> int:
+        self.set.append((what, value))
+        return 1
+
+
+def _on_linux(monkeypatch: pytest.MonkeyPatch, library: object, **chosen: str) -> None:
+    monkeypatch.setattr("pegboard.memory.sys.platform", "linux")
+    monkeypatch.setattr("pegboard.memory.ctypes.CDLL", lambda _: library)
+    for name in ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_threads_take_memory_from_two_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = _Library()
+    _on_linux(monkeypatch, library)
+    assert share_arenas()
+    assert library.set == [(-8, 2)]
+
+
+@pytest.mark.parametrize("name", ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"])
+def test_from_how_many_places_memory_is_taken_can_be_chosen_from_outside(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = _Library()
+    _on_linux(monkeypatch, library, **{name: "16"})
+    assert not share_arenas()
+    assert library.set == []
+
+
+def test_a_c_library_that_knows_no_such_places_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    _on_linux(monkeypatch, object())
+    assert not share_arenas()
 
 
 def test_no_look_for_rings_begins_while_anybody_builds_something_large() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pegboard.memory import large_values
 from pegboard.ports.sandbox import Complaint, Fault, Limits, Ran
 
 from .hosts import Answers, ended, opened, program
@@ -200,3 +201,19 @@ async def test_recursion_has_an_end_that_a_program_may_catch() -> None:
         nested = await ended(sandbox, "x = []\nfor i in range(50_000):\n    x = [x]\nx")
     assert nested.error is not None
     assert "nested more than 64 levels deep" in nested.error.message
+
+
+@pytest.mark.parametrize(
+    ("code", "is_large"),
+    [
+        ("len(await srv.echo(x=[1] * 5_000))", True),
+        ("len([1] * 5_000 if (await srv.echo(x=[1])) else [])", False),
+        ("[1] * 5_000", True),
+    ],
+    ids=["arguments", "neither", "result"],
+)
+async def test_memory_that_many_values_took_is_known_to_be_given_back(code: str, is_large: bool) -> None:
+    async with opened() as sandbox:
+        before = large_values()
+        ran = await ended(sandbox, code)
+        assert (ran.error, large_values() > before) == (None, is_large)

@@ -103,8 +103,10 @@ async def open_house(
     from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
     from pegboard.gateway.toolsets.secrets import follow_secrets
+    from pegboard.memory import share_arenas
     from pegboard.store import Keeping, StoreError, key_of, open_store
 
+    share_arenas()
     directory = data_dir_of(options)
     url = store_url(settings, directory)
     retention = settings.audit if settings else Retention()

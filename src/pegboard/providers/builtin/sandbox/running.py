@@ -6,6 +6,7 @@ What is said to the worker is said in a thread; calls are made and waited for on
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Final, get_args
 
@@ -24,6 +25,7 @@ from pydantic_monty import (
 )
 
 from pegboard.core.tool import Json
+from pegboard.memory import undisturbed
 from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended, is_small
 
 from .arguments import Unfit
@@ -171,13 +173,19 @@ class Run:
         if function is None:
             return step.resume(_raised("NameError", f"name {step.function_name!r} is not defined"))
         try:
-            with self._walking.alone(self._loop):
-                calls.say(step.call_id, function, *_given(step), step.position.start)
+            self._say(step, function, calls)
         except Unfit as unfit:
             return step.resume(_raised("TypeError", str(unfit)))
         except OverflowError as error:
             return step.resume(_raised("RuntimeError", str(error)))
         return step.resume({"future": ...})
+
+    def _say(self, step: FunctionSnapshot, function: Function, calls: Calls) -> None:
+        """By itself, so that nothing holds what the program gave while it goes on."""
+        with self._walking.alone(self._loop):
+            given = _given(step)
+            with nullcontext() if is_small(given) else undisturbed():
+                calls.say(step.call_id, function, *given, step.position.start)
 
     def _resumed(self, step: FutureSnapshot, ready: Mapping[int, Settled]) -> SyncSnapshot:
         if all(is_small(answer) for answer in ready.values()):
@@ -214,7 +222,10 @@ class Run:
         self.is_over = True
         said = self._printing.text, self._printing.truncated
         try:
-            result = plain(_output(step), Room(self._limits.result, stands_for=stands_for))
+            with self._walking.alone(self._loop):
+                output = _output(step)
+                with nullcontext() if is_small(output) else undisturbed():
+                    result = plain(output, Room(self._limits.result, stands_for=stands_for))
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
