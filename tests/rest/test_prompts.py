@@ -14,7 +14,7 @@ async def test_the_answer_tells_what_would_be_sent_why_and_at_what_cost() -> Non
         told: Any = await desk.get("/prompt", model="qwen3:1.7b", query="read", tool_calling="false", tool="read")
     assert [*told] == [
         *("model", "primary", "builtins", "formats", "search", "parts", "tools", "leftOut", "tokens", "budget"),
-        *("system", "request", "struck", "struckCount", "byToolset", "asPython", "policyVersion", "why"),
+        *("system", "request", "struck", "struckCount", "byToolset", "asPython", "formatNames", "policyVersion", "why"),
     ]
     assert told["model"] == {
         "name": "qwen3:1.7b",

@@ -66,6 +66,8 @@ class PromptShape(TypedDict):
     struckCount: int
     byToolset: list[ToolsetCost]
     asPython: str
+    formatNames: list[str]
+    """Those that may be asked for, whether they are switched on or not."""
     policyVersion: int
     why: NotRequired[RulingShape]
     """Of the tool that was asked about."""

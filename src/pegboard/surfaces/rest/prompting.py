@@ -13,7 +13,7 @@ from pegboard.prompts.preview import as_python, by_toolset, struck
 from pegboard.prompts.request import chat_request
 
 from .prompt_shapes import ModelShape, PromptShape, RulingShape
-from .prompts import PromptQuery
+from .prompts import FORMAT_NAMES, PromptQuery
 
 MOST_STRUCK: Final = 200
 """Blocks that are not there, told one by one; of more it is said how many there are."""
@@ -61,6 +61,7 @@ async def told(gateway: Gateway, asked: PromptQuery, view: View, about: ToolId |
             {"toolset": share.toolset, "tools": share.tools, "tokens": share.tokens} for share in by_toolset(prompt)
         ],
         "asPython": as_python(asked.model, asked.query, prompt.capabilities.primary, asked.budget),
+        "formatNames": [*FORMAT_NAMES],
         "policyVersion": prompt.capabilities.resolution.policy_version,
     }
     if about is not None:

@@ -19,12 +19,12 @@ from .problems import Problem
 from .prompt_shapes import PromptShape
 from .tools import resolution_of, tool_named
 
-_FORMATS: Final = (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)
+FORMAT_NAMES: Final = (NATIVE, FAMILY, *TEXT_FORMATS, CODE_MODE)
 
 
 def _known(name: str) -> str:
-    if name not in _FORMATS:
-        raise ValueError(f"this must be one of {', '.join(_FORMATS)}")
+    if name not in FORMAT_NAMES:
+        raise ValueError(f"this must be one of {', '.join(FORMAT_NAMES)}")
     return name
 
 

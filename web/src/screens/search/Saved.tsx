@@ -121,14 +121,16 @@ function Rates({ told }: { told: Evaluation }): ReactElement {
     ["reciprocal rank", rates.reciprocalRank.toFixed(2), "One divided by the place of the first expected tool, on average"],
   ];
   return (
-    <dl className="search-rates" role="status">
+    <div role="status">
+      <dl className="search-rates">
       {said.map(([name, value, title]) => (
         <div key={name} title={title}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
-    </dl>
+      </dl>
+    </div>
   );
 }
 
