@@ -56,9 +56,9 @@ def test_the_prompt_of_a_model_is_shown_to_the_letter_and_each_block_says_why(pa
 def test_another_format_and_budget_make_another_prompt(page: Page, served: Site) -> None:
     at_prompt(page, served, "?model=qwen3:8b")
     page.get_by_label("Format").select_option("hermes")
-    page.get_by_label("Budget", exact=True).fill("100")
+    page.get_by_role("textbox", name="Budget").fill("100")
     expect(page.get_by_text("Tokens, 200 or more.")).to_be_visible()
-    page.get_by_label("Budget", exact=True).fill("300")
+    page.get_by_role("textbox", name="Budget").fill("300")
     expect(page.get_by_role("region", name="Budget")).to_contain_text("of 300 tokens")
     expect(page.get_by_role("region", name="Model")).to_contain_text("hermes")
     expect(page).to_have_url(re.compile(r"format=hermes.*budget=300"))

@@ -78,7 +78,7 @@ function Struck({ told }: { told: Prompt }): ReactElement {
       {told.struck.length === 0 ? (
         <EmptyState icon="check" title="Nothing was left out" />
       ) : (
-        <ul className="prompt-struck">
+        <ul className="prompt-struck" tabIndex={0} aria-label="What is not in the prompt, and why">
           {told.struck.map((each) => (
             <li key={each.subject}>
               <del className="mono wrap-any">{each.subject}</del> {each.place !== "out" && <Tag tone="locked">{each.place}</Tag>}

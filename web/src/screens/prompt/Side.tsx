@@ -1,7 +1,7 @@
 /** What stands beside the text: the budget by toolset, what is known of the model, and the same in Python. */
 import type { ReactElement } from "react";
 import { count, number } from "@/lib/words";
-import { Code, StackedBar, Tag, type Tone } from "@/parts";
+import { Code, CopyButton, StackedBar, Tag, type Tone } from "@/parts";
 import type { Prompt } from "./shapes";
 
 const TONES: readonly Tone[] = ["plot-1", "plot-2", "plot-3", "plot-4", "plot-5", "plot-6"];
@@ -12,8 +12,11 @@ export function Side({ told }: { told: Prompt }): ReactElement {
       <Budget told={told} />
       <Model told={told} />
       <section className="sheet" aria-label="As Python">
-        <h2>As Python</h2>
-        <Code text={told.asPython} />
+        <div className="row apart">
+          <h2>As Python</h2>
+          <CopyButton text={told.asPython} />
+        </div>
+        <Code text={told.asPython} copies={false} />
         <p className="quiet small">Within <code>async with open_board(…) as board</code>.</p>
       </section>
     </aside>
