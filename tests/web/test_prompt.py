@@ -60,7 +60,7 @@ def test_another_format_and_budget_make_another_prompt(page: Page, served: Site)
     expect(page.get_by_text("Tokens, 200 or more.")).to_be_visible()
     page.get_by_role("textbox", name="Budget").fill("300")
     expect(page.get_by_role("region", name="Budget")).to_contain_text("of 300 tokens")
-    expect(page.get_by_role("region", name="Model")).to_contain_text("hermes")
+    expect(page.get_by_role("region", name="Model", exact=True)).to_contain_text("hermes")
     expect(page).to_have_url(re.compile(r"format=hermes.*budget=300"))
 
 
