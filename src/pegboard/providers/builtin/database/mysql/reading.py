@@ -260,7 +260,7 @@ def _tables(tree: exp.Expression) -> Iterator[Named]:
             continue
         schema = table.args.get("db")
         target = any(table is one for one in targets)
-        if schema is None and not target and _is_defined(table):
+        if schema is None and not target and (_is_defined(table) or is_no_table(table)):
             continue
         yield Named(schema.name if schema is not None else None, table.name, None, target)
 
@@ -287,6 +287,20 @@ def _targets(tree: exp.Expression, marks: list[exp.Table]) -> list[exp.Expressio
 def _side_by_side(tree: exp.Expression) -> list[exp.Table]:
     """The tables of a statement that writes, without those of its subqueries."""
     return [table for table in tree.find_all(exp.Table) if table.find_ancestor(exp.Select) is None]
+
+
+def is_no_table(table: exp.Table) -> bool:
+    """`FROM DUAL`, which says that there is none. The word is reserved: in backquotes, behind a schema, with an
+    alias or beside another it would be a table."""
+    clause = table.parent
+    return (
+        isinstance(table.this, exp.Identifier)
+        and table.name.upper() == "DUAL"
+        and not table.this.args.get("quoted")
+        and not any(value for part, value in table.args.items() if part != "this")
+        and isinstance(clause, exp.From)
+        and not (clause.parent and (clause.parent.args.get("joins") or clause.parent.args.get("laterals")))
+    )
 
 
 def is_defined(table: exp.Table) -> bool:

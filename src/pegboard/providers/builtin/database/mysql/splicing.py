@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from .reading import Reading, is_defined
+from .reading import Reading, is_defined, is_no_table
 from .words import Unreadable, Word
 
 _PLAIN_PARTS: Final = frozenset({"this", "db", "alias", "joins", "laterals"})
@@ -79,7 +79,8 @@ def table_edits(reading: Reading, inner: Inner) -> tuple[Edit, ...] | Unreadable
         place = places.get(first.meta.get("start", -1) + begin) if isinstance(first, exp.Identifier) else None
         if place is not None:
             seen.add(place if schema is None else place + 2)
-        query = None if is_defined(table) else inner(schema.name if schema is not None else None, table.name)
+        is_other = is_defined(table) or is_no_table(table)
+        query = None if is_other else inner(schema.name if schema is not None else None, table.name)
         if query is None:
             continue
         if lost := sorted(part for part, value in table.args.items() if value and part not in _PLAIN_PARTS):
