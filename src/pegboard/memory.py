@@ -56,10 +56,11 @@ def large_values() -> int:
     return _PAUSES.ended
 
 
-_ARENAS_AT_MOST: Final = -8
-"""The C library's own number for this setting."""
-_ARENAS: Final = 2
-_CHOSEN_BY: Final = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
+_ARENA_MAX: Final = -8
+_MMAP_THRESHOLD: Final = -3
+_SETTINGS: Final = ((_ARENA_MAX, 2), (_MMAP_THRESHOLD, 1 << 20))
+"""By the C library's own numbers. What is larger than a megabyte lies by itself, and goes when it is let go of."""
+_CHOSEN_BY: Final = ("MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 def share_arenas() -> bool:
@@ -71,9 +72,10 @@ def share_arenas() -> bool:
     if sys.platform != "linux" or any(name in os.environ for name in _CHOSEN_BY):
         return False
     try:
-        return bool(ctypes.CDLL(None).mallopt(_ARENAS_AT_MOST, _ARENAS))
+        choose = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return False
+    return all(choose(setting, value) for setting, value in _SETTINGS)
 
 
 def trim() -> Callable[[], None] | None:

@@ -18,6 +18,7 @@ from pegboard.memory import share_arenas, trim, undisturbed
 pytestmark = pytest.mark.anyio
 
 FILES = key("dev~files")
+CHOSEN_BY = ("MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")
 
 
 async def test_memory_is_given_back_after_many_tools_came_or_went_and_not_for_few(
@@ -80,20 +81,20 @@ class _Library:
 def _on_linux(monkeypatch: pytest.MonkeyPatch, library: object, **chosen: str) -> None:
     monkeypatch.setattr("pegboard.memory.sys.platform", "linux")
     monkeypatch.setattr("pegboard.memory.ctypes.CDLL", lambda _: library)
-    for name in ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES"):
+    for name in CHOSEN_BY:
         monkeypatch.delenv(name, raising=False)
     for name, value in chosen.items():
         monkeypatch.setenv(name, value)
 
 
-def test_threads_take_memory_from_two_places(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_take_memory_from_two_places_and_what_is_large_lies_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _Library()
     _on_linux(monkeypatch, library)
     assert share_arenas()
-    assert library.set == [(-8, 2)]
+    assert library.set == [(-8, 2), (-3, 1 << 20)]
 
 
-@pytest.mark.parametrize("name", ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"])
+@pytest.mark.parametrize("name", CHOSEN_BY)
 def test_from_how_many_places_memory_is_taken_can_be_chosen_from_outside(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
