@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx2
 import pytest
-from tests.cli.terminal import Done, Gateway, Pegboard, board, clean_environment, serving
+from tests.cli.terminal import PATIENCE, Done, Gateway, Pegboard, board, clean_environment, serving
 
 from pegboard.compose import Launcher
 from pegboard.surfaces.cli.program import run
@@ -62,10 +63,12 @@ def board_of_module(request: pytest.FixtureRequest) -> Board:
 
 @pytest.fixture(scope="module")
 def gateway(board_of_module: Board, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """One for all tests of a module: each leaves its board as it found it."""
+    """One for all tests of a module: each leaves its board as it found it. It has answered once: that takes longest."""
     folder = tmp_path_factory.mktemp("gateway")
     config = board(folder / "pegboard.yaml", **board_of_module)
     with serving(folder, config, folder / "data") as gateway:
+        headers = {"authorization": f"Bearer {gateway.token}"}
+        assert httpx2.get(f"{gateway.url}/api/v1/status", headers=headers, timeout=PATIENCE).status_code == 200
         yield gateway
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from pydantic_core import to_jsonable_python
 from tests.core.boards import board, key
 from tests.docs.pages import page
 
@@ -42,4 +43,4 @@ def test_the_review_on_the_page_is_the_one_that_the_program_shows() -> None:
     told = tool_in_full(tool, hung.resolution(View(LOCAL)), hung.policy)
     shown = {**told, **review_shape(review(tool, hung.policy, (tool,)))}
     (block,) = [block for block in page("docs/how-to/review-tools.md").blocks if block.language == "text"]
-    assert reviewed(shown) == block.text.rstrip("\n")
+    assert reviewed(to_jsonable_python(shown)) == block.text.rstrip("\n")
