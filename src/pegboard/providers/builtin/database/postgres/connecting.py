@@ -128,6 +128,8 @@ class Role:
     """Why nobody should ask questions with it."""
     writes: tuple[str, ...]
     """Some tables that it may change."""
+    warnings: tuple[str, ...] = ()
+    """What else somebody may not have meant, with what to do."""
 
     def checked(self, *, writes: bool) -> Checked:
         """Where the operator lets rows be changed, that it may do so is as it should be."""
@@ -139,6 +141,7 @@ class Role:
                     f"The role {self.name!r} may change tables ({some}). {MEND} What is asked here still only reads."
                 )
             )
+        findings += [Finding(warning) for warning in self.warnings]
         return Checked(f"PostgreSQL {self.version}", self.name, tuple(findings))
 
 
@@ -151,6 +154,12 @@ _ROLE: Final = """
 SELECT pg_catalog.json_build_object(
     'name', r.rolname, 'version', pg_catalog.current_setting('server_version'),
     'rolsuper', r.rolsuper, 'rolcreaterole', r.rolcreaterole, 'rolreplication', r.rolreplication,
+    'becomes', ARRAY(SELECT m.rolname FROM pg_catalog.pg_roles m WHERE m.oid <> r.oid
+                     AND (m.rolsuper OR m.rolcreaterole OR m.rolreplication)
+                     AND pg_catalog.pg_has_role(r.oid, m.oid, 'MEMBER') ORDER BY m.rolsuper DESC, 1),
+    'unfiltered', ARRAY(SELECT m.rolname FROM pg_catalog.pg_roles m WHERE m.rolbypassrls
+                        AND pg_catalog.pg_has_role(r.oid, m.oid, 'MEMBER') ORDER BY 1),
+    'supers', ARRAY(SELECT m.rolname FROM pg_catalog.pg_roles m WHERE m.rolsuper),
     'member', ARRAY(SELECT m.rolname FROM pg_catalog.pg_roles m WHERE m.rolname = ANY($1::text[])
                     AND pg_catalog.pg_has_role(r.oid, m.oid, 'MEMBER') ORDER BY 1),
     'writes', ARRAY(SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c
@@ -174,7 +183,7 @@ _GROUPS: Final = {
 
 def role(told: Mapping[str, Any]) -> Role:
     name = told["name"]
-    powers = []
+    powers, warnings = [], []
     if told["rolsuper"]:
         powers.append(
             f"The role {name!r} is a superuser: a read-only transaction does not keep it from files and programs."
@@ -184,8 +193,22 @@ def role(told: Mapping[str, Any]) -> Role:
             powers.append(f"The role {name!r} may create roles, and so give itself more.")
         if told["rolreplication"]:
             powers.append(f"The role {name!r} may replicate, and so read everything.")
+        for other in told["becomes"]:
+            what = "a superuser" if other in told["supers"] else "which may create roles or replicate"
+            powers.append(f"The role {name!r} is a member of {other!r}, {what}, and so may do what that one may.")
         powers += [f"The role {name!r} {_GROUPS[group]} ({group})." for group in told["member"]]
-    return Role(name, told["version"], tuple(powers), tuple(told["writes"]))
+        if others := [one for one in told["unfiltered"] if one not in told["supers"]]:
+            through = "" if name in others else f" as a member of {others[0]!r}"
+            warnings.append(
+                f"The role {name!r} reads past row security (BYPASSRLS){through}: it is told rows that policies keep "
+                f"from others. If that is not meant: ALTER ROLE {_identifier(others[0])} NOBYPASSRLS"
+                f"{'' if name in others else ', or take the membership away'}."
+            )
+    return Role(name, told["version"], tuple(powers), tuple(told["writes"]), tuple(warnings))
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def address(url: str) -> str:
