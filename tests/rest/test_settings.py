@@ -133,6 +133,7 @@ async def test_an_empty_board_tells_the_ways_to_a_first_tool(tmp_path: Path, mon
             ("demo", False),
         ]
         assert body["steps"][0]["sentence"].startswith("2 servers are in the lists of other clients on this machine.")
+        assert body["asks"] is False
         assert (await desk.ask("POST", "/servers", json={"id": "a", "command": "x"})).status_code == 201
         body = await desk.get("/first-run")
         assert (body["empty"], body["called"], body["servers"], body["importable"]) == (False, False, 1, 1)

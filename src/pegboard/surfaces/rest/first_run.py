@@ -44,6 +44,8 @@ class FirstRun(TypedDict):
     """Servers in other clients' lists that are not on the board."""
     steps: list[FirstStep]
     endpoint: str | None
+    asks: bool
+    """Whether it asks who calls, so that a client needs a token."""
     policyVersion: int
 
 
@@ -65,6 +67,7 @@ def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
             "importable": importable,
             "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
             "endpoint": endpoint,
+            "asks": bool(policy.callers),
             "policyVersion": policy.version,
         }
 
@@ -95,13 +98,15 @@ def _is_demo(file: str | None) -> bool:
 def _steps(importable: int, *, has_servers: bool, demo: bool) -> list[FirstStep]:
     many = "1 server is" if importable == 1 else f"{importable} servers are"
     here = (
-        f"{many} in the lists of other clients on this machine" if importable else "Other clients' lists hold no more"
+        f"{many} in the lists of other clients on this machine. You look at them before anything is added."
+        if importable
+        else "No list of another client on this machine names a server that is not here."
     )
     return [
         {
             "kind": "import",
             "title": "Bring over the servers of another client",
-            "sentence": f"{here}. You look at them before anything is added.",
+            "sentence": here,
             "command": "pegboard import",
             "done": has_servers and importable == 0 and not demo,
         },

@@ -25,7 +25,7 @@ function Steps({ told }: { told: Told }): ReactElement {
                 </div>
                 {step.kind === "demo" ? (
                   <code>{step.command}</code>
-                ) : (
+                ) : step.kind === "import" && told.importable === 0 ? null : (
                   <ButtonLink small look={step.kind === (told.importable > 0 ? "import" : "add") ? "main" : "plain"} to="/servers" query={step.kind === "import" ? { add: "client" } : { add: "paste" }}>
                     {step.kind === "import" ? "Look at them" : "Add a server"}
                   </ButtonLink>
@@ -64,6 +64,14 @@ function ToACall({ told }: { told: Told }): ReactElement {
             <>
               <p className="quiet small">Put this into your client&apos;s list of MCP servers, in place of the servers it has now:</p>
               <Code text={snippet} />
+              {told.asks && (
+                <div className="row small">
+                  <span className="grow">It asks who calls: your client needs a token, too.</span>
+                  <ButtonLink small to="/settings" query={{ tab: "tokens", make: "1" }}>
+                    Make a token
+                  </ButtonLink>
+                </div>
+              )}
             </>
           )}
         </Step>
