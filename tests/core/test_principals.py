@@ -9,6 +9,7 @@ from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Decided, Declared, Policy
 from pegboard.core.principal import Principal
 from pegboard.core.resolve import Absent, NotGranted, resolve
+from pegboard.core.scope import Scope
 from pegboard.core.view import View
 
 ALICE, BOB, MALLORY = map(PrincipalId, ("alice", "bob", "mallory"))
@@ -45,4 +46,5 @@ def test_every_tool_is_absent_for_a_name_that_nobody_gave() -> None:
 
 
 def test_a_principal_does_not_print_its_hashes() -> None:
-    assert repr(Principal(ALICE, FILE, (b"\x01secret",))) == f"Principal(id='alice', at={FILE!r}, databases=None)"
+    told = f"Principal(id='alice', at={FILE!r}, databases=None, scopes={frozenset({Scope.CALL})!r})"
+    assert repr(Principal(ALICE, FILE, (b"\x01secret",))) == told
