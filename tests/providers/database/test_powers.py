@@ -4,9 +4,11 @@ import re
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.providers.database import postgres_shop
+from tests.providers.database import mysql_shop, postgres_shop
 
 from pegboard.core.database import EVERYTHING, Checked, Limits, Refused, Rows
+from pegboard.providers.builtin.database.mysql import mysql_engine
+from pegboard.providers.builtin.database.mysql.connecting import MEND
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -81,3 +83,54 @@ async def test_a_role_that_reads_past_row_security_is_served_with_a_warning(role
         found, answer = await checked(as_role(roles, name))
         assert [(finding.words, finding.is_grave) for finding in found.findings] == [(words, False)]
         assert isinstance(answer, Rows)
+
+
+REFUSED = {
+    "INSERT, UPDATE, DELETE ON *.*": "may rewrite who may do what (DELETE, INSERT, UPDATE on *.*)",
+    "UPDATE ON mysql.*": "may rewrite who may do what (UPDATE on `mysql`.*)",
+    "INSERT ON mysql.db": "may rewrite who may do what (INSERT on `mysql`.`db`)",
+    "FILE ON *.*": "may read and write the server's files (FILE)",
+    "PROCESS ON *.*": "sees what all other users are asking (PROCESS)",
+}
+WARNED = {
+    "REPLICATION SLAVE ON *.*": "REPLICATION SLAVE on *.*",
+    "BINLOG ADMIN, BINLOG REPLAY ON *.*": "BINLOG ADMIN, BINLOG REPLAY on *.*",
+    "FEDERATED ADMIN ON *.*": "FEDERATED ADMIN on *.*",
+    "LOCK TABLES, CREATE TEMPORARY TABLES ON *.*": "CREATE TEMPORARY TABLES, LOCK TABLES on *.*",
+}
+
+
+@pytest.mark.behaviour("databases.mysql.too_powerful")
+async def test_a_user_that_may_make_itself_more_is_refused_in_mariadb(mysql: mysql_shop.Shop) -> None:
+    answers = {}
+    for grant in REFUSED:
+        address = with_grant(mysql, grant)
+        answers[grant] = await mysql_engine(address, EVERYTHING).run("SELECT 1", (), LIMITS)
+        mysql.outside("DROP USER 'broad'@'localhost'")
+    assert {grant: told.why if isinstance(told, Refused) else told for grant, told in answers.items()} == {
+        grant: f"The user broad@localhost {why}." for grant, why in REFUSED.items()
+    }
+
+
+@pytest.mark.behaviour("databases.mysql.too_powerful")
+async def test_rights_on_the_whole_server_that_no_reader_needs_are_warned_of_by_name(mysql: mysql_shop.Shop) -> None:
+    handing_on = f"SELECT ON {mysql.name}.*"
+    wanted = {**WARNED, handing_on: f"GRANT OPTION on `{mysql.name}`.*", "SELECT, SHOW VIEW ON *.*": ""}
+    found = {}
+    for grant in wanted:
+        engine = mysql_engine(with_grant(mysql, grant, hands_on=grant == handing_on), EVERYTHING)
+        assert isinstance(await engine.run("SELECT 1", (), LIMITS), Rows)
+        found[grant] = [(finding.words, finding.is_grave) for finding in (await engine.check()).findings]
+        mysql.outside("DROP USER 'broad'@'localhost'")
+    told = "The user broad@localhost has rights that are not needed here"
+    assert found == {grant: [(f"{told} ({some}). {MEND}", False)] if some else [] for grant, some in wanted.items()}
+
+
+def with_grant(shop: mysql_shop.Shop, grant: str, *, hands_on: bool = False) -> str:
+    """The address of a user that may read the shop and has that right as well."""
+    shop.outside(
+        "CREATE OR REPLACE USER 'broad'@'localhost' IDENTIFIED BY 'pw'",
+        f"GRANT SELECT, SHOW VIEW ON {shop.name}.* TO 'broad'@'localhost'",
+        f"GRANT {grant} TO 'broad'@'localhost'{' WITH GRANT OPTION' if hands_on else ''}",
+    )
+    return shop.reader.replace(f"{shop.name}_reader:reads@", "broad:pw@")

@@ -224,6 +224,8 @@ class Role:
     powers: tuple[str, ...]
     writes: tuple[tuple[str, frozenset[str]], ...]
     """By where: what it may do there beyond reading."""
+    broad: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """By where: what else it may do there that no reader needs."""
 
     def checked(self, *, writes: bool) -> Checked:
         """Where the operator lets rows be changed, only what does more than that is too much."""
@@ -240,6 +242,9 @@ class Role:
             else:
                 told = f"The user {self.name} may change data ({some}). {MEND}"
                 findings.append(Finding(f"{told} What is asked through here still only reads."))
+        if self.broad and not self.powers:
+            some = "; ".join(f"{', '.join(granted)} on {where}" for where, granted in self.broad)
+            findings.append(Finding(f"The user {self.name} has rights that are not needed here ({some}). {MEND}"))
         return Checked(self.version, self.name, tuple(findings))
 
 
@@ -266,6 +271,7 @@ _GRAVE: Final = {
 }
 _WRITING: Final = names("INSERT UPDATE DELETE CREATE DROP ALTER TRUNCATE INDEX TRIGGER EVENT EXECUTE")
 _ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
+_READING: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
 _GRANT: Final = re.compile(r"GRANT (?P<what>.+?) ON (?P<where>.+?) TO ", re.IGNORECASE)
 
 
@@ -275,20 +281,31 @@ def role(connection: Metered) -> Role:
     lines = [str(row[0]) for row in asked(connection, "SHOW GRANTS")]
     powers: list[str] = []
     writes: list[tuple[str, frozenset[str]]] = []
+    broad: list[tuple[str, tuple[str, ...]]] = []
     for line in lines:
         found = _GRANT.match(line)
         if found is None:
             continue
         granted = [part.strip().upper() for part in re.sub(r"\([^)]*\)", "", found["what"]).split(",")]
         where = found["where"]
+        hands_on = re.search(r" WITH (.* )?GRANT OPTION", line[found.end() :], re.IGNORECASE) is not None
         if where == "*.*":
             powers += [f"The user {name} {_GRAVE[one]} ({one})." for one in granted if one in _GRAVE]
-            if line.upper().endswith("WITH GRANT OPTION"):
+            if hands_on:
                 powers.append(f"The user {name} {_GRAVE['GRANT OPTION']} (GRANT OPTION).")
+        if (where == "*.*" or where.startswith("`mysql`.")) and (changed := sorted(_ROWS.intersection(granted))):
+            powers.append(f"The user {name} may rewrite who may do what ({', '.join(changed)} on {where}).")
+        beyond = {one for one in granted if one not in _READING | _WRITING | _GRAVE.keys()} if where == "*.*" else set()
+        if "PROXY" in granted:
+            beyond.add("PROXY")
+        if hands_on and where != "*.*":
+            beyond.add("GRANT OPTION")
+        if beyond:
+            broad.append((where, tuple(sorted(beyond))))
         if changing := frozenset(one for one in granted if one in _WRITING or one == "ALL PRIVILEGES"):
             writes.append((where, changing))
     product = "MariaDB" if is_mariadb(connection) else "MySQL"
-    return Role(name, f"{product} {version.split('-')[0]}", tuple(powers), tuple(writes))
+    return Role(name, f"{product} {version.split('-')[0]}", tuple(powers), tuple(writes), tuple(broad))
 
 
 def _away(where: Place, error: BaseException) -> str:
