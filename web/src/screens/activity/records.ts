@@ -53,15 +53,18 @@ export function useRecords(query: Query): Records {
   const key = [["activity"], "/activity/after", text, start];
   const since = useQuery<Since, Problem>({
     queryKey: key,
-    queryFn: async ({ signal }) => {
-      let { rows, after } = client.getQueryData<Since>(key) ?? { rows: [], after: start ?? 0 };
+    // Each part is kept as it comes: on a busy gateway the next bell rings before all is read, and asks anew.
+    queryFn: async () => {
+      const known = (): Since => client.getQueryData<Since>(key) ?? { rows: [], after: start ?? 0 };
       for (let step = 0; step < MOST_STEPS; step += 1) {
-        const told = await ask<Onward>("/activity/after", { query: { ...query, after, limit: MOST_AT_ONCE }, signal });
+        const { after } = known();
+        const told = await ask<Onward>("/activity/after", { query: { ...query, after, limit: MOST_AT_ONCE } });
+        const { after: now, rows } = known();
+        if (now !== after) continue;
         if (told.after === after) break;
-        after = told.after;
-        rows = [...told.activity.toReversed(), ...rows];
+        client.setQueryData<Since>(key, { rows: [...told.activity.toReversed(), ...rows], after: told.after });
       }
-      return { rows, after };
+      return known();
     },
     enabled: start !== undefined,
     gcTime: 0,
