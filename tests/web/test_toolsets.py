@@ -127,6 +127,17 @@ def test_a_python_toolset_shows_its_worker_and_its_tools(looked_at: Page, served
 
 
 @pytest.mark.behaviour("web.toolsets_told")
+def test_a_secret_is_set_and_never_shown_again(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/toolsets?id=shared-costs")
+    page.get_by_role("link", name="Set it").click()
+    page.get_by_label("Value of STATEMENT_KEY").fill("a key of the tests")
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_text("STATEMENT_KEY is set")).to_be_visible()
+    expect(page.get_by_label("Value of STATEMENT_KEY")).to_have_value("")
+    assert served.ask("GET", "/toolsets/shared-costs")["secrets"] == [{"name": "STATEMENT_KEY", "set": True}]
+
+
+@pytest.mark.behaviour("web.toolsets_told")
 def test_a_toolset_is_switched_off_with_a_reason_and_on_again(page: Page, served: Site) -> None:
     page.goto(f"{served.address}/ui/toolsets?id=almanac")
     page.get_by_role("switch", name="On", exact=True).click()

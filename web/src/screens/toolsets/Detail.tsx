@@ -4,8 +4,8 @@ import { useAnswer } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { useToolsets, useWall, type Server, type Toolset } from "@/api/servers";
 import { useParam } from "@/lib/place";
-import { bytes, command, count, number } from "@/lib/words";
-import { Answered, ButtonLink, EmptyState, Link, Screen, Skeleton, Tabs, Tag, Time } from "@/parts";
+import { bytes, command, count, listed, number } from "@/lib/words";
+import { Answered, ButtonLink, EmptyState, Link, Notice, Screen, Skeleton, Tabs, Tag, Time } from "@/parts";
 import { serverPath } from "@/screens/servers/acting";
 import { Fact, Fallen } from "@/screens/servers/Detail";
 import { LogTail } from "@/screens/servers/LogTail";
@@ -59,6 +59,7 @@ function Opened({ toolset, may }: { toolset: Toolset; may: boolean }): ReactElem
   const pegs = wall.data?.pegs.filter((peg) => peg.toolsetId === toolset.id) ?? [];
   const counts = wall.data?.toolsets.find((each) => each.id === toolset.id)?.counts;
   const own = toolset.digest !== null;
+  const unset = toolset.secrets.filter((secret) => !secret.set).map((secret) => secret.name);
   const known: readonly Part[] = own ? ["tools", "servers", "brings", "worker"] : ["tools", "servers", "brings"];
   const chosen = known.find((each) => each === part) ?? "tools";
   const names: Readonly<Record<Part, string>> = { tools: "Tools", servers: "Servers", brings: "What it brings", worker: "Worker" };
@@ -67,6 +68,20 @@ function Opened({ toolset, may }: { toolset: Toolset; may: boolean }): ReactElem
     <>
       {toolset.description !== "" && <p className="wrap-any toolset-lead">{toolset.description}</p>}
       <Fallen health={toolset.health} />
+      {unset.length > 0 && chosen !== "brings" && (
+        <Notice
+          tone="wants"
+          action={
+            may && (
+              <ButtonLink small look="main" to="/toolsets" query={{ id: toolset.id, tab: "brings" }}>
+                Set {unset.length === 1 ? "it" : "them"}
+              </ButtonLink>
+            )
+          }
+        >
+          It asks for {count(unset.length, "secret")} that {unset.length === 1 ? "is" : "are"} not set: <span className="mono wrap-any">{listed(unset)}</span>
+        </Notice>
+      )}
       <dl className="facts">
         <Fact name="Health">
           <HealthTold health={toolset.health} />
