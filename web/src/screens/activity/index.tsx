@@ -96,10 +96,10 @@ function Narrowing({ filters, window, onWindow }: { filters: Filters; window: st
         value={filters.slower}
         onChange={set.slower}
         inputMode="decimal"
-        placeholder="milliseconds"
+        placeholder="ms"
         {...(unread ? { error: "Milliseconds, such as 250." } : {})}
       />
-      <Select label="In numbers" value={window} onChange={onWindow} choices={WINDOWS.map(({ value, label }) => ({ value, label: `the last ${label}` }))} />
+      <Select label="In numbers" value={window} onChange={onWindow} choices={WINDOWS.map(({ value, label }) => ({ value, label: `last ${label}` }))} />
       {!filters.isPlain && (
         <div className="activity-clear">
           <Button look="bare" icon="close" onClick={clear}>
