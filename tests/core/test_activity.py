@@ -33,6 +33,7 @@ from pegboard.core.principal import Principal
 from pegboard.core.redeclared import MOST, redeclared
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt, Http, Stdio, Timeouts, Trust
+from pegboard.core.settling import ThrowSeveral
 from pegboard.core.tool import ToolSpec
 from pegboard.core.toolset import Toolset
 
@@ -78,6 +79,15 @@ class RevokeEverything:
         (ThrowSwitch(SEARCH, on=True), Told("switch", "mcp:dev~github:search", "switched on")),
         (ThrowSwitch(GITHUB, False, "noisy"), Told("switch", "dev~github", "switched off: noisy")),
         (ThrowSwitch(DEV, False), Told("switch", "dev", "switched off")),
+        (ThrowSeveral((SEARCH,), on=True), Told("switch", "dev~github", "1 tool switched on (mcp:dev~github:search)")),
+        (
+            ThrowSeveral((SEARCH, replace(SEARCH, source=key("a~a"))), False, "noisy"),
+            Told("switch", None, "2 tools switched off: noisy (mcp:dev~github:search, mcp:a~a:search)"),
+        ),
+        (
+            ThrowSeveral((SEARCH,) * 1_020, on=False),
+            Told("switch", "dev~github", f"1020 tools switched off ({', '.join([str(SEARCH)] * 20)} and 1,000 more)"),
+        ),
         (
             Approve(SEARCH, SPEC, SPEC.fingerprint),
             Told("approval", "mcp:dev~github:search", f"approved as {SPEC.fingerprint[:12]}"),

@@ -41,6 +41,7 @@ from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Clash, Decided, Declared, Policy, Switch, clashes
 from pegboard.core.server import Server, Trust
+from pegboard.core.settling import ThrowSeveral
 from pegboard.core.tool import Fingerprint, ToolSpec
 from pegboard.core.toolset import Toolset
 
@@ -341,3 +342,25 @@ def test_should_a_clash_slip_in_the_file_wins() -> None:
 def test_servers_and_toolsets_stand_in_one_order_whatever_their_source() -> None:
     assert [str(key) for key in INSTALLED.servers] == ["dev~files", "dev~github", "math", "new~new"]
     assert [*INSTALLED.toolsets] == ["dev", "math", "new"]
+
+
+@pytest.mark.behaviour("rest.switches_together")
+def test_several_switches_are_thrown_as_each_alone_would_be_and_in_one_version() -> None:
+    other, add = ToolId(DEV_FILES, "read"), ToolId(MATH, "add")
+    rows = (
+        Override(DEV, READ, enabled=False, renderer="code"),
+        Override(DEV, other, enabled=False),
+        Override(MATH.toolset, Pattern("*", "*"), enabled=False),
+    )
+    policy = did(DECLARED, *map(SetOverride, rows), ThrowSwitch(GITHUB, False))
+    for on in (True, False):
+        together = did(policy, ThrowSeveral((READ, other, add), on, "many"))
+        apart = did(policy, *(ThrowSwitch(what, on, "many") for what in (READ, other, add)))
+        assert replace(together.decided, version=0) == replace(apart.decided, version=0)
+        assert together.version == policy.version + 1
+
+
+@pytest.mark.behaviour("rest.switches_together")
+def test_of_several_switches_none_is_thrown_when_a_server_is_not_there() -> None:
+    refused = apply(DECLARED, ThrowSeveral((READ, NEW_READ), on=False), YOU, AT)
+    assert refused == Rejected("There is no server new~new. See: pegboard servers list")

@@ -92,6 +92,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/session"),
         ("DELETE", "/api/v1/session"),
         ("POST", "/api/v1/tools/switch"),
+        ("POST", "/api/v1/tools/switches"),
         ("POST", "/api/v1/tools/approve"),
         ("GET", "/api/v1/approvals"),
         ("GET", "/api/v1/approvals/show"),

@@ -6,6 +6,7 @@ asks for a kind or an outcome asks for one of `KINDS` and `OUTCOMES`.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, assert_never
@@ -31,7 +32,7 @@ from .commands import (
 from .docspace.connection import DocSpace
 from .editing import ARGUMENT, Edit
 from .entitling import MakeToken, RemovePrincipal, RevokeToken
-from .ids import PrincipalId, ServerKey
+from .ids import PrincipalId, ServerKey, ToolId
 from .imported import InstallToolset, RemoveToolset, TurnSecret
 from .override import Override
 from .own import Own
@@ -39,6 +40,7 @@ from .rules import awaited_review
 from .said import plainly
 from .scope import in_order
 from .server import Container, Http, Server, Stdio
+from .settling import ThrowSeveral
 from .status import Status
 
 CALL: Final = "call"
@@ -116,10 +118,12 @@ def told(command: object) -> Told:
             return Told("server", str(key), "removed with its switches and approvals")
         case ThrowSwitch(what, on, note):
             return Told("switch", str(what), f"switched {'on' if on else 'off'}{f': {note}' if note else ''}")
+        case ThrowSeveral(tools, on, note):
+            return Told("switch", _owner(tools), _thrown(tools, on=on, note=note))
         case Approve(tool, spec):
             return Told("approval", str(tool), f"approved as {spec.fingerprint[:FINGERPRINT_SHOWN]}")
         case ApproveSeveral(approvals):
-            return Told("approval", _owner(approvals), _approved(approvals))
+            return Told("approval", _owner(each.tool for each in approvals), _approved(approvals))
         case Block(tool, note):
             return Told("block", str(tool), f"blocked at its review{f': {note}' if note else ''}")
         case Release(key):
@@ -170,9 +174,9 @@ def _installed(command: InstallToolset) -> str:
     return f"imported{version} with {' and '.join(parts) or 'no tools'}{read}"
 
 
-def _owner(approvals: tuple[Approve, ...]) -> str | None:
+def _owner(tools: Iterable[ToolId]) -> str | None:
     """The server they all belong to, if it is one."""
-    owners = {str(each.tool.source) for each in approvals}
+    owners = {str(tool.source) for tool in tools}
     return owners.pop() if len(owners) == 1 else None
 
 
@@ -180,6 +184,13 @@ def _approved(approvals: tuple[Approve, ...]) -> str:
     named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_SHOWN]}" for each in approvals[:MOST_NAMED]]
     more = f" and {len(approvals) - MOST_NAMED:,} more" if len(approvals) > MOST_NAMED else ""
     return f"{_count(len(approvals), 'tool')} approved: {', '.join(named)}{more}"
+
+
+def _thrown(tools: tuple[ToolId, ...], *, on: bool, note: str) -> str:
+    more = f" and {len(tools) - MOST_NAMED:,} more" if len(tools) > MOST_NAMED else ""
+    named = f"{', '.join(map(str, tools[:MOST_NAMED]))}{more}"
+    said = f": {note}" if note else ""
+    return f"{_count(len(tools), 'tool')} switched {'on' if on else 'off'}{said} ({named})"
 
 
 def _reached(server: Server) -> str:

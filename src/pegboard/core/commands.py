@@ -16,7 +16,7 @@ from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
 from .rejected import Rejected as Rejected
 from .server import InstalledBy, Server, Trust, unreviewed
-from .settling import overridden, place, row_at, switched
+from .settling import ThrowSeveral, overridden, place, row_at, switched
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
 from .whose import Whose
@@ -138,6 +138,7 @@ Command: TypeAlias = (
     AddServer
     | RemoveServer
     | ThrowSwitch
+    | ThrowSeveral
     | Approve
     | ApproveSeveral
     | Block
@@ -178,11 +179,14 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case ThrowSwitch(what, on, note):
             if (missing := _missing(policy, what)) is not None:
                 return missing
-            return switched(decided, what, Switch(on, by, at, note))
+            return switched(decided, Switch(on, by, at, note), what)
+        case ThrowSeveral(tools, on, note):
+            missed = filter(None, (_missing(policy, tool) for tool in tools))
+            return next(missed, None) or switched(decided, Switch(on, by, at, note), *tools)
         case Block(tool, note):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
-            return switched(decided, tool, Switch(False, by, at, note, blocks=True))
+            return switched(decided, Switch(False, by, at, note, blocks=True), tool)
         case Approve():
             return _approved(policy, (command,), by, at)
         case ApproveSeveral(approvals):

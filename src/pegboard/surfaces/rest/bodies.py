@@ -114,6 +114,10 @@ class ToolSwitchBody(SwitchBody):
     tool: Name
 
 
+class ToolSwitchesBody(SwitchBody):
+    tools: Annotated[list[Name], Field(min_length=1, max_length=5_000, description="Ids of tools.")]
+
+
 class ApproveBody(_Body):
     """Names the fingerprint that was read, so that nothing is approved unseen."""
 

@@ -7,31 +7,27 @@ import { Button, Dialog, TextArea } from "@/parts";
 
 export type Throwing = { readonly pegs: readonly Peg[]; readonly on: boolean };
 
-/** `throwAll` throws them one after the other, each standing on the version that the one before made. */
+/** `throwAll` throws all of them or none, on the version that was looked at. */
 export function useThrowing(version: number): { readonly throwAll: (throwing: Throwing, note?: string) => Promise<boolean>; readonly busy: boolean } {
   const deed = useDeed();
-  const [busy, setBusy] = useState(false);
   const throwAll = async ({ pegs, on }: Throwing, note = ""): Promise<boolean> => {
-    setBusy(true);
+    const [first] = pegs;
+    if (first === undefined) return true;
+    const one = pegs.length === 1;
     try {
-      for (const [at, peg] of pegs.entries()) {
-        const last = at === pegs.length - 1;
-        await deed.mutateAsync({
-          path: "/tools/switch",
-          body: { tool: peg.id, on, note },
-          version: version + at,
-          ...(last ? { done: `${pegs.length === 1 ? peg.name : count(pegs.length, "tool")} switched ${on ? "on" : "off"}` } : {}),
-        });
-      }
+      await deed.mutateAsync({
+        path: one ? "/tools/switch" : "/tools/switches",
+        body: one ? { tool: first.id, on, note } : { tools: pegs.map((peg) => peg.id), on, note },
+        version,
+        done: `${one ? first.name : count(pegs.length, "tool")} switched ${on ? "on" : "off"}`,
+      });
       return true;
     } catch {
       // Told already.
       return false;
-    } finally {
-      setBusy(false);
     }
   };
-  return { throwAll, busy };
+  return { throwAll, busy: deed.isPending };
 }
 
 export function TurningOff({ pegs, busy, onClose, onDone }: { pegs: readonly Peg[]; busy: boolean; onClose: () => void; onDone: (note: string) => void }): ReactElement {
