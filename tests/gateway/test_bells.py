@@ -9,7 +9,7 @@ from tests.support.doubles import Providers
 from tests.support.house import PATIENCE, House, call_of, declared, opened
 
 from pegboard.core.catalogue import Down
-from pegboard.core.commands import SetTrust, ThrowSwitch
+from pegboard.core.commands import Grant, SetTrust, ThrowSwitch
 from pegboard.core.policy import Switch, Switchable
 from pegboard.core.server import Trust
 from pegboard.core.view import View
@@ -50,6 +50,8 @@ async def test_a_decision_rings_for_all_that_shows_it() -> None:
             await rung(hearing, {Noun.POLICY, *OF_TOOLS})
             await house.does(SetTrust(GITHUB, Trust.STRICT))
             await rung(hearing, {Noun.POLICY, Noun.SETTINGS, *OF_TOOLS})
+            await house.does(Grant(ME, frozenset({GITHUB.toolset})))
+            await rung(hearing, {Noun.POLICY, Noun.SETTINGS, Noun.TOKENS, *OF_TOOLS})
 
 
 @pytest.mark.behaviour("rest.events")

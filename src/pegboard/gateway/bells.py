@@ -111,8 +111,7 @@ class Bells:
                 if board.catalogue is not catalogue:
                     nouns += _OF_TOOLS
                 if board.policy is not policy:
-                    settings = (Noun.SETTINGS, Noun.TOKENS) if _settle(policy, board.policy) else ()
-                    nouns += (Noun.POLICY, *_OF_TOOLS, *settings)
+                    nouns += (Noun.POLICY, *_OF_TOOLS, *_settled(policy, board.policy))
                 if board.notices is not notices:
                     nouns += (Noun.BOARD, Noun.SERVERS)
                 catalogue, policy, notices = board.catalogue, board.policy, board.notices
@@ -146,14 +145,15 @@ class Bells:
                 await anyio.sleep(RETRY)
 
 
-def _settle(before: Policy, after: Policy) -> bool:
-    """Whether something differs of what the settings show."""
-    return (
+def _settled(before: Policy, after: Policy) -> tuple[Noun, ...]:
+    """Which of settings and tokens show something that differs."""
+    if (
         before.declared is not after.declared
         or before.decided.grants != after.decided.grants
         or before.decided.tokens != after.decided.tokens
-        or before.decided.trust != after.decided.trust
-    )
+    ):
+        return Noun.SETTINGS, Noun.TOKENS
+    return (Noun.SETTINGS,) if before.decided.trust != after.decided.trust else ()
 
 
 def _is_of_ticket(row: AuditRow) -> bool:
