@@ -149,7 +149,7 @@ def _leaks(relation: Relation, access: Access) -> bool:
     if any(not access.opens_column(one.schema, one.name, column) for one in narrow for column in _used(one, relation)):
         return True
     texts = (relation.definition, *(one.definition for one in relation.beneath))
-    return bool(narrow) and any(_takes_rows(text) for text in texts if text is not None)
+    return bool(narrow) and any(takes_rows(text) for text in texts if text is not None)
 
 
 def _used(one: Beneath, view: Relation) -> Iterable[str]:
@@ -158,14 +158,15 @@ def _used(one: Beneath, view: Relation) -> Iterable[str]:
 
 
 def _narrows(access: Access, one: Beneath) -> bool:
-    patterns = (*access.allow, *access.deny)
-    return any(each.column is not None for each in patterns) or any(
-        not access.opens_column(one.schema, one.name, column) for column in one.columns
-    )
+    return names_columns(access) or any(not access.opens_column(one.schema, one.name, column) for column in one.columns)
+
+
+def names_columns(access: Access) -> bool:
+    return any(each.column is not None for each in (*access.allow, *access.deny))
 
 
 @lru_cache(maxsize=1024)
-def _takes_rows(definition: str) -> bool:
+def takes_rows(definition: str) -> bool:
     """Whether a view's text uses a whole row, in which a closed column may hide. The server writes every star out,
     so what is left of one is a row."""
     reading = read(definition, write=False)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
 from .catalogue import GENERATED
+from .relations import names_columns, takes_rows
 
 _OURS: Final = """
     c.oid >= 16384 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_t%'
@@ -41,6 +42,10 @@ JOIN pg_catalog.pg_depend d ON d.objid = r.oid AND d.classid = 'pg_catalog.pg_re
 JOIN pg_catalog.pg_class c ON c.oid = d.refobjid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid AND d.refobjsubid > 0
 WHERE r.ev_type = '1' AND r.ev_class >= 16384
+"""
+_VIEWS: Final = """
+SELECT c.oid::bigint, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
+WHERE c.relkind IN ('v', 'm') AND c.oid >= 16384
 """
 FAMILY: Final = """
 SELECT i.inhrelid::bigint, i.inhparent::bigint, n.nspname, c.relname, m.nspname, p.relname
@@ -82,7 +87,7 @@ async def read_schema(connection: Any, access: Access) -> Schema:
             relations.append(
                 Relation(tables_by[oid], own, tables_by[to], tuple(names[to][number] for number in to_key))
             )
-    roads = None if access.is_whole else await _roads(connection)
+    roads = None if access.is_whole else await _roads(connection, access)
     tables = tuple(
         Table(
             TableName(schema, name),
@@ -112,6 +117,8 @@ class _Roads:
     under: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     used: dict[int, set[tuple[int, str]]] = field(default_factory=lambda: defaultdict(set))
     generated: dict[tuple[int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    whole: set[int] = field(default_factory=set)
+    """Views that take whole rows, in which a closed column may hide."""
 
     def family(self, oid: int) -> set[int]:
         return {oid} | _all(oid, self.parents) | _all(oid, self.parts)
@@ -119,7 +126,9 @@ class _Roads:
     def opens(self, oid: int, access: Access) -> bool:
         """Whether nothing closed is read by reading it."""
         for one in {oid} | _all(oid, self.under):
-            if any(each in self.names and not access.opens(*self.names[each]) for each in self.family(one)):
+            if one in self.whole or any(
+                each in self.names and not access.opens(*self.names[each]) for each in self.family(one)
+            ):
                 return False
             for table, column in self.used[one]:
                 if not self.opens_column(table, column, access):
@@ -142,7 +151,7 @@ def _all(oid: int, ways: dict[int, set[int]]) -> set[int]:
     return found
 
 
-async def _roads(connection: Any) -> _Roads:
+async def _roads(connection: Any, access: Access) -> _Roads:
     roads = _Roads()
     for view, oid, schema, name, column in await connection.fetch(BENEATH):
         roads.names[oid] = TableName(schema, name)
@@ -156,4 +165,7 @@ async def _roads(connection: Any) -> _Roads:
     for oid, schema, name, column, of in await connection.fetch(_GENERATED):
         roads.names[oid] = TableName(schema, name)
         roads.generated[oid, column].add(of)
+    if names_columns(access):
+        views = await connection.fetch(_VIEWS)
+        roads.whole = {view for view, text in views if roads.under.get(view) and takes_rows(text)}
     return roads
