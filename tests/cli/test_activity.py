@@ -56,7 +56,18 @@ def test_calls_refusals_and_decisions_are_listed_and_shown(at_gateway: Pegboard)
     shown = at_gateway("activity", "show", str(call["id"]))
     assert shown.out.splitlines()[0] == f"{call['id']}  call  returned"
     assert 'arguments, redacted:\n{"text": "hello"}' in shown.out
-    assert at_gateway("activity", "show", str(call["id"]), "--json").json == call
+    whole = at_gateway("activity", "show", str(call["id"]), "--json").json
+    laps, now = whole.pop("timeline"), whole.pop("resolvedNow")
+    assert whole == {**call, "children": []}
+    assert [lap["part"] for lap in laps] == ["gate", "provider", "render"]
+    assert now == {
+        "verdict": "open",
+        "status": None,
+        "sentence": "",
+        "remedy": "",
+        "policyVersion": on["policyVersion"],
+        "samePolicy": False,
+    }
 
 
 def test_each_option_narrows_and_what_is_wrong_with_one_is_told(at_gateway: Pegboard) -> None:
