@@ -125,7 +125,7 @@ def report(rows: Sequence[Row]) -> str:
         ]
         for row in rows
     ]
-    return render(["keystroke to paint", "tools", "keys", "median", "95 of 100", "longest", "to the floor"], cells)
+    return render(["keystroke to paint", "tools", "keys", "median", "95 of 100", "longest", "of floor"], cells)
 
 
 def main() -> None:

@@ -14,9 +14,9 @@ const READ: ReadServer = {
 
 test("a server is named by where it stands, never by what stands there", () => {
   expect(bodyOf(picked({ text: "npx notes" }, READ))).toEqual({ id: "notes", from: { text: "npx notes", server: "notes" } });
-  expect(bodyOf(picked({ client: "/home/me/list.json" }, READ), "strict")).toEqual({
+  expect(bodyOf(picked({ client: "lists/mine.json" }, READ), "strict")).toEqual({
     id: "notes",
-    from: { client: "/home/me/list.json", server: "notes" },
+    from: { client: "lists/mine.json", server: "notes" },
     trust: "strict",
   });
 });
