@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from tests.core.boards import FILE, ME, NOW, PERSON, Board, boards, key, server, tool, toolset, views
 
 from pegboard.config.policy_reading import Unreadable, read_policy
@@ -14,7 +14,7 @@ from pegboard.core.argument import Argument, held
 from pegboard.core.carrying import Carried, ReplaceDecisions, carried, left_out
 from pegboard.core.commands import Rejected, apply
 from pegboard.core.consent import Consent
-from pegboard.core.ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId
+from pegboard.core.ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolsetId, tool_id
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Policy, Switch
@@ -75,6 +75,8 @@ def unsigned(said: Carried) -> Carried:
 @pytest.mark.behaviour("policy.round_trip")
 @given(boards(), views)
 def test_an_empty_board_that_takes_an_exported_policy_judges_alike(board: Board, view: View) -> None:
+    # A built-in has one of a few plain names; of one that is drawn otherwise, its text would tell another tool.
+    assume(all(tool_id(str(id)) == id for id in board.catalogue.tools))
     before = installed(board)
     taken = read(policy_text(carried(before.decided)).text)
     assert unsigned(taken) == unsigned(carried(before.decided))

@@ -4,7 +4,7 @@ twice, because what is kept from the first time must not open the second."""
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -55,4 +55,7 @@ async def gone(
 
 async def _came(engine: Engine, statement: str) -> str:
     answer = await engine.run(statement, (), LIMITS)
+    if isinstance(answer, Rows):
+        # SQL promises an order only where one is asked for.
+        answer = replace(answer, rows=tuple(sorted(answer.rows, key=repr)))
     return _NEAR.sub("", _SECONDS.sub("", repr(answer)))

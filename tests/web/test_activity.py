@@ -90,6 +90,7 @@ def test_filters_narrow_the_list_and_stand_in_the_address(page: Page, served: Si
     filters.get_by_label("Outcome").select_option("disabled_by_config")
     filters.get_by_label("Slower than").fill("9999")
     expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"[?&]slower=9999"))
     page.reload()
     expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
     page.get_by_role("button", name="Clear the filters").click()
