@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.e2e.served import ROOT
 from tests.web.looks import Look, context, look_over
-from tests.web.site import Site
+from tests.web.site import DEADLINE, Site
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,12 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
 
 
 def become(served: Site, board: Mapping[str, object], *tools: dict[str, object]) -> None:
-    """The server lists other tools from now on, and says so."""
+    """The server lists other tools from now on, and says so. What it listed at first was seen by then: else all that it
+    lists now would count as first sight."""
+    served.ask("GET", "/servers/cellar?settle=30")
+    until = time.monotonic() + DEADLINE
+    while served.ask("GET", f"/tools/show?tool={SERVER}:count_wine").get("approval") is None:
+        assert time.monotonic() < until, "nobody saw what the server listed at first"
     servers = board["servers"]
     assert isinstance(servers, dict)
     file = Path(servers["cellar"]["args"][1])
