@@ -45,7 +45,7 @@ def test_a_trial_shows_its_result_in_three_forms_and_stands_in_the_activity(page
     ]
 
 
-@pytest.mark.behaviour("web.tool")
+@pytest.mark.behaviour("web.tool", "overrides.in_the_user_interface")
 def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_before_it_is_saved(
     page: Page, served: Site
 ) -> None:

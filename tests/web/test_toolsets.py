@@ -61,6 +61,19 @@ def ids(served: Site) -> list[str]:
     return [each["id"] for each in served.ask("GET", "/toolsets")["toolsets"]]
 
 
+def there(served: Site, id: str) -> None:
+    """The toolset is installed, also when no test before this one did it."""
+    if id in ids(served):
+        return
+    folder = EXAMPLES / id.replace("-", "_")
+    if id == "almanac":
+        folder = served.data_dir.parent / id
+        folder.mkdir()
+        (folder / "toolset.yaml").write_text(ALMANAC, "utf-8")
+    told = served.ask("POST", "/toolsets/import", {"path": str(folder), "approve": "all"})
+    assert told["imported"], told
+
+
 def test_without_a_toolset_the_page_tells_the_first_step(looked_at: Page, served: Site, look: Look) -> None:
     looked_at.goto(f"{served.address}/ui/toolsets")
     expect(looked_at.get_by_role("heading", name="No toolset was imported yet")).to_be_visible()
@@ -110,9 +123,7 @@ def test_a_dropped_manifest_is_imported_and_a_later_one_shows_the_difference(pag
 
 @pytest.mark.behaviour("web.toolsets_told")
 def test_a_python_toolset_shows_its_worker_and_its_tools(looked_at: Page, served: Site, look: Look) -> None:
-    if "shared-costs" not in ids(served):
-        told = served.ask("POST", "/toolsets/import", {"path": str(EXAMPLES / "shared_costs"), "approve": "all"})
-        assert told["imported"], told
+    there(served, "shared-costs")
     looked_at.goto(f"{served.address}/ui/toolsets?id=shared-costs")
     expect(looked_at.get_by_role("list", name="Tools").get_by_role("listitem").first).to_be_visible()
     look_over(looked_at, "toolset", look)
@@ -128,6 +139,7 @@ def test_a_python_toolset_shows_its_worker_and_its_tools(looked_at: Page, served
 
 @pytest.mark.behaviour("web.toolsets_told")
 def test_a_secret_is_set_and_never_shown_again(page: Page, served: Site) -> None:
+    there(served, "shared-costs")
     page.goto(f"{served.address}/ui/toolsets?id=shared-costs")
     page.get_by_role("link", name="Set it").click()
     page.get_by_label("Value of STATEMENT_KEY").fill("a key of the tests")
@@ -139,6 +151,7 @@ def test_a_secret_is_set_and_never_shown_again(page: Page, served: Site) -> None
 
 @pytest.mark.behaviour("web.toolsets_told")
 def test_a_toolset_is_switched_off_with_a_reason_and_on_again(page: Page, served: Site) -> None:
+    there(served, "almanac")
     page.goto(f"{served.address}/ui/toolsets?id=almanac")
     page.get_by_role("switch", name="On", exact=True).click()
     page.get_by_label("Why (others read this)").fill("Nobody needs it today")
@@ -151,6 +164,7 @@ def test_a_toolset_is_switched_off_with_a_reason_and_on_again(page: Page, served
 
 @pytest.mark.behaviour("web.toolset_exported")
 def test_an_export_tells_what_it_leaves_out_and_gives_the_zip(page: Page, served: Site) -> None:
+    there(served, "kitchen")
     page.goto(f"{served.address}/ui/toolsets?id=kitchen")
     page.get_by_role("button", name="Export").click()
     dialog = page.get_by_role("dialog", name="Export Kitchen timers")
@@ -163,9 +177,20 @@ def test_an_export_tells_what_it_leaves_out_and_gives_the_zip(page: Page, served
 
 @pytest.mark.behaviour("web.toolsets_told")
 def test_a_toolset_is_removed_with_all_that_belongs_to_it(page: Page, served: Site) -> None:
+    there(served, "almanac")
     page.goto(f"{served.address}/ui/toolsets?id=almanac")
     page.get_by_role("button", name="Remove", exact=True).click()
     page.get_by_role("button", name="Remove Almanac").click()
     expect(page.get_by_role("heading", level=1, name="Toolsets")).to_be_visible()
     expect(page.get_by_role("link", name="Almanac")).to_have_count(0)
     assert "almanac" not in ids(served)
+
+
+@pytest.mark.behaviour("toolsets.user_mcp_shown_under_servers", "toolsets.explicit_shown_under_toolsets")
+def test_a_lone_server_stands_under_servers_and_an_import_under_toolsets(page: Page, served: Site) -> None:
+    there(served, "kitchen")
+    page.goto(f"{served.address}/ui/toolsets")
+    expect(page.get_by_role("table").get_by_role("link", name="Kitchen timers")).to_be_visible()
+    expect(page.get_by_role("table").get_by_role("link", name="library", exact=True)).to_have_count(0)
+    page.goto(f"{served.address}/ui/servers")
+    expect(page.get_by_role("table").get_by_role("link", name="library", exact=True)).to_be_visible()
