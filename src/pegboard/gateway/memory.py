@@ -25,8 +25,13 @@ YOUNG: Final = 50_000
 
 
 def settle_in() -> None:
-    """For a process that now begins its long work: what is there stays, and is not looked through again and again."""
+    """For a process that now begins its long work: what is there stays, and is not looked through again and again.
+
+    What the start alone needed goes back to the system.
+    """
     gc.collect()
+    if give_back := trim():
+        give_back()
     gc.freeze()
     gc.set_threshold(YOUNG, 10, 10)
 
