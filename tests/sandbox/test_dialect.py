@@ -1,8 +1,10 @@
 """What a model is told of its Python is true of the version that is installed."""
 
+import importlib
+
 import pytest
 
-from pegboard.providers.builtin.sandbox.dialect import MODULES, MONTY
+from pegboard.providers.builtin.sandbox.dialect import MEMBERS, MODULES, MONTY
 
 from .hosts import ended, opened
 
@@ -26,6 +28,11 @@ LACKING = {
     "next() of a generator expression": "next(x for x in [1])",
     "json.dumps(default=...)": "import json\njson.dumps({1}, default=list)",
     "asdict": "from dataclasses import asdict",
+    "OrderedDict": "from collections import OrderedDict",
+    "a method as a value": "sorted(['b', 'A'], key=str.lower)",
+    "int.from_bytes": "int.from_bytes(b'a', 'big')",
+    "bytes of a list": "bytes([1])",
+    "exceptions of anything but one text": "raise ValueError('a', 'b')",
     "dir": "dir()",
     "callable": "callable(len)",
     "vars": "vars()",
@@ -42,6 +49,18 @@ async def test_the_modules_that_are_named_are_there_and_the_others_are_not() -> 
         for module in OTHERS:
             assert module in MONTY
             assert (await ended(sandbox, f"import {module}")).error is not None
+
+
+@pytest.mark.behaviour("code.dialect")
+@pytest.mark.parametrize("module", MEMBERS)
+async def test_of_a_module_of_which_there_is_little_all_is_named_that_there_is(module: str) -> None:
+    names = [name for name in dir(importlib.import_module(module)) if not name.startswith("_")]
+    tried = "".join(
+        f"try:\n    {module}.{name}\n    there.append({name!r})\nexcept AttributeError:\n    pass\n" for name in names
+    )
+    async with opened() as sandbox:
+        ran = await ended(sandbox, f"import {module}\nthere = []\n{tried}there")
+    assert ran.result == [*MEMBERS[module]]
 
 
 @pytest.mark.behaviour("code.dialect")

@@ -26,6 +26,7 @@ from pydantic_monty import (
 from pegboard.core.reference import closest
 from pegboard.ports.sandbox import Complaint, Function
 
+from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
 from .prelude import Framed
 
@@ -38,8 +39,10 @@ _EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
 _PUT: Final = re.compile(r"""(?:\[|\.setdefault\()\s*(['"])([^'"\n]+)\1\s*(?:,|\]\s*=(?!=))""")
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
-_RAISED: Final = frozenset(get_args(ExcType))
-"""The exceptions of a worker, of which the checker knows fewer: `PermissionError` is none to it."""
+_THERE: Final = UNKNOWN_TO_THE_CHECK.union(get_args(ExcType))
+"""Names that a worker has, of which the checker knows fewer: `map` and `PermissionError` are none to it."""
+_LOOSER: Final = frozenset({"JSONDecodeError.__init__", "error.__init__"})
+"""Exceptions that a worker makes of one text, as all others."""
 
 
 class _Location(msgspec.Struct):
@@ -114,7 +117,7 @@ class _Words:
                 yield f"`{function}` has no argument `{argument}`.{hint}", False
             case "missing-argument", [argument]:
                 yield f"The argument `{argument}` is missing.", False
-            case "missing-argument", [*arguments, function]:
+            case "missing-argument", [*arguments, function] if function not in _LOOSER:
                 yield f"`{function}` needs the argument {' and '.join(f'`{each}`' for each in arguments)}.", False
             case "too-many-positional-arguments", [function, *_]:
                 takes = self._takes(function)
@@ -132,7 +135,7 @@ class _Words:
                 yield from self._member(module, member)
             case "unresolved-import", [what, *rest]:
                 yield from self._imported(what, rest)
-            case "unresolved-reference", [what, *_] if what not in _RAISED:
+            case "unresolved-reference", [what, *_] if what not in _THERE:
                 known = [*filter(None, self._members), *self._members.get("", ())]
                 yield f"The name `{what}` is not defined.{_meant(what, known)}", hasattr(builtins, what)
             case _ if name in _SAID:
