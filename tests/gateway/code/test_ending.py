@@ -1,5 +1,6 @@
 """How a program is ended: by its caller or by the clock. Nothing of it goes on, and all of it is accounted for."""
 
+import json
 from pathlib import Path
 
 import anyio
@@ -7,7 +8,7 @@ import pytest
 from tests.gateway.code.programs import Place, ok, place
 from tests.support.doubles import held_forever
 
-from pegboard.core.call import Admitted, Outcome
+from pegboard.core.call import Admitted, Outcome, ToolFailed
 from pegboard.core.code import CodeLimits, CodeSettings
 from pegboard.ports import Progress
 
@@ -58,6 +59,17 @@ async def test_a_program_that_takes_too_long_is_ended_with_its_calls(tmp_path: P
         given_up = {"name": "files.hold", "ok": False, "error": "it was given up"}
         assert answer["tool_calls"] == [given_up, given_up]
         assert here.files.given_up == 2
+
+
+@pytest.mark.behaviour("programs.limits")
+async def test_a_call_that_was_given_up_is_told_with_how_long_it_ran(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        await here.answers("1")  # so that there is a worker
+        ended = await here.runs("await files.hold()", timeout_s=2)
+        assert isinstance(ended, ToolFailed)
+        (made,) = json.loads(ended.body)["structuredContent"]["tool_calls"]
+        assert made.pop("ms") > 0
+        assert made == {"name": "files.hold", "ok": False, "error": "it was given up"}
         assert here.records()[-1] == ("python_execution", None, "ToolFailed")
 
 

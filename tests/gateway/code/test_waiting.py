@@ -70,7 +70,8 @@ async def test_a_program_stops_at_a_call_that_waits_and_goes_on_after_a_yes(tmp_
             f"pegboard tickets allow {ticket} or pegboard tickets deny {ticket}\n"
             f'Then call pegboard_ticket with {{"ticket": "{ticket}"}}, which waits for the decision, goes on with the '
             "program where it stopped and answers with its result.\n"
-            "Do not run the program again. Do not look for another way to do the same."
+            "Do not run the program again. The call that it made before would be made again. Do not look for another "
+            "way to do the same."
         )
         assert (here.called("read"), here.called("delete")) == ([{"path": "a"}], [])
         assert words_of(await here.waits(ticket)).startswith(

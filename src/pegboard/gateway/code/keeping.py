@@ -32,6 +32,8 @@ class Kept:
     made: Mapping[int, Made]
     waiting: tuple[Wait, ...]
     wall: float
+    left: float
+    """Seconds of the wall clock that it may still run: waiting for a person takes none of them."""
     note: str = ""
 
 
@@ -47,6 +49,7 @@ def signed(kept: Kept, key: bytes) -> bytes:
         "made": [[ordinal, each.name, each.ms, each.error] for ordinal, each in kept.made.items()],
         "waiting": [[wait.ordinal, wait.ticket, wait.name, str(wait.tool), wait.arguments] for wait in kept.waiting],
         "wall": kept.wall,
+        "left": kept.left,
         "note": kept.note,
     }
     text = json.dumps(said, separators=(",", ":")).encode()
@@ -78,6 +81,8 @@ def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: 
             for ordinal, ticket, name, tool, arguments in said["waiting"]
         ),
         said["wall"],
+        # What an earlier version kept does not say how long it had run.
+        said.get("left", said["wall"]),
         said["note"],
     )
 

@@ -1,7 +1,8 @@
 """The calls of one program: each an ordinary call of the caller's own, decided when it is made."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Final
 from uuid import uuid4
@@ -99,12 +100,12 @@ class Nested:
                 "RuntimeError",
                 f"This program has made {self.limits.calls} calls, and may make no more. Return what it has found.",
             )
-        self.made[ordinal] = Made(name, 0, "it was given up")
-        given = await plain(self._by_their_keys(tool, arguments), self.roads.beside)
-        if isinstance(given, Raised):
-            self._note(ordinal, name, 0.0, given)
-            return given
-        return await self._made(ordinal, name, tool, *given)
+        with self._timed(ordinal, name):
+            given = await plain(self._by_their_keys(tool, arguments), self.roads.beside)
+            if isinstance(given, Raised):
+                self._note(ordinal, name, 0.0, given)
+                return given
+            return await self._made(ordinal, name, tool, *given)
 
     def printed(self, text: str) -> None:
         self.stdout += text[: max(0, self.limits.stdout - len(self.stdout))]
@@ -135,9 +136,22 @@ class Nested:
             except (TicketsAway, TimeoutError):
                 return Waits(ticket.id)
             if begun is not None:
-                return await self._confirmed(wait, ticket, id, begun.arguments)
+                with self._timed(wait.ordinal, wait.name):
+                    return await self._confirmed(wait, ticket, id, begun.arguments)
         # Somebody else has used the yes, so there is none for this call: it is asked about anew.
-        return await self._made(wait.ordinal, wait.name, wait.tool, wait.arguments, None)
+        with self._timed(wait.ordinal, wait.name):
+            return await self._made(wait.ordinal, wait.name, wait.tool, wait.arguments, None)
+
+    @contextmanager
+    def _timed(self, ordinal: int, name: str) -> Iterator[None]:
+        """Unless something else becomes of the call it is one that was given up, after as long as it ran."""
+        started = perf_counter()
+        given_up = self.made[ordinal] = Made(name, 0, "it was given up")
+        try:
+            yield
+        finally:
+            if self.made[ordinal] is given_up:
+                self.made[ordinal] = replace(given_up, ms=int((perf_counter() - started) * 1000))
 
     async def _confirmed(self, wait: Wait, ticket: Ticket, id: CallId, arguments: Mapping[str, Json]) -> Reply:
         ended: Outcome | Refusal = Cancelled()

@@ -13,6 +13,7 @@ from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.suspended import FoundRun
 from pegboard.core.ticket import State, Ticket
+from pegboard.core.view import View
 from pegboard.gateway.confirmation import STORE_SECONDS
 from pegboard.gateway.ticket_tool import fresh_call
 from pegboard.ports import Audit, RunsAway
@@ -22,7 +23,7 @@ from .answer import answer, failed
 from .keeping import Kept, opened
 from .nested import Nested, Origin, Wait
 from .runs import BUSY, Answered, Runs, timed_out
-from .words import foreign, going_on, still, unreadable
+from .words import foreign, going_on, still, too_narrow, unreadable
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
         return _text(foreign(ticket))
     if ticket.at(clock()) is State.WAITING:
         return _text(still(ticket, call.presentation))
+    if (beyond := await _left_out(runs, kept, origin.view)) is not None:
+        return _text(too_narrow(ticket, beyond))
     started, version = perf_counter(), runs.roads.board.policy.decided.version
     async with runs.turn(kept.wall) as got_one:
         if not got_one:
@@ -62,7 +65,7 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
 async def _went_on(
     runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin, part: Call
 ) -> Answered:
-    host = runs.host(origin, kept.functions, kept.wall, kept.python, again=True)
+    host = runs.host(origin, kept.functions, kept.wall, kept.python, left=kept.left)
     host.made.update(kept.made)
     host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
     stays = False
@@ -101,6 +104,17 @@ async def _continued(
     if answers:
         return await sandbox.resume(kept.state, answers, host, host.limits)
     return Suspended(kept.state, tuple(Pending(wait.ordinal, wait.ticket) for wait in host.waiting.values()))
+
+
+async def _left_out(runs: Runs, kept: Kept, view: View) -> str | None:
+    """A function that waits, and that this request alone does not let its caller know of: the yes is not for that."""
+    board = runs.roads.board
+    known = (await board.worked_out(view)).names
+    unknown = [wait for wait in kept.waiting if wait.tool not in known]
+    if not unknown:
+        return None
+    own = (await board.worked_out(View(view.principal))).names
+    return next((wait.name for wait in unknown if wait.tool in own), None)
 
 
 async def _tickets(runs: Runs, kept: Kept) -> Mapping[str, Ticket | None]:

@@ -135,6 +135,7 @@ class Runs:
             host.made,
             waiting,
             host.wall.seconds,
+            host.wall.left,
             note,
         )
         run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT)
@@ -161,13 +162,19 @@ class Runs:
             return None
 
     def host(
-        self, origin: Origin, tools: Mapping[str, ToolId], seconds: float, python: Python, *, again: bool = False
+        self,
+        origin: Origin,
+        tools: Mapping[str, ToolId],
+        seconds: float,
+        python: Python,
+        *,
+        left: float | None = None,
     ) -> Nested:
-        """`again`: it has run before, and a person may have been asked then."""
+        """`left`: it has run before, and a person may have been asked then; so much of the seconds remains."""
         peer, limits = origin.peer, self.settings.limits
-        ours = again or (peer is not None and unaskable(peer.can, ELICITATION, {}) is None)
+        ours = left is not None or (peer is not None and unaskable(peer.can, ELICITATION, {}) is None)
         # A sandbox that ends a program itself can tell where it was, but its clock goes on while a person thinks.
-        wall = Wall(seconds, 0.0 if ours else GRACE)
+        wall = Wall(seconds, 0.0 if ours else GRACE, left)
         own = origin if peer is None else replace(origin, peer=Patient(peer, wall))
         theirs = _limits(limits, seconds + PERSONS if ours else seconds)
         can_wait = self.means.runs is not None and python in SUSPENDED

@@ -22,7 +22,7 @@ def waits(waiting: Sequence[Wait], tickets: Sequence[Ticket | None], made: int, 
     decide = f"pegboard tickets allow {first.ticket} or pegboard tickets deny {first.ticket}"
     others = "" if len(waiting) == 1 else "\nThe same for each of the others: it goes on as far as it can after each."
     before = made - len(waiting)
-    done = f" The {before} calls that it made before would be made again." if before > 1 else ""
+    done = f" {_BEFORE[before > 1].format(before)} would be made again." if before else ""
     text = (
         f"The program waits. A person must confirm {which} first: {names}.\n"
         f"Ask the user to look at it and decide: {shown}, then {decide}\n"
@@ -31,6 +31,9 @@ def waits(waiting: Sequence[Wait], tickets: Sequence[Ticket | None], made: int, 
         f"Do not run the program again.{done} Do not look for another way to do the same."
     )
     return NotConfirmed(first.tool, Unconfirmed.WAITING, text, first.ticket)
+
+
+_BEFORE = ("The call that it made before", "The {} calls that it made before")
 
 
 def still(ticket: Ticket, presentation: str) -> str:
@@ -54,6 +57,14 @@ def unreadable(found: FoundRun, ticket: Ticket) -> str:
     return (
         f"{Unconfirmed.UNASKED.value}: The program that waits for ticket {ticket.id} cannot go on here: "
         f"{found.why.rstrip('.')}. The call has not run. Run the program again."
+    )
+
+
+def too_narrow(ticket: Ticket, name: str) -> str:
+    return (
+        f"{Unconfirmed.UNASKED.value}: The program that waits for ticket {ticket.id} does not go on here: this request "
+        f"is narrowed to tools without {name}, which it waits for. Nothing has run, and the decision stays. Ask again "
+        "by the request that ran the program, without that narrowing."
     )
 
 

@@ -1,0 +1,125 @@
+"""What a program takes along when it goes on after a decision: its time, its view, and whose calls it makes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+from tests.gateway.code.programs import KEY, Place, ok, place, said, ticket_of, words_of
+from tests.support.house import call_of
+
+from pegboard.core.call import Call, Returned
+from pegboard.core.ids import LOCAL, CallId, ToolId
+from pegboard.core.selection import Selection
+from pegboard.core.suspended import KeptRun
+from pegboard.core.view import View
+from pegboard.core.whose import Whose
+from pegboard.gateway.code.keeping import Kept, opened, signed
+from pegboard.gateway.code.runs import KEPT
+from pegboard.gateway.code.wall import Wall
+
+pytestmark = pytest.mark.anyio
+
+TWICE = """
+first = await files.delete(path="a")
+second = await files.delete(path="b")
+[first, second]
+"""
+HANGS = """
+gone = await files.delete(path="a")
+await files.hold()
+"""
+BOTH = """
+import asyncio
+await asyncio.gather(files.delete(path="one"), files.delete(path="three"))
+"""
+
+
+async def kept(here: Place, ticket: str) -> Kept:
+    found = await here.store.runs.waiting_for(ticket, here.house.clock())
+    assert found is not None
+    assert found.state is not None
+    whole = opened(found.state, KEY, found.id, LOCAL, "cli 1")
+    assert whole is not None
+    return whole
+
+
+@pytest.mark.behaviour("programs.limits", "programs.waits_for_a_person")
+async def test_the_time_that_a_program_has_goes_on_where_it_was_at_each_decision(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        first = ticket_of(await here.runs(TWICE, timeout_s=60))
+        before = await kept(here, first)
+        assert (before.wall, 0 < before.left < 60) == (60, True)
+        await here.decides(first)
+        second = ticket_of(await here.waits(first))
+        after = await kept(here, second)
+        assert (after.wall, 0 < after.left < before.left) == (60, True)
+        await here.decides(second)
+        assert said(await here.waits(second)) == ok(["a is gone", "b is gone"], "delete", "delete")
+
+
+@pytest.mark.behaviour("programs.limits", "programs.waits_for_a_person")
+async def test_a_program_that_goes_on_is_ended_after_what_was_left_of_its_time(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        ticket = ticket_of(await here.runs(HANGS, timeout_s=100))
+        whole, now = await kept(here, ticket), here.house.clock()
+        nearly_over = signed(replace(whole, left=2.0), KEY)
+        await here.store.runs.keep(KeptRun(CallId("run-1"), (ticket,), nearly_over, now + KEPT), now)
+        await here.decides(ticket)
+        # Less than all of its time: with that it would hang for longer than this test may take.
+        with anyio.fail_after(50):
+            answer = said(await here.waits(ticket))
+        assert answer["error"]["type"] == "TimeoutError"
+        assert here.called("delete") == [{"path": "a"}]
+
+
+async def test_what_is_left_of_a_wall_is_less_by_what_ran_and_not_by_what_a_person_took() -> None:
+    wall = Wall(100.0, 10.0, 40.0)
+    assert wall.left == 40.0
+    with wall.running():
+        await anyio.lowlevel.checkpoint()
+        ran = wall.left
+        assert ran < 40.0
+        with wall.paused():
+            asked = wall.left
+            await anyio.lowlevel.checkpoint()
+            assert wall.left == asked
+    assert wall.left < ran
+
+
+@pytest.mark.behaviour("programs.narrower")
+async def test_a_narrower_request_neither_goes_on_with_a_program_nor_uses_the_yes(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        ticket = ticket_of(await here.runs(TWICE))
+        await here.decides(ticket)
+        narrow = View().narrowed(Selection(disabled=("delete",)))
+        call = call_of("pegboard_ticket", {"ticket": ticket, "wait": 0}, client="cli 1", id="narrow")
+        words = words_of(await here.house.gateway.caller.call(call, narrow))
+        assert words.startswith(f"confirmation_unavailable: The program that waits for ticket {ticket} does not go on")
+        assert "files.delete" in words
+        assert here.called("delete") == []
+        second = ticket_of(await here.waits(ticket))
+        assert here.called("delete") == [{"path": "a"}]
+        await here.decides(second)
+        assert isinstance(await here.waits(second), Returned)
+
+
+@pytest.mark.behaviour("programs.decided_again")
+async def test_a_call_that_would_run_in_anothers_name_waits_on_though_its_program_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with place(tmp_path) as here:
+        confirmation = here.house.gateway.caller.confirmation
+        theirs = Whose("tag", "somebody else")
+
+        def whose(_: ToolId, call: Call) -> Whose | None:
+            return theirs if call.arguments.get("path") == "three" else None
+
+        monkeypatch.setattr(confirmation, "whose", whose)
+        await here.runs(BOTH)
+        waiting = {str(each.shown["path"]): each.id for each in await here.house.gateway.tickets.waiting()}
+        for ticket in waiting.values():
+            await here.decides(ticket)
+        assert ticket_of(await here.waits(waiting["one"])) == waiting["three"]
+        assert here.called("delete") == [{"path": "one"}]
