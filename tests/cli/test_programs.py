@@ -2,11 +2,14 @@
 written by."""
 
 import json
+import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.cli.at_terminal import at_terminal
-from tests.cli.terminal import Gateway, Pegboard, peer
+from tests.cli.terminal import Done, Gateway, Pegboard, peer
 
 BOARD = {
     "servers": {
@@ -137,3 +140,103 @@ def test_a_person_at_a_terminal_decides_about_a_call_and_the_program_goes_on(
         assert "PermissionError: line 2: " in person.seen
     finally:
         assert at_gateway("overrides", "clear", tool).code == 0
+
+
+ASKS = "mcp:three~three:tool_00001"
+
+
+@pytest.fixture
+def asking(at_gateway: Pegboard) -> Iterator[None]:
+    assert at_gateway("overrides", "set", ASKS, "--requires-confirmation").code == 0
+    yield
+    assert at_gateway("overrides", "clear", ASKS).code == 0
+
+
+def decision(done: Done, *words: str) -> tuple[str, list[str]]:
+    """The ticket, and the command that goes on with the program, as it was told."""
+    assert done.code == 5
+    (told,) = re.findall(r"^Then go on with it: pegboard (run --ticket (\w+)[^\n]*)$", done.err, re.MULTILINE)
+    command = shlex.split(told[0])
+    assert command == ["run", "--ticket", told[1], *words]
+    assert "pegboard_ticket" not in done.err
+    return told[1], command
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_program_that_waits_goes_on_by_the_command_that_was_told_without_a_terminal(at_gateway: Pegboard) -> None:
+    code = "before = (await everyday.add(a=1, b=2))['total']\n[before, await three.tool_00001(text='again')]"
+    ticket, command = decision(at_gateway("run", "-", stdin=code))
+    waiting = at_gateway(*command)
+    assert (waiting.code, "nobody has decided yet" in waiting.err) == (5, True)
+    assert decision(waiting) == (ticket, command)
+    assert at_gateway("tickets", "allow", ticket).code == 0
+    done = at_gateway(*command)
+    assert (done.code, done.out) == (0, '[\n  3,\n  "tool_00001: again"\n]\n')
+    assert "everyday.add: ok" not in done.err
+    over = at_gateway(*command)
+    assert (over.code, over.out) == (5, "")
+    assert "confirmation_used: " in over.err
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_program_goes_on_as_json_after_a_no_and_counts_its_own_lines(at_gateway: Pegboard, home: Path) -> None:
+    file = script(home, "# two\nargs\nawait three.tool_00001(text=args[0])")
+    first = at_gateway("run", "--json", "--", file, "-x y")
+    assert first.code == 5
+    said = json.loads(first.out)
+    assert f"pegboard run --ticket {said['ticket']} -- {file} '-x y'\n" in said["sentence"]
+    assert at_gateway("tickets", "deny", said["ticket"]).code == 0
+    answer = at_gateway("run", "--json", "--ticket", said["ticket"], "--", file, "-x y")
+    assert answer.code == 1
+    error = json.loads(answer.out)["result"]["structuredContent"]["error"]
+    assert (error["type"], error["line"]) == ("PermissionError", 3)
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_program_goes_on_for_its_own_caller_alone(at_gateway: Pegboard) -> None:
+    ticket, command = decision(
+        at_gateway("run", "--as", "bob", "-", stdin="await three.tool_00001(text='b')"), "--as", "bob"
+    )
+    assert at_gateway("tickets", "allow", ticket).code == 0
+    for words in (["--ticket", ticket], ["--ticket", "nothing"]):
+        other = at_gateway("run", *words)
+        assert (other.code, other.out) == (4, "")
+        assert f"You have no ticket '{words[1]}'." in other.err
+    done = at_gateway(*command)
+    assert (done.code, done.out) == (0, "tool_00001: b\n")
+
+
+@pytest.mark.behaviour("code.run_again")
+def test_a_program_that_goes_on_takes_no_time_of_its_own_and_one_that_begins_a_name(at_gateway: Pegboard) -> None:
+    assert "Name the program to run" in at_gateway("run").err
+    assert "--timeout is for a program that begins" in at_gateway("run", "--ticket", "a", "--timeout", "1").err
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_program_whose_terminal_was_left_goes_on_at_another(
+    at_gateway: Pegboard, gateway: Gateway, home: Path
+) -> None:
+    file = script(home, "await three.tool_00001(text='left')")
+    with at_terminal(home, "run", file, PEGBOARD_DATA_DIR=str(gateway.data_dir)) as person:
+        shown = person.until("Run it? [y/N]")
+    (ticket,) = re.findall(r"If you leave, it goes on after a decision by: pegboard run --ticket (\w+)\r?\n", shown)
+    with at_terminal(home, "run", "--ticket", ticket, PEGBOARD_DATA_DIR=str(gateway.data_dir)) as person:
+        person.until("Run it? [y/N]")
+        person.type("y\n")
+        assert person.code() == 0
+    assert person.seen.endswith("tool_00001: left\n")
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_call_that_waits_is_told_to_a_person_without_a_tool_that_only_models_have(at_gateway: Pegboard) -> None:
+    words = ("tools", "call", ASKS, '{"text": "alone"}')
+    first = at_gateway(*words)
+    assert (first.code, "pegboard_ticket" in first.err) == (5, False)
+    (ticket,) = set(re.findall(r"pegboard tickets allow (\w+)", first.err))
+    assert at_gateway("tickets", "allow", ticket).code == 0
+    assert at_gateway(*words).out == "tool_00001: alone\n"

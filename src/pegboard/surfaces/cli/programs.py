@@ -2,38 +2,52 @@
 
 import json
 import re
+import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import click
+
+from pegboard.core.ids import LOCAL
 
 from .addressed import to_you
 from .client import HttpApi
 from .link import Api, Body
 from .options import asked, asks, every_server, refused, view_params, with_view
 from .output import Exit, document, fail, say, tell
+from .result import result_text
 from .text import is_unicode, one_line
-from .tickets import decided_here
+from .tickets import decided_here, is_at_terminal, path_of
 from .tools import CALL_CODES
 
 ARGS: Final = "args"
 """What a program finds the words behind its name in."""
+_BY_TOOL: Final = re.compile(
+    r'call pegboard_ticket with \{"ticket": "(\w+)"\}'
+    "(?:, which waits for the decision, goes on with the program|: the program goes on)"
+)
+_UNANSWERED: Final = re.compile(r"confirmation_\w+: ")
+"""What an answer about a ticket begins with that is no program's."""
+_NO_TICKET: Final = "You have no ticket "
 _LINE: Final = re.compile(r"^line (\d+)(?=:)", re.MULTILINE)
 _MOST: Final = 1_000_000
 
 
 @click.command()
-@click.argument("script", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("script", required=False, type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("args", nargs=-1)
 @click.option("--timeout", type=float, help="Seconds after which the program is ended.  [default: as in the settings]")
+@click.option("--ticket", metavar="ID", help="Go on with a program that waits for this ticket, where it stopped.")
 @with_view
 @asks(every_server)
 async def run(
     api: Api,
-    script: Path,
+    script: Path | None,
     args: tuple[str, ...],
     timeout: float | None,
+    ticket: str | None,
     toolsets: str | None,
     enabled_tools: str | None,
     disabled_tools: str | None,
@@ -46,22 +60,74 @@ async def run(
     It runs in the gateway's sandbox, by the same rules as a model's: each tool is a function of its server, awaited and
     called by keyword. ARGS are in the list args. What it prints and the value of its last line are printed.
     """
-    code = _read(script)
-    before = f"{ARGS} = {[*args]!r}\n" if args or re.search(rf"\b{ARGS}\b", code) else ""
-    body: dict[str, object] = {"as": principal, "code": before + code}
-    if timeout is not None:
-        body["timeout_s"] = timeout
     view = view_params(toolsets, enabled_tools, disabled_tools, principal)
+    goes_on: dict[str, object] = {"as": principal}
     for name in ("toolsets", "enabled_tools", "disabled_tools"):
         named = [value for key, value in view if key == name]
         if named:
-            body[name] = [value for value in named if value]
+            goes_on[name] = [value for value in named if value]
+    if ticket is None:
+        if script is None:
+            fail(Exit.USAGE, "Name the program to run, or - for standard input. To go on with one: --ticket ID")
+        code = _read(script)
+        before = f"{ARGS} = {[*args]!r}\n" if args or re.search(rf"\b{ARGS}\b", code) else ""
+        body = {**goes_on, "code": before + code, **({} if timeout is None else {"timeout_s": timeout})}
+    else:
+        if timeout is not None:
+            fail(Exit.USAGE, "--timeout is for a program that begins. One that waits has the time that it had left.")
+        # It is not run again, and not read again: that it had arguments is a line before its own.
+        before = ARGS if args else ""
+        body = {**goes_on, "ticket": ticket}
+        if not as_json:
+            await _decided(api, ticket)
+    again = _Again([*([str(script), *args] if before else [])], toolsets, enabled_tools, disabled_tools, principal)
     ended = await _ended(api, body)
-    while ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
+    while ended["ended"] == "confirmation_required" and not as_json:
+        if is_at_terminal():
+            tell(f"The program waits. If you leave, it goes on after a decision by: {again.command(ended['ticket'])}\n")
+        if not await decided_here(api, ended["ticket"]):
+            break
         # The program waits where it stopped: it goes on, and does nothing twice.
-        goes_on = {key: value for key, value in body.items() if key not in ("code", "timeout_s")}
         ended = await _ended(api, {**goes_on, "ticket": ended["ticket"]})
-    return _told(_without_first_line(ended) if before else ended, as_json=as_json)
+    return _told(again.told(_without_first_line(ended) if before else ended), as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How the person who typed goes on with a program that waits: as the same caller, with the same tools."""
+
+    words: list[str]
+    """Of the command that ran it, where lines are counted by them."""
+    toolsets: str | None
+    enabled_tools: str | None
+    disabled_tools: str | None
+    principal: str
+
+    def command(self, ticket: str) -> str:
+        said = {"--toolsets": self.toolsets, "--enabled-tools": self.enabled_tools}
+        said |= {"--disabled-tools": self.disabled_tools, "--as": self.principal if self.principal != LOCAL else None}
+        view = [word for name, value in said.items() if value is not None for word in (name, value)]
+        # Behind a word that begins with a dash nothing is an option any more, so these come last.
+        words = ["--", *self.words] if any(word.startswith("-") for word in self.words) else self.words
+        return shlex.join(["pegboard", "run", "--ticket", ticket, *view, *words])
+
+    def told(self, ended: Body) -> Body:
+        """A model is told of a tool to call, and a person of a command."""
+        if isinstance(sentence := ended.get("sentence"), str):
+            return {**ended, "sentence": self._worded(sentence)}
+        for content in (ended.get("result") or {}).get("content") or ():
+            if isinstance(content, dict) and _UNANSWERED.match(str(content.get("text"))):
+                content["text"] = self._worded(content["text"])
+        return ended
+
+    def _worded(self, text: str) -> str:
+        return _BY_TOOL.sub(lambda found: f"go on with it: {self.command(found[1])}\nThe program goes on", text)
+
+
+async def _decided(api: Api, ticket: str) -> None:
+    """By the person at this terminal, if nobody has."""
+    if is_at_terminal() and (await asked(api, "GET", path_of(ticket)))["state"] == "waiting":
+        await decided_here(api, ticket)
 
 
 async def _ended(api: Api, body: dict[str, object]) -> Body:
@@ -81,13 +147,17 @@ def _told(ended: Body, *, as_json: bool) -> int:
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
         document(ended)
-        return code
+        return code if "result" not in ended or code == Exit.OK else _code_of(result_text(ended["result"]))
     if "result" not in ended:
         fail(code, to_you(str(ended.get("sentence") or ended["ended"])))
     said = ended["result"].get("structuredContent")
-    if not isinstance(said, dict):
-        content = ended["result"].get("content") or [{}]
-        fail(code if code != Exit.OK else Exit.FAILED, str(content[0].get("text", "The program has no answer.")))
+    if not isinstance(said, dict) or "stdout" not in said:
+        # Of a ticket: nobody has decided yet, say, or it was for a call that stands alone.
+        text = result_text(ended["result"])
+        if code == Exit.OK:
+            say(text)
+            return code
+        fail(_code_of(text), to_you(text))
     if said["stdout"]:
         click.echo(said["stdout"], nl=not said["stdout"].endswith("\n"))
     if said.get("truncated"):
@@ -102,6 +172,12 @@ def _told(ended: Body, *, as_json: bool) -> int:
         result = said["result"]
         say(result if isinstance(result, str) else json.dumps(result, indent=2, ensure_ascii=False))
     return code
+
+
+def _code_of(text: str) -> Exit:
+    if text.startswith(_NO_TICKET):
+        return Exit.NOT_FOUND
+    return Exit.REFUSED if _UNANSWERED.match(text) else Exit.FAILED
 
 
 def _read(script: Path) -> str:

@@ -48,7 +48,7 @@ async def list_tickets(api: Api, everything: bool, *, as_json: bool) -> None:
 async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
     """One ticket: who wants to call what with which arguments. Secrets are hidden."""
     params = [("full", "true")] if full else []
-    body = await asked(api, "GET", _path(ticket), params=params)
+    body = await asked(api, "GET", path_of(ticket), params=params)
     document(body) if as_json else say(described(body, full=full))
 
 
@@ -61,7 +61,7 @@ async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
 @asks(no_server)
 async def allow(api: Api, ticket: str, scope: str, note: str, *, as_json: bool) -> None:
     """Say yes to a call. It runs when its caller comes back for it."""
-    body = await asked(api, "POST", f"{_path(ticket)}/allow", body={"scope": scope, "note": note})
+    body = await asked(api, "POST", f"{path_of(ticket)}/allow", body={"scope": scope, "note": note})
     if as_json:
         document(body)
         return
@@ -76,7 +76,7 @@ async def allow(api: Api, ticket: str, scope: str, note: str, *, as_json: bool) 
 @asks(no_server)
 async def deny(api: Api, ticket: str, note: str, *, as_json: bool) -> None:
     """Say no to a call. Its caller is told."""
-    body = await asked(api, "POST", f"{_path(ticket)}/deny", body={"note": note})
+    body = await asked(api, "POST", f"{path_of(ticket)}/deny", body={"note": note})
     document(body) if as_json else say(f"Ticket {body['id']} is denied.")
 
 
@@ -111,18 +111,22 @@ async def grants(api: Api, *, as_json: bool) -> None:
 @asks(no_server)
 async def revoke(api: Api, grant: str, *, as_json: bool) -> None:
     """Take a remembered grant back: the next call is asked about again."""
-    body = await asked(api, "DELETE", _path(grant, "/tickets/grants", "remembered grant", "pegboard tickets grants"))
+    body = await asked(api, "DELETE", path_of(grant, "/tickets/grants", "remembered grant", "pegboard tickets grants"))
     document(body) if as_json else say(f"{body['tool']} asks {body['principal']} again.")
+
+
+def is_at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def decided_here(api: Api, ticket: str) -> bool:
     """Whether the person at this terminal decided. Where there is none, the ticket waits for somebody else."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_at_terminal():
         return False
-    body = await asked(api, "GET", _path(ticket), params=[("full", "true")])
+    body = await asked(api, "GET", path_of(ticket), params=[("full", "true")])
     tell(described(body, full=True).partition("\n\npegboard tickets")[0])
     yes = await agreed("\nRun it?", err=True)
-    path = f"{_path(ticket)}/{'allow' if yes else 'deny'}"
+    path = f"{path_of(ticket)}/{'allow' if yes else 'deny'}"
     await asked(api, "POST", path, body={})
     return True
 
@@ -150,7 +154,7 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _path(id: str, under: str = "/tickets", what: str = "ticket", see: str = "pegboard tickets list") -> str:
+def path_of(id: str, under: str = "/tickets", what: str = "ticket", see: str = "pegboard tickets list") -> str:
     """What cannot be an id is no address either."""
     if not _ID.fullmatch(id):
         fail(Exit.NOT_FOUND, f"There is no {what} {id[:64]!r}. See: {see}")
