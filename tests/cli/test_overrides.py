@@ -123,3 +123,25 @@ def test_a_call_is_rendered_and_the_renderers_are_told(at_gateway: Pegboard) -> 
     assert (called["rendered"]["renderer"], called["rendered"]["config"]) == ("json", {"value": "hi"})
     assert at_gateway("overrides", "renderers").out.splitlines()[1].split()[:2] == ["code", "file,"]
     assert len(at_gateway("overrides", "renderers", "--json").json["renderers"]) == 16
+
+
+@pytest.mark.behaviour("toolsets.chosen_by_lists")
+def test_a_toolset_is_chosen_by_what_to_include_and_exclude(at_gateway: Pegboard) -> None:
+    try:
+        tried = at_gateway("toolset", "choice", "free", "--include", "echo", "--exclude", "*", "--dry-run")
+        assert "1 of " in tried.out
+        assert "0 added" in tried.out
+        assert at_gateway("toolset", "choice", "free", "--json").json["excludes"] == []
+        done = at_gateway("toolset", "choice", "free", "--include", "echo", "--exclude", "*")
+        assert done.out.splitlines()[-1].startswith("1 of ")
+        told = at_gateway("toolset", "choice", "free", "--json").json
+        assert [each["target"] for each in told["includes"]] == [ECHO]
+        assert {each["name"] for each in told["tools"] if each["change"] == "in"} == {"echo"}
+        wrong = at_gateway("toolset", "choice", "free", "--include", "*", "--exclude", "*", "--dry-run")
+        assert (wrong.code, "is among what to include and what to exclude" in wrong.err) == (2, True)
+        both = at_gateway("toolset", "choice", "free", "--include", "*", "--nothing")
+        assert (both.code, "--nothing goes with neither" in both.err) == (2, True)
+    finally:
+        left = at_gateway("toolset", "choice", "free", "--nothing")
+    assert left.code == 0
+    assert "exclude" not in left.out

@@ -6,13 +6,14 @@ asks for a kind or an outcome asks for one of `KINDS` and `OUTCOMES`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, assert_never
 
 from .call import Unconfirmed
 from .carrying import ReplaceDecisions
+from .choosing import ChooseTools
 from .commands import (
     AddServer,
     Approve,
@@ -136,6 +137,10 @@ def told(command: object) -> Told:
             return Told("override", str(override.target), _overridden(override))
         case EditOverride(edit):
             return Told("override", str(edit.said.target), _edited(edit))
+        case ChooseTools(id, includes, excludes):
+            lists = ("includes", includes), ("excludes", excludes)
+            said = [f"{word} {', '.join(map(str, each[:MOST_NAMED]))}{_more(each)}" for word, each in lists if each]
+            return Told("override", id, "; ".join(said) or "includes and excludes nothing any more")
         case MakeToken():
             until = "" if command.expires is None else f" until {command.expires:%Y-%m-%d %H:%M} UTC"
             scopes = ", ".join(in_order(command.scopes))
@@ -182,15 +187,17 @@ def _owner(tools: Iterable[ToolId]) -> str | None:
 
 def _approved(approvals: tuple[Approve, ...]) -> str:
     named = [f"{each.tool} as {each.spec.fingerprint[:FINGERPRINT_SHOWN]}" for each in approvals[:MOST_NAMED]]
-    more = f" and {len(approvals) - MOST_NAMED:,} more" if len(approvals) > MOST_NAMED else ""
-    return f"{_count(len(approvals), 'tool')} approved: {', '.join(named)}{more}"
+    return f"{_count(len(approvals), 'tool')} approved: {', '.join(named)}{_more(approvals)}"
 
 
 def _thrown(tools: tuple[ToolId, ...], *, on: bool, note: str) -> str:
-    more = f" and {len(tools) - MOST_NAMED:,} more" if len(tools) > MOST_NAMED else ""
-    named = f"{', '.join(map(str, tools[:MOST_NAMED]))}{more}"
+    named = f"{', '.join(map(str, tools[:MOST_NAMED]))}{_more(tools)}"
     said = f": {note}" if note else ""
     return f"{_count(len(tools), 'tool')} switched {'on' if on else 'off'}{said} ({named})"
+
+
+def _more(all_of_them: Sized) -> str:
+    return f" and {len(all_of_them) - MOST_NAMED:,} more" if len(all_of_them) > MOST_NAMED else ""
 
 
 def _reached(server: Server) -> str:

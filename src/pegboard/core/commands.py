@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from .carrying import ReplaceDecisions, replaced
+from .choosing import ChooseTools, chosen
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
 from .entitling import Entitlement, MakeToken, RemovePrincipal, RevokeToken, entitled
@@ -147,6 +148,7 @@ Command: TypeAlias = (
     | SetTrust
     | SetOverride
     | EditOverride
+    | ChooseTools
     | Grant
     | Remember
     | Revoke
@@ -208,6 +210,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if isinstance(row, NothingThere):
                 return _not_said(policy, edit.said, row.what)
             return overridden(decided, row, settles=edit.said)
+        case ChooseTools(toolset):
+            return _missing(policy, toolset) or chosen(decided, command, InstalledBy(by, at))
         case MakeToken() | RevokeToken() | RemovePrincipal():
             return entitled(policy, command, by, at)
         case Grant(principal, toolsets):

@@ -1,5 +1,7 @@
 import { useEffect, useState, type ReactElement } from "react";
+import { copied } from "@/lib/copying";
 import { Button } from "./Button";
+import { toast } from "./toast";
 
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }): ReactElement {
   const [done, setDone] = useState(false);
@@ -12,7 +14,9 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
     <Button
       small
       icon={done ? "check" : "copy"}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setDone(true))}
+      onClick={() =>
+        void copied(text).then((went) => (went ? setDone(true) : toast("The browser does not let this page copy: mark the text and copy it yourself", "wants")))
+      }
     >
       {done ? "Copied" : label}
     </Button>

@@ -14,6 +14,7 @@ from .servers import origin_text
 from .text import one_line, table
 from .tools import MARKS
 from .toolset_check import check
+from .toolset_choice import choice
 from .toolset_export import export
 from .toolset_import import import_toolset
 from .toolset_new import new
@@ -35,6 +36,7 @@ def toolset() -> None:
 
 toolset.add_command(new)
 toolset.add_command(check)
+toolset.add_command(choice)
 toolset.add_command(import_toolset)
 toolset.add_command(export)
 toolset.add_command(secrets)

@@ -29,6 +29,7 @@ from .answer_parsing import answer_parsing_routes
 from .answers import AnswerRoute
 from .approvals import approval_routes
 from .board import board_routes
+from .choices import choice_routes
 from .databases import database_findings, database_routes
 from .diffs import diff_routes
 from .events import event_routes
@@ -154,6 +155,7 @@ def routed(
     app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
     app.include_router(policy_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
+    app.include_router(choice_routes(gateway), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)
     app.include_router(tool_routes(gateway), prefix=PREFIX)
     app.include_router(tool_history_routes(gateway), prefix=PREFIX)

@@ -244,6 +244,13 @@ class EditBody(_Body):
     clear: list[Name] | Literal["all"] = Field(default_factory=list)
 
 
+class ChoiceBody(_Body):
+    """Tools by id, or patterns such as read_* and github:delete_*: each in one of both."""
+
+    includes: Annotated[list[Name], Field(max_length=500)] = Field(default_factory=list)
+    excludes: Annotated[list[Name], Field(max_length=500)] = Field(default_factory=list)
+
+
 class RenderBody(ToolQuery):
     """A call that was made: its arguments, and the result as the tool gave it."""
 

@@ -13,9 +13,10 @@ import { Pair } from "@/screens/servers/SetUp";
 import { HealthTold, kindOf, placeOf } from "@/screens/servers/standing";
 import { ToolLines } from "@/screens/servers/ToolLines";
 import { Export, RemoveToolset, Secret, toolsetPath, ToolsetSwitch } from "./acting";
+import { Choosing } from "./Choice";
 import { allOf } from "./List";
 
-type Part = "tools" | "servers" | "brings" | "worker";
+type Part = "tools" | "choice" | "servers" | "brings" | "worker";
 
 export function Detail({ id }: { id: string }): ReactElement {
   const toolsets = useToolsets();
@@ -60,9 +61,9 @@ function Opened({ toolset, may }: { toolset: Toolset; may: boolean }): ReactElem
   const counts = wall.data?.toolsets.find((each) => each.id === toolset.id)?.counts;
   const own = toolset.digest !== null;
   const unset = toolset.secrets.filter((secret) => !secret.set).map((secret) => secret.name);
-  const known: readonly Part[] = own ? ["tools", "servers", "brings", "worker"] : ["tools", "servers", "brings"];
+  const known: readonly Part[] = own ? ["tools", "choice", "servers", "brings", "worker"] : ["tools", "choice", "servers", "brings"];
   const chosen = known.find((each) => each === part) ?? "tools";
-  const names: Readonly<Record<Part, string>> = { tools: "Tools", servers: "Servers", brings: "What it brings", worker: "Worker" };
+  const names: Readonly<Record<Part, string>> = { tools: "Tools", choice: "Includes and excludes", servers: "Servers", brings: "What it brings", worker: "Worker" };
   const counted: Partial<Record<Part, number>> = { tools: pegs.length, servers: toolset.servers.length };
   return (
     <>
@@ -98,7 +99,9 @@ function Opened({ toolset, may }: { toolset: Toolset; may: boolean }): ReactElem
         chosen={chosen}
         onChange={choose}
       >
-        {chosen === "servers" ? (
+        {chosen === "choice" ? (
+          <Choosing toolset={toolset} />
+        ) : chosen === "servers" ? (
           <Servers servers={toolset.servers} />
         ) : chosen === "brings" ? (
           <Brings toolset={toolset} may={may} />
