@@ -44,6 +44,8 @@ async def gone(
             found.append(Gone(statement, "another answer the second time"))
         if any(secret in first and secret not in statement for secret in secrets):
             found.append(Gone(statement, first))
+        if closed not in statement and re.search(rf"\b{closed}\b", first):
+            found.append(Gone(statement, f"the name: {first}"))
         unheard = await _came(engine, other)
         if first.replace(closed, absent) != unheard.replace(closed, absent):
             found.append(Gone(statement, f"{first} and not {unheard}"))

@@ -67,6 +67,22 @@ CREATE TABLE copied (id int, ssn text, city text, copy text GENERATED ALWAYS AS 
 INSERT INTO copied VALUES (1, '123-45-6789', 'Bonn');
 CREATE VIEW copied_view AS SELECT id, copy AS c FROM copied;
 CREATE VIEW copied_fine AS SELECT id, place FROM copied;
+CREATE TYPE boxed AS (n int, b secret);
+CREATE DOMAIN sealed AS secret;
+CREATE DOMAIN many AS secret[];
+CREATE TYPE far_boxed AS (x boxed[], y int);
+CREATE TYPE known_as AS (p people, v vips);
+CREATE TYPE plain_pair AS (a int, b text);
+CREATE TABLE rows_kept (id int, s secret, ss secret[], b boxed, d sealed, m many, x far_boxed, t plain_pair, o orders);
+INSERT INTO rows_kept SELECT 1, s, ARRAY[s], ROW(1, s)::boxed, s, ARRAY[s], ROW(ARRAY[ROW(1, s)::boxed], 2)::far_boxed,
+    ROW(3, 'pair')::plain_pair, o FROM secret s, orders o WHERE s.id = 1 AND o.id = 1;
+CREATE TABLE people_kept (id int, p people, ps people[], v vips, k known_as, r rows_kept);
+INSERT INTO people_kept SELECT 1, p, ARRAY[p], v, ROW(p, v)::known_as, r FROM ONLY people p, vips v, rows_kept r
+    WHERE p.id = 1;
+CREATE VIEW rows_view AS SELECT id, s AS hidden FROM rows_kept;
+CREATE VIEW rows_typed AS SELECT id, pg_typeof(s)::text AS kind FROM rows_kept;
+CREATE VIEW rows_made AS SELECT id, NULL::boxed AS made FROM orders;
+CREATE VIEW rows_fine AS SELECT id, t FROM rows_kept;
 CREATE SEQUENCE counter;
 CREATE PROCEDURE clear_orders() LANGUAGE sql AS 'DELETE FROM orders';
 """

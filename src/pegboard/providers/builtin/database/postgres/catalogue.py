@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from .connecting import Metered
-from .found import Beneath, Found, Function, Operator, Relation, Type
+from .found import Beneath, Found, Function, Made, Operator, Relation, Type
 from .memory import STAMP, Wanted
 from .reading import Reading
 
@@ -37,6 +37,9 @@ GENERATED: Final = """
     WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''
 """
 """Which column is computed from which. Before PostgreSQL 15 the column itself depends, since then its expression."""
+
+COMPOSED: Final = "t.oid >= 16384 AND (t.typtype IN ('c', 'r', 'm') OR t.typelem >= 16384 OR t.typbasetype >= 16384)"
+"""A type that is put together from others."""
 
 QUESTION: Final = f"""
 WITH RECURSIVE asked AS (
@@ -97,6 +100,12 @@ SELECT pg_catalog.json_build_object(
                          WHERE a.attrelid = f.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum),
         'generated', (SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(g.attname, g.of))
                       FROM under u CROSS JOIN LATERAL ({GENERATED} AND a.attrelid = u.oid) g WHERE u.at = f.at),
+        'made', (SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(
+                    n.nspname, c.relname, a.attname, t.oid::bigint)) FROM under u
+                 JOIN pg_catalog.pg_attribute a ON a.attrelid = u.oid AND a.attnum > 0 AND a.atttypid >= 16384
+                 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND {COMPOSED}
+                 JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                 WHERE u.at = f.at),
         'beneath', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(b)) FROM beneath b
                     WHERE b.at = f.at AND b.oid <> f.oid)
     )) FROM found f),
@@ -114,14 +123,14 @@ SELECT pg_catalog.json_build_object(
         JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
         WHERE o.oprname = ANY($5::text[]) AND o.oid >= 16384 AND s.nspname <> 'pg_catalog') f),
     'types', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
-        SELECT t.typname, n.nspname, t.typtype,
+        SELECT t.typname, n.nspname, t.typtype, CASE WHEN {COMPOSED} THEN t.oid::bigint END AS oid,
             (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
               WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.objid = t.oid AND d.deptype = 'e') AS
               extname,
             (SELECT ARRAY[m.nspname, c.relname] FROM pg_catalog.pg_type b
               JOIN pg_catalog.pg_class c ON c.oid = b.typrelid AND c.relkind <> 'c'
               JOIN pg_catalog.pg_namespace m ON m.oid = c.relnamespace
-              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0), NULLIF(t.typbasetype, 0)) LIMIT 1) AS row_of
+              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0)) LIMIT 1) AS row_of
         FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
         WHERE t.typname = ANY($6::text[])) f)
 )
@@ -130,7 +139,11 @@ SELECT pg_catalog.json_build_object(
 
 async def ask(connection: Metered, readings: Iterable[Reading]) -> Found:
     """What the catalogue knows of everything that these statements name."""
-    memory, wanted = connection.memory, Wanted.of(readings)
+    return await ask_for(connection, Wanted.of(readings))
+
+
+async def ask_for(connection: Metered, wanted: Wanted) -> Found:
+    memory = connection.memory
     rest = memory.lacks(wanted)
     if rest is not None:
         told = await _told(connection, rest)
@@ -180,6 +193,7 @@ def _relation(told: dict[str, Any]) -> Relation:
         told["definition"],
         beneath,
         tuple((column, of) for column, of in told["generated"] or ()),
+        tuple(Made(*each) for each in told["made"] or ()),
     )
 
 
@@ -206,4 +220,5 @@ def _type(told: dict[str, Any]) -> Type:
         told["typtype"],
         told["extname"],
         (row[0], row[1]) if row else None,
+        told["oid"],
     )

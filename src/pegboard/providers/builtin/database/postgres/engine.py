@@ -25,12 +25,14 @@ from .found import Found
 from .functions import Missing, faulty, views_of
 from .hidden import hidden
 from .memory import STAMP as SAME
-from .plan import beyond
-from .reading import Broken, Reading, Unreadable, read
-from .relations import Reach, Visible, literal, reach
+from .plan import beyond, planned, untold
+from .reading import Broken, Named, Reading, Unreadable, read
+from .relations import Reach, Visible, literal, missing, reach
 from .rewriting import Rewritten, rewritten
+from .row_types import narrowed
 from .saying import discreet, failed
 from .schema import STAMP, read_schema
+from .views import looked_through
 
 _CONNECTIONS: Final = 8
 _IDLE: Final = 4
@@ -46,6 +48,8 @@ class _Judged:
     text: Rewritten
     reading: Reading
     reach: Reach
+    found: Found
+    access: Access
 
 
 class PostgresEngine:
@@ -131,14 +135,14 @@ class PostgresEngine:
             text = judged.text
             if parameters:
                 await connection.execute("SET LOCAL plan_cache_mode = auto")
-            guarded = not self._access.is_whole and reading.kind == "select"
+            guarded = not self._access.is_whole and reading.kind in {"select", "explain"}
             # Without a name it makes room for the next by itself. Its plan is asked for as one without a name too.
             prepared = await connection.prepare(text.text, name=None if guarded else "")
             arguments = bound(parameters, prepared.get_parameters())
             if isinstance(arguments, Failed):
                 return arguments
-            if guarded and await beyond(connection, text.text, arguments, judged.reach):
-                return Refused("The statement reads more than it names.", "Name the tables that you need.")
+            if guarded and (fault := await self._planned(connection, judged, arguments)):
+                return Refused(fault.why, fault.mend)
             if is_tried:
                 await connection.fetch(f"EXPLAIN {text.text}", *arguments)
                 return WAITS
@@ -171,25 +175,35 @@ class PostgresEngine:
         except _DRIVER as error:
             return self._told(failed(error, text), statement)
 
+    async def _planned(self, connection: Metered, judged: _Judged, arguments: list[object]) -> Unreadable | None:
+        plan = await planned(connection, judged.text.text[judged.reading.query :], arguments)
+        fault = beyond(plan, judged.reach)
+        if fault is None and judged.reading.kind == "explain":
+            fault = await untold(connection, plan, judged.reach, judged.found, judged.access)
+        return fault
+
     async def _judge(self, connection: Metered, statement: str, reading: Reading) -> _Judged | Refused | Failed:
         found = await ask(connection, (reading,))
         visible: Visible = ()
         if not self._access.is_whole and any(one.schema == "information_schema" for one in found.relations.values()):
             schema = await self._schema(connection)
             visible = tuple((*table.name, tuple(column.name for column in table.columns)) for table in schema.tables)
-        verdict = reach(reading, found, self._access, visible, forced=self._forced)
-        fault = verdict if not isinstance(verdict, Reach) else faulty(reading, found, self._access)
+        rule = await narrowed(connection, found, self._access)
+        verdict = reach(reading, found, rule.access, visible, forced=self._forced)
+        fault = verdict if not isinstance(verdict, Reach) else faulty(reading, found, rule.access, rule.types)
         if fault is None:
-            fault = await hidden(connection, (reading,), found)
+            fault = await hidden(connection, (reading,), found, named=self._access.is_whole)
         if fault is None:
-            fault = await self._looked_through(connection, found)
+            fault = await looked_through(connection, views_of(found), self._access)
+            if isinstance(fault, Missing):
+                fault = next(missing(one) for one in reading.named if fault.name in _reached(found, one))
         if fault is None:
             assert isinstance(verdict, Reach)
             if reading.verbose and not self._access.is_whole:
                 return Refused("EXPLAIN VERBOSE tells of more than is asked.", "Leave VERBOSE out.")
             text = rewritten(statement, verdict.replacements)
             if isinstance(text, Rewritten):
-                return _Judged(text, reading, verdict)
+                return _Judged(text, reading, verdict, found, rule.access)
             fault = text
         match fault:
             case Missing(words, kind, name, position):
@@ -197,44 +211,16 @@ class PostgresEngine:
             case Unreadable(why, mend):
                 return Refused(why, mend)
 
-    async def _looked_through(self, connection: Metered, found: Found) -> Unreadable | Missing | None:
-        """What the views do that the statement itself could not."""
-        views = views_of(found)
-        if not views:
-            return None
-        readings: dict[str, Reading] = {}
-        for name, definition in views.items():
-            reading = read(definition, write=False)
-            if not isinstance(reading, Reading):
-                return Unreadable(f"The view {name!r} cannot be looked through.", "Query the tables themselves.")
-            readings[name] = reading
-        inner = await ask(connection, readings.values())
-        if unnamed := await hidden(connection, readings.values(), inner):
-            return unnamed
-        for name, reading in readings.items():
-            if fault := faulty(reading, inner, self._access, within=name):
-                return fault
-            for one in reading.named:
-                relation = inner.relations.get((one.schema, one.name))
-                if relation is not None and relation.schema in {"pg_catalog", "information_schema"}:
-                    return Unreadable(
-                        f"The view {name!r} reads the server's catalogue.", "Query the tables themselves."
-                    )
-        return None
-
     def _told(self, answer: Failed, statement: str) -> Failed:
         if self._access.is_whole:
             return answer
-        closed = {
-            part.casefold() for each in self._access.deny for part in (each.table, each.column) if part and part != "*"
-        }
-        return discreet(answer, statement, frozenset(closed))
+        return discreet(answer, statement, self._access)
 
     async def _schema(self, connection: Metered) -> Schema:
         stamp = str(await connection.fetchval(STAMP))
         if self._known is None or self._known[0] != stamp:
             connection.allow(1 << 40)
-            self._known = (stamp, await read_schema(connection, self._access))
+            self._known = (stamp, await read_schema(connection, self._access, forced=self._forced))
         return self._known[1]
 
     @asynccontextmanager
@@ -289,6 +275,12 @@ class PostgresEngine:
             except (*_DRIVER, TimeoutError):
                 connection.terminate()
         await _shut(connection)
+
+
+def _reached(found: Found, named: Named) -> frozenset[str]:
+    """The views that are read by this name."""
+    relation = found.relations[named.schema, named.name]
+    return frozenset(f"{schema}.{name}" for schema, name in ((relation.schema, relation.name), *relation.family))
 
 
 async def _execute(connection: Metered, text: str) -> None:

@@ -7,6 +7,16 @@ SYSTEM: Final = frozenset({"pg_catalog", "information_schema", "pg_toast"})
 
 
 @dataclass(frozen=True)
+class Made:
+    """A column of a type that people put together from others."""
+
+    schema: str
+    relation: str
+    column: str
+    type: int
+
+
+@dataclass(frozen=True)
 class Beneath:
     """What is read along with a table: the tables under a view, the parents and parts of a partitioned one."""
 
@@ -29,6 +39,13 @@ class Relation:
     beneath: tuple[Beneath, ...]
     generated: tuple[tuple[str, str], ...] = ()
     """Columns that are computed, here or in a table beneath, each with one that it is computed from."""
+    made: tuple[Made, ...] = ()
+    """Columns here or in a table beneath in whose type rows may lie."""
+
+    @property
+    def family(self) -> tuple[tuple[str, str], ...]:
+        """What is read along with it: of a table, those that share rows with it."""
+        return tuple((one.schema, one.name) for one in self.beneath)
 
 
 @dataclass(frozen=True)
@@ -66,6 +83,8 @@ class Type:
     extension: str | None
     row_of: tuple[str, str] | None
     """The table whose rows are of this type, or of an array of it."""
+    oid: int | None = None
+    """Its number, where it is put together from other types."""
 
 
 @dataclass(frozen=True)

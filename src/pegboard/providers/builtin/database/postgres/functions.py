@@ -67,11 +67,14 @@ class Missing:
     position: int | None
 
 
-def faulty(reading: Reading, found: Found, access: Access, *, within: str | None = None) -> Unreadable | Missing | None:
-    """What the statement, or the view `within` it, uses that it may not."""
+def faulty(
+    reading: Reading, found: Found, access: Access, shut: frozenset[int] = frozenset(), *, within: str | None = None
+) -> Unreadable | Missing | None:
+    """What the statement, or the view `within` it, uses that it may not; `shut` are types that look as if they were
+    not there."""
     withheld = not access.is_whole
     for called in reading.called:
-        if fault := _call(called, found, access):
+        if fault := _call(called, found, access, shut):
             return _inside(within, fault)
     for schema, name in sorted(reading.operators, key=str):
         used = (one.function for one in found.operators if one.name == name and found.reached(one.schema, schema))
@@ -85,7 +88,7 @@ def faulty(reading: Reading, found: Found, access: Access, *, within: str | None
             return _inside(within, Unreadable(why, _WITHOUT))
     for named in reading.types:
         types = found.types_named(named.schema, named.name)
-        if not _known(types, access):
+        if not _known(types, access, shut):
             words = f'type "{named.written}" does not exist'
             return _inside(within, Missing(words, Fault.OTHER, named.written, named.position))
         if fault := _types(types, named.name, withheld):
@@ -96,11 +99,13 @@ def faulty(reading: Reading, found: Found, access: Access, *, within: str | None
 def _inside(view: str | None, fault: Unreadable | Missing) -> Unreadable | Missing:
     if view is None:
         return fault
-    why = fault.why if isinstance(fault, Unreadable) else "it uses what is not open to you."
-    return Unreadable(f"The view {view!r} cannot be looked through: {why}", "Query the tables themselves.")
+    if isinstance(fault, Missing):
+        # Everything that a view names is there: what is not is closed, and the view with it.
+        return Missing(fault.words, Fault.NO_TABLE, view, None)
+    return Unreadable(f"The view {view!r} cannot be looked through: {fault.why}", "Query the tables themselves.")
 
 
-def _call(called: Called, found: Found, access: Access) -> Unreadable | Missing | None:
+def _call(called: Called, found: Found, access: Access, shut: frozenset[int]) -> Unreadable | Missing | None:
     candidates = found.functions_named(called.schema, called.name)
     if called.name == "current_setting":
         if called.constant is not None and called.constant.lower() in SHOWN:
@@ -111,7 +116,7 @@ def _call(called: Called, found: Found, access: Access) -> Unreadable | Missing 
     if not candidates:
         # A type's name before brackets is a cast.
         types = found.types_named(called.schema, called.name)
-        if not _known(types, access):
+        if not _known(types, access, shut):
             words = f"function {called.written}() does not exist"
             return Missing(words, Fault.NO_FUNCTION, called.written, called.position)
         return _types(types, called.name, not access.is_whole)
@@ -122,8 +127,12 @@ def _call(called: Called, found: Found, access: Access) -> Unreadable | Missing 
     return None
 
 
-def _known(types: Iterable[Type], access: Access) -> bool:
-    """Whether one of them may be known of: the rows of a closed table are of no type that exists."""
+def _known(types: Iterable[Type], access: Access, shut: frozenset[int]) -> bool:
+    """Whether one of them may be known of: the rows of a closed table are of no type that exists, and no type holds
+    them."""
+    types = tuple(types)
+    if any(one.row_of is None and one.oid in shut for one in types):
+        return False
     return any(one.row_of is None or access.opens(*one.row_of) for one in types)
 
 

@@ -76,8 +76,9 @@ SELECT pg_catalog.json_build_object(
 # anyway. 403 and 405 are btree and hash; the other numbers are the types that stand for any other (anyarray, …).
 
 
-async def hidden(connection: Any, readings: Iterable[Reading], found: Found) -> Unreadable | None:
-    """What the statements call without naming it."""
+async def hidden(connection: Any, readings: Iterable[Reading], found: Found, *, named: bool) -> Unreadable | None:
+    """What the statements call without naming it; `named`: whether the types may be told, of which one may hold rows of
+    a closed table."""
     if not found.hides:
         return None
     readings = tuple(readings)
@@ -94,15 +95,18 @@ async def hidden(connection: Any, readings: Iterable[Reading], found: Found) -> 
     schemas, names = [schema for schema, _ in tables], [name for _, name in tables]
     told = json.loads(await connection.fetchval(QUESTION, schemas, names, types, called, operators, arrays, rows))
     for cast in told["casts"]:
+        said = f"cast {cast}" if named else "make one type of another"
         return Unreadable(
-            f"The statement may cast {cast}, which calls a function that was defined in this database.",
+            f"The statement may {said}, which calls a function that was defined in this database.",
             "Ask without columns and types of that kind, in tables that have none.",
         )
     for domain in told["domains"]:
-        return Unreadable(f"The domain {domain} calls a function for each value.", "Cast to the type under it.")
+        said = f"The domain {domain}" if named else "A domain in it"
+        return Unreadable(f"{said} calls a function for each value.", "Cast to the type under it.")
     for kind in told["orders"]:
+        said = f"the type {kind}" if named else "a type in it"
         return Unreadable(
-            f"Values of the type {kind} are compared by a function that was defined in this database.",
+            f"Values of {said} are compared by a function that was defined in this database.",
             "Ask in tables that have no such column.",
         )
     return None

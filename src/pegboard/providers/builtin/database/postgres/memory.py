@@ -61,6 +61,8 @@ class Memory:
     fields: dict[str, tuple[Function, ...]] = field(default_factory=dict)
     operators: dict[str, tuple[Operator, ...]] = field(default_factory=dict)
     types: dict[str, tuple[Type, ...]] = field(default_factory=dict)
+    within: dict[int, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    """The tables whose rows lie in a type, by its number."""
     hides: bool = True
 
     def forget(self) -> None:
@@ -74,7 +76,7 @@ class Memory:
 
     @property
     def _kept(self) -> Sequence[dict[Any, Any]]:
-        return self.relations, self.functions, self.fields, self.operators, self.types
+        return self.relations, self.functions, self.fields, self.operators, self.types, self.within
 
     def lacks(self, wanted: Wanted) -> Wanted | None:
         """None where everything is known, even that there is no such thing."""

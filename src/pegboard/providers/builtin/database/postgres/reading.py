@@ -82,6 +82,8 @@ class Reading:
     arrays: bool = False
     """Whether it puts arrays together."""
     verbose: bool = False
+    query: int = 0
+    """Where the query begins that is to be explained."""
 
     @property
     def writes(self) -> bool:
@@ -101,7 +103,24 @@ def read(statement: str, *, write: bool) -> Reading | Unreadable | Broken:
     if len(parsed) != 1:
         told = "The text holds no statement." if not parsed else f"The text holds {len(parsed)} statements."
         return Unreadable(told, "Send one statement at a time.")
-    return _judged(parsed[0].stmt, write)
+    reading = _judged(parsed[0].stmt, write)
+    if isinstance(reading, Reading) and reading.kind == "explain":
+        return replace(reading, query=_query(statement, parsed[0].stmt))
+    return reading
+
+
+def _query(statement: str, stmt: Any) -> int:
+    """Behind EXPLAIN and its options."""
+    tokens = [token for token in scan(statement) if token.name not in {"SQL_COMMENT", "C_COMMENT"}]
+    place = 1
+    if stmt.options and tokens[place].name == "ASCII_40":
+        while tokens[place].name != "ASCII_41":
+            place += 1
+        place += 1
+    while tokens[place].name == "VERBOSE":
+        place += 1
+    start: int = tokens[place].start
+    return start
 
 
 def _broken(error: ParseError, statement: str) -> Broken:

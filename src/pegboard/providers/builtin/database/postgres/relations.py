@@ -81,7 +81,7 @@ def reach(
         if isinstance(verdict, Missing | Unreadable):
             return verdict
         if verdict is not None:
-            if fault := _unwrappable(named, reading):
+            if fault := _unwrappable(named):
                 return fault
             replacements.append(verdict)
         assert relation is not None
@@ -103,7 +103,7 @@ def _opened(
     for one in relation.beneath:
         if one.schema not in SYSTEM and not access.opens(one.schema, one.name):
             return missing(named)
-    closed = _closed(relation, access)
+    closed = closed_columns(relation, access)
     if relation.kind in "vm" and _leaks(relation, access):
         return missing(named)
     if not forced and "f" in (relation.kind, *(one.kind for one in relation.beneath)):
@@ -126,17 +126,20 @@ def _target(named: Named, relation: Relation, closed: frozenset[str]) -> Missing
     if relation.kind not in "rp":
         return Unreadable(f"{named.written!r} is not a table.", "Write to the tables themselves.")
     if closed:
-        return Unreadable(f"Rows of {named.written!r} cannot be changed here.", "Change them by another way.")
+        return Unreadable(
+            f"Rows of {named.written!r} are read here, and not changed.",
+            "Ask its operator for the change, or change rows of another table.",
+        )
     return None
 
 
-def _closed(relation: Relation, access: Access) -> frozenset[str]:
+def closed_columns(relation: Relation, access: Access) -> frozenset[str]:
     """Columns that may not be read: closed here, or in a table of the same family."""
     if access.is_whole:
         return frozenset()
     family = [(relation.schema, relation.name)]
     if relation.kind not in "vm":
-        family += [(one.schema, one.name) for one in relation.beneath]
+        family += relation.family
     closed = {column for column in relation.columns if not all(access.opens_column(*table, column) for table in family)}
     return frozenset(closed | {column for column, of in relation.generated if of in closed})
 
@@ -200,13 +203,11 @@ def _catalogued(
     return Replacement(named, f"(SELECT * FROM {table} WHERE {where})")  # noqa: S608 - names that the server told, quoted
 
 
-def _unwrappable(named: Named, reading: Reading) -> Unreadable | None:
+def _unwrappable(named: Named) -> Unreadable | None:
     if not named.plain:
         return Unreadable(
             f"{named.written!r} cannot be read by ONLY, TABLESAMPLE or a database's name.", "Name it alone."
         )
-    if reading.kind == "explain":
-        return Unreadable(f"What is read of {named.written!r} is not explained.", "Run the query itself.")
     return None
 
 

@@ -5,7 +5,8 @@ from typing import Final
 
 import asyncpg
 
-from pegboard.core.database import Failed, Fault
+from pegboard.core.database import Access, Failed, Fault
+from pegboard.core.pattern import fits
 from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
 
 from .rewriting import Rewritten
@@ -29,7 +30,10 @@ _FAULTS: Final = {
 }
 _NAME: Final = re.compile(r'(?:relation|column|function|schema|type) (?:"(?P<quoted>[^"]+)"|(?P<bare>[^\s("]+))')
 
-_REFUSED: Final = "The server refused the statement: a rule of its own keeps it."
+_WORD: Final = re.compile(r"\w+")
+_QUOTED: Final = re.compile(r'"([^"]+)"')
+_REFUSED: Final = "The server refused the statement, in words that tell of more than it names."
+_KEPT: Final = "The server refused the statement: a rule of its own keeps it."
 _DISCREET: Final = {
     "duplicate key": TWICE,
     "insert or update on table": REFERS,
@@ -48,18 +52,29 @@ def failed(error: BaseException, text: Rewritten) -> Failed:
     at = getattr(error, "position", None)
     position = text.written(int(at) - 1) if at else None
     fault = _FAULTS.get(state, Fault.AWAY if state.startswith(("08", "57P")) else Fault.OTHER)
+    if state == "54000" and "character" in words:
+        # A limit of what a text can hold, not of how much.
+        words, fault = (
+            f"{words}. chr() makes characters that a text can hold: not 0, none beyond the encoding",
+            Fault.OTHER,
+        )
     named = _NAME.search(words) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION} else None
     return Failed(words, position, fault, (named["quoted"] or named["bare"]) if named else None)
 
 
-def discreet(answer: Failed, statement: str, closed: "frozenset[str]") -> Failed:
+def discreet(answer: Failed, statement: str, access: Access) -> Failed:
     """Without a name that is closed and that the statement did not bring itself: a constraint may tell of another
     table."""
     if answer.words.startswith("permission denied"):
         return Failed(DENIED, answer.position, answer.fault)
-    said = {word.casefold() for word in re.findall(r"\w+", answer.words)}
-    brought = {word.casefold() for word in re.findall(r"\w+", statement)}
-    if said & closed - brought:
-        told = next((said for begin, said in _DISCREET.items() if answer.words.startswith(begin)), _REFUSED)
+    brought = {word.casefold() for word in _WORD.findall(statement)}
+    said = {word.casefold() for word in _WORD.findall(answer.words)} - brought
+    quoted = {word.casefold() for word in _QUOTED.findall(answer.words)} - brought
+    closed = {part for each in access.deny for part in (each.table, each.column) if part and part != "*"}
+    # Where some are allowed, whatever else a rule of the server names may be closed.
+    beside = bool(access.allow) and "violates" in answer.words
+    if said & closed or beside or any(fits(part, word) for part in closed for word in quoted):
+        kept = _KEPT if "violates" in answer.words else _REFUSED
+        told = next((said for begin, said in _DISCREET.items() if answer.words.startswith(begin)), kept)
         return Failed(told, answer.position, answer.fault)
     return answer

@@ -2,12 +2,16 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
-from .catalogue import GENERATED
+from .catalogue import COMPOSED, GENERATED
+from .connecting import Metered
+from .found import Made
 from .relations import names_columns, takes_rows
+from .row_types import without
+from .views import unread
 
 _OURS: Final = """
     c.oid >= 16384 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_t%'
@@ -44,8 +48,14 @@ LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.
 WHERE r.ev_type = '1' AND r.ev_class >= 16384
 """
 _VIEWS: Final = """
-SELECT c.oid::bigint, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
-WHERE c.relkind IN ('v', 'm') AND c.oid >= 16384
+SELECT c.oid::bigint, n.nspname, c.relname, pg_catalog.pg_get_viewdef(c.oid) FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('v', 'm') AND c.oid >= 16384
+"""
+_FOREIGN: Final = "SELECT ftrelid::bigint FROM pg_catalog.pg_foreign_table"
+_MADE: Final = f"""
+SELECT n.nspname, c.relname, a.attname, t.oid::bigint {_FROM}
+JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND a.atttypid >= 16384
+JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND {COMPOSED} WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
 FAMILY: Final = """
 SELECT i.inhrelid::bigint, i.inhparent::bigint, n.nspname, c.relname, m.nspname, p.relname
@@ -68,7 +78,11 @@ SELECT pg_catalog.concat_ws('.', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_
 """
 
 
-async def read_schema(connection: Any, access: Access) -> Schema:
+async def read_schema(connection: Metered, access: Access, *, forced: bool = False) -> Schema:
+    """What is offered is what is answered; `forced` as of the engine."""
+    if not access.is_whole:
+        made = [Made(*row) for row in await connection.fetch(_MADE)]
+        access = (await without(connection, made, (), access)).access
     rows = await connection.fetch(TABLES)
     columns: dict[int, list[tuple[int, Column]]] = defaultdict(list)
     for oid, number, name, kind, nullable, comment in await connection.fetch(COLUMNS):
@@ -87,13 +101,11 @@ async def read_schema(connection: Any, access: Access) -> Schema:
             relations.append(
                 Relation(tables_by[oid], own, tables_by[to], tuple(names[to][number] for number in to_key))
             )
-    roads = None if access.is_whole else await _roads(connection, access)
+    roads = await _roads(connection, access, forced=forced)
     tables = tuple(
         Table(
             TableName(schema, name),
-            tuple(
-                column for _, column in columns[oid] if roads is None or roads.opens_column(oid, column.name, access)
-            ),
+            tuple(column for _, column in columns[oid] if roads.opens_column(oid, column.name, access)),
             keys.get(oid, ()),
             comment,
             is_view,
@@ -101,7 +113,7 @@ async def read_schema(connection: Any, access: Access) -> Schema:
             count if count >= 0 and not is_view else None,
         )
         for oid, schema, name, is_view, count, comment, _ in rows
-        if roads is None or roads.opens(oid, access)
+        if roads.opens(oid, access)
     )
     default = await connection.fetchval("SELECT coalesce(pg_catalog.current_schema(), '')")
     return narrowed(Schema(Dialect.POSTGRESQL, tables, tuple(relations), default), access)
@@ -117,8 +129,9 @@ class _Roads:
     under: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     used: dict[int, set[tuple[int, str]]] = field(default_factory=lambda: defaultdict(set))
     generated: dict[tuple[int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    whole: set[int] = field(default_factory=set)
-    """Views that take whole rows, in which a closed column may hide."""
+    unread: set[int] = field(default_factory=set)
+    """Foreign tables where nobody insists on them, views that take whole rows, in which a closed column may hide, and
+    views that call what nobody here can look into."""
 
     def family(self, oid: int) -> set[int]:
         return {oid} | _all(oid, self.parents) | _all(oid, self.parts)
@@ -126,8 +139,9 @@ class _Roads:
     def opens(self, oid: int, access: Access) -> bool:
         """Whether nothing closed is read by reading it."""
         for one in {oid} | _all(oid, self.under):
-            if one in self.whole or any(
-                each in self.names and not access.opens(*self.names[each]) for each in self.family(one)
+            if any(
+                each in self.unread or (each in self.names and not access.opens(*self.names[each]))
+                for each in self.family(one)
             ):
                 return False
             for table, column in self.used[one]:
@@ -151,7 +165,7 @@ def _all(oid: int, ways: dict[int, set[int]]) -> set[int]:
     return found
 
 
-async def _roads(connection: Any, access: Access) -> _Roads:
+async def _roads(connection: Metered, access: Access, *, forced: bool) -> _Roads:
     roads = _Roads()
     for view, oid, schema, name, column in await connection.fetch(BENEATH):
         roads.names[oid] = TableName(schema, name)
@@ -165,7 +179,11 @@ async def _roads(connection: Any, access: Access) -> _Roads:
     for oid, schema, name, column, of in await connection.fetch(_GENERATED):
         roads.names[oid] = TableName(schema, name)
         roads.generated[oid, column].add(of)
+    if not forced:
+        roads.unread |= {oid for (oid,) in await connection.fetch(_FOREIGN)}
+    views = {f"{schema}.{name}": (oid, text) for oid, schema, name, text in await connection.fetch(_VIEWS)}
     if names_columns(access):
-        views = await connection.fetch(_VIEWS)
-        roads.whole = {view for view, text in views if roads.under.get(view) and takes_rows(text)}
+        roads.unread |= {oid for oid, text in views.values() if roads.under.get(oid) and takes_rows(text)}
+    refused = await unread(connection, {name: text for name, (_, text) in views.items()}, access)
+    roads.unread |= {views[name][0] for name in refused}
     return roads
