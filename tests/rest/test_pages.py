@@ -21,6 +21,7 @@ BOUNDED = {
     "/tickets": "at most 500",
     "/servers/{name}/log": "the lines that are kept of one server",
     "/toolsets/{name}": "one toolset",
+    "/toolsets/{name}/choice": "at most 5,000 tools of one toolset",
     "/doctor": "what is wrong",
     "/settings": "the keys of the file",
     "/stubs": "the tools of one view, as text",

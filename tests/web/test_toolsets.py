@@ -107,6 +107,24 @@ def test_problems_are_told_by_file_and_line_and_nothing_is_installed(looked_at: 
     assert "Bad Id" not in ids(served)
 
 
+@pytest.mark.behaviour("web.toolset_imported", "rest.import_on_version")
+def test_an_import_that_was_read_before_somebody_else_decided_is_read_again(page: Page, served: Site) -> None:
+    there(served, "kitchen")
+    page.goto(f"{served.address}/ui/toolsets?import=1")
+    choose(page, written("toolset.yaml", ALMANAC.replace("almanac", "yearbook")))
+    expect(page.get_by_role("button", name="Import yearbook")).to_be_enabled()
+    served.ask("POST", "/toolsets/kitchen/switch", {"on": False})
+    served.ask("POST", "/toolsets/kitchen/switch", {"on": True})
+    page.get_by_role("button", name="Import yearbook").click()
+    expect(report(page)).to_contain_text("Look at it again before you decide.")
+    assert "yearbook" not in ids(served)
+    page.get_by_role("button", name="Read again").click()
+    expect(report(page)).not_to_contain_text("Look at it again before you decide.")
+    page.get_by_role("button", name="Import yearbook").click()
+    expect(page.get_by_role("heading", level=1, name="Almanac")).to_be_visible()
+    served.ask("DELETE", "/toolsets/yearbook")
+
+
 @pytest.mark.behaviour("web.toolset_imported")
 def test_a_dropped_manifest_is_imported_and_a_later_one_shows_the_difference(page: Page, served: Site) -> None:
     page.goto(f"{served.address}/ui/toolsets?import=1")
@@ -147,6 +165,12 @@ def test_a_secret_is_set_and_never_shown_again(page: Page, served: Site) -> None
     expect(page.get_by_text("STATEMENT_KEY is set")).to_be_visible()
     expect(page.get_by_label("Value of STATEMENT_KEY")).to_have_value("")
     assert served.ask("GET", "/toolsets/shared-costs")["secrets"] == [{"name": "STATEMENT_KEY", "set": True}]
+    # What it waited for is there: it starts at once, and sleeps until somebody calls one of its tools.
+    expect(page.get_by_text("It asks for 1 secret")).to_have_count(0)
+    expect(page.get_by_text("Asleep", exact=True)).to_be_visible()
+    called = served.ask("POST", "/call", {"tool": "shared-costs:settle_up", "arguments": {}})
+    assert called["ended"] == "returned", called
+    expect(page.get_by_text("Up", exact=True)).to_be_visible()
 
 
 @pytest.mark.behaviour("web.toolsets_told")

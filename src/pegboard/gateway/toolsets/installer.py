@@ -39,7 +39,7 @@ from .reading import Read, Unfit, entries_of, read, read_in_place
 from .secrets import ToolsetSecrets, secrets_asked
 from .sweeping import sweep_staged
 from .unread import as_written, modules_of
-from .wanted import Looked, Refused, Wanted, approved, installed, pending, poisoned_overrides
+from .wanted import Looked, Overtaken, Refused, Wanted, approved, installed, pending, poisoned_overrides
 
 if TYPE_CHECKING:
     from pegboard.config.manifest import CommandEntry, Manifest
@@ -81,6 +81,8 @@ class Installer:
         """The toolset on the board, whole, or everything as it was. Raises `Unfit`, `FilesAway` and `Refused`."""
         async with self._staged(wanted, step) as staged:
             before = self._gateway.board.policy
+            if wanted.version not in (None, before.version):
+                raise Overtaken(before.version)
             self._check_version(wanted, staged.manifest)
             looked = await self._looked(wanted, by, staged, step, describe=True)
             step.tell("installing")
@@ -89,14 +91,16 @@ class Installer:
                 looked = await self._swapped(wanted, by, staged, looked, before)
         return looked
 
-    async def remove(self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool) -> tuple[str, ...]:
+    async def remove(
+        self, toolset: ToolsetId, by: PrincipalId, *, keep_workspace: bool, version: int | None = None
+    ) -> tuple[str, ...]:
         """Nothing of it is left; what could not be forgotten is told. Raises `Refused` and `FilesAway`."""
         policy = self._gateway.board.policy
         asked = secrets_asked(policy).get(toolset, ())
         servers = [key for key in policy.servers if isinstance(key, ServerKey) and key.toolset == toolset]
         with anyio.CancelScope(shield=True), ExitStack() as stack:
             await anyio.to_thread.run_sync(stack.enter_context, self.files.alone())
-            await self._done(RemoveToolset(toolset), by)
+            await self._done(RemoveToolset(toolset), by, version)
             left = await self._forgotten(toolset, asked, servers)
             await self._tidied()
             if not keep_workspace:
@@ -251,7 +255,7 @@ class Installer:
             if not wanted.link:
                 await anyio.to_thread.run_sync(self.files.put, staged.folder, toolset, staged.files)
             try:
-                await self._done(install, by)
+                await self._done(install, by, wanted.version)
             except Refused:
                 await self._unplaced()
                 raise
@@ -306,12 +310,14 @@ class Installer:
             return
         await self._tidied()
 
-    async def _done(self, command: InstallToolset | RemoveToolset, by: PrincipalId) -> None:
-        match await self._gateway.operator.do(command, by):
+    async def _done(self, command: InstallToolset | RemoveToolset, by: PrincipalId, version: int | None) -> None:
+        match await self._gateway.operator.do(command, by, expecting=version):
             case NotSaved(why):
                 raise StoreAway(why)
             case Rejected(why):
                 raise Refused(why)
+            case Stale(current) if version is not None:
+                raise Overtaken(current)
             case Stale(current):
                 raise Refused(f"The policy is at version {current} now, and changes all the time. Try again.")
             case _:

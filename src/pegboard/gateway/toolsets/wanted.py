@@ -40,6 +40,8 @@ class Wanted:
     """Tools that were read, by their ids: they are approved as they were read."""
     approve_all: bool = False
     """The differences were read, all of them: what they tell of is approved."""
+    version: int | None = None
+    """Of the policy that was looked at; on any other nothing is done."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,14 @@ class Looked:
 
 class Refused(Exception):  # noqa: N818 - it is told to a person as a sentence
     """It is sound, and not installed all the same: the message says why, and what to do."""
+
+
+class Overtaken(Refused):
+    """Somebody decided something else since the policy was looked at."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"The policy is at version {current} now. Look at it again before you decide.")
+        self.current = current
 
 
 def approved(wanted: Wanted, looked: Looked) -> frozenset[ToolId]:

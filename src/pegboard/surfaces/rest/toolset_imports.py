@@ -18,10 +18,11 @@ from pegboard.core.tool import Fingerprint
 from pegboard.gateway.toolsets.files import STAGING, FilesAway
 from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.toolsets.reading import Unfit
-from pegboard.gateway.toolsets.wanted import Refused, Wanted
+from pegboard.gateway.toolsets.wanted import Overtaken, Refused, Wanted
 from pegboard.ports import SecretsAway
 
 from .bodies import ImportBody
+from .deciding import overtaken
 from .problems import Problem
 
 MOST_BYTES: Final = 100 * 1024 * 1024
@@ -47,7 +48,12 @@ IMPORT_BODIES: Final[dict[str, Any]] = {
 
 @asynccontextmanager
 async def wanted_of(
-    request: Request, installer: Installer, digest: str | None, approve: list[str], allow_downgrade: bool
+    request: Request,
+    installer: Installer,
+    digest: str | None,
+    approve: list[str],
+    allow_downgrade: bool,
+    version: int | None = None,
 ) -> AsyncIterator[Wanted]:
     wanted = Wanted(
         Path(),
@@ -55,6 +61,7 @@ async def wanted_of(
         digest=digest,
         read=dict(_read(each) for each in approve if each != _ALL),
         approve_all=_ALL in approve,
+        version=version,
     )
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -86,6 +93,8 @@ def answering() -> Iterator[None]:
     except Unfit as error:
         problems = [str(problem) for problem in error.problems]
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(problems), {"errors": problems}) from None
+    except Overtaken as error:
+        raise overtaken(error.current) from None
     except Refused as error:
         raise Problem(HTTPStatus.CONFLICT, str(error)) from None
     except FilesAway as error:

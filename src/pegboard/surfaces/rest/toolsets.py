@@ -19,7 +19,7 @@ from pegboard.gateway.toolsets.secrets import secrets_asked
 from .access import whoever
 from .answers import JSON, routes_about, written
 from .bodies import SecretBody, SwitchBody
-from .deciding import Version, done
+from .deciding import Version, done, version_of
 from .pages import MOST, After, Limit, page_of
 from .problems import Problem
 from .toolset_imports import IMPORT_BODIES, answering, told, wanted_of
@@ -83,17 +83,23 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
             list[str] | None, Query(description="ID=FINGERPRINT of a tool that was read, or all.", max_length=1_000)
         ] = None,
         progress: Annotated[str | None, Query(description="A name by which to ask how far it is.")] = None,
+        if_match: Version = None,
     ) -> ImportShape:
         """Bring a toolset onto the board: a ZIP or a manifest as the body, or the path of one or of a folder. All of it
         or nothing."""
+        seen = board.policy
         with answering(), installer().progress.named(progress) as step:
-            async with wanted_of(request, installer(), digest, approve or [], allow_downgrade) as wanted:
+            async with wanted_of(
+                request, installer(), digest, approve or [], allow_downgrade, version_of(if_match)
+            ) as wanted:
                 if dry_run:
                     looked = await installer().look(wanted, whoever(), step, describe=describe)
                 else:
                     looked = await installer().bring(wanted, whoever(), step)
         id, secrets = looked.install.toolset.id, installer().secrets
-        return import_shape(looked, board.policy, lambda name: secrets.is_set(id, name), done=not dry_run)
+        return import_shape(
+            looked, seen if dry_run else board.policy, lambda name: secrets.is_set(id, name), done=not dry_run
+        )
 
     @routes.get("/toolsets/imports/{name}")
     async def show_import(name: str) -> ImportStepShape:
@@ -110,12 +116,14 @@ def toolset_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIR
 
     @routes.delete("/toolsets/{name}")
     async def remove_toolset(
-        name: str, keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False
+        name: str,
+        keep_workspace: Annotated[bool, Query(alias="keepWorkspace")] = False,
+        if_match: Version = None,
     ) -> RemovedToolsetShape:
         """Take an installed toolset away, with all that belongs to it."""
         id = toolset_named(gateway, name)
         with answering():
-            left = await installer().remove(id, whoever(), keep_workspace=keep_workspace)
+            left = await installer().remove(id, whoever(), keep_workspace=keep_workspace, version=version_of(if_match))
         return {"removed": id, "warnings": list(left)}
 
     @routes.post("/toolsets/{name}/switch")

@@ -21,7 +21,8 @@ export const HEALTH_WORDS: Readonly<Record<HealthState, string>> = {
 const MARKS: Readonly<Record<HealthState, PegState>> = {
   up: "open",
   starting: "locked",
-  asleep: "locked",
+  // A call wakes it, so what it has is open.
+  asleep: "open",
   needs_sign_in: "wants",
   down: "broken",
   off: "locked",

@@ -34,7 +34,7 @@ export function Detail({ id }: { id: string }): ReactElement {
           <>
             <ToolsetSwitch toolset={toolset} version={version} disabled={!may} labelled />
             <Export toolset={toolset} />
-            {may && toolset.origin.kind === "installed" && <RemoveToolset toolset={toolset} />}
+            {may && toolset.origin.kind === "installed" && <RemoveToolset toolset={toolset} version={version} />}
           </>
         )
       }

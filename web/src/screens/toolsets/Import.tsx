@@ -16,9 +16,9 @@ function named(from: From): string {
   return "file" in from ? from.file.name : from.path;
 }
 
-function send(from: From, query: Query): Promise<Imported> {
+function send(from: From, query: Query, version: number | null = null): Promise<Imported> {
   const body = "file" in from ? new Blob([from.file], { type: kindOf(from.file.name) }) : { path: from.path };
-  return ask<Imported>("/toolsets/import", { method: "POST", query, body });
+  return ask<Imported>("/toolsets/import", { method: "POST", query, body, version });
 }
 
 export function Import(): ReactElement {
@@ -51,7 +51,7 @@ export function Import(): ReactElement {
     setBusy("bring");
     setError(null);
     try {
-      const told = await send(from, { digest: report.digest, allowDowngrade: older });
+      const told = await send(from, { digest: report.digest, allowDowngrade: older }, report.policyVersion);
       toast(`${told.id} ${told.version} is imported`);
       for (const warning of told.warnings) toast(warning, "wants");
       go("/toolsets", { id: told.id });

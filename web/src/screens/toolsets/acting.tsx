@@ -131,7 +131,7 @@ export function Left({ title, lines }: { title: string; lines: readonly string[]
   );
 }
 
-export function RemoveToolset({ toolset }: { toolset: Toolset }): ReactElement {
+export function RemoveToolset({ toolset, version }: { toolset: Toolset; version: number }): ReactElement {
   const [asking, ask] = useState(false);
   const [keeps, keep] = useState(false);
   const deed = useDeed({ silent: true });
@@ -153,7 +153,7 @@ export function RemoveToolset({ toolset }: { toolset: Toolset }): ReactElement {
               onClick={() =>
                 // A promise, because this button is gone with the toolset.
                 void deed
-                  .mutateAsync({ method: "DELETE", path: toolsetPath(toolset.id), query: { keepWorkspace: keeps }, done: `${toolset.name} is removed` })
+                  .mutateAsync({ method: "DELETE", path: toolsetPath(toolset.id), query: { keepWorkspace: keeps }, version, done: `${toolset.name} is removed` })
                   .then(
                     () => go("/toolsets"),
                     () => undefined,
@@ -168,7 +168,7 @@ export function RemoveToolset({ toolset }: { toolset: Toolset }): ReactElement {
         <div className="stack">
           <p>Its tools, servers, files, secrets, switches and approvals go with it.</p>
           <Check label="Keep what its tools wrote to their workspace" on={keeps} onChange={keep} />
-          {deed.error !== null && <Trouble error={deed.error} />}
+          {deed.error !== null && !deed.error.isStale && <Trouble error={deed.error} />}
         </div>
       </Dialog>
     </>
