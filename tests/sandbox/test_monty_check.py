@@ -36,7 +36,7 @@ async def list_issues(*, state: Literal["open", "closed"] = "open") -> list[List
     Function("gh", "anything"),
     Function("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
 )
-MISSING = "`await` is missing: this is a call that was not awaited, not its answer (`{}`)."
+MISSING = "`await` is missing before `{0}`: this is the call, not its answer. Write `await {0}`."
 
 
 async def checked(code: str) -> tuple[Complaint, ...]:
@@ -48,10 +48,23 @@ async def checked(code: str) -> tuple[Complaint, ...]:
 @pytest.mark.parametrize(
     ("code", "complaints"),
     [
-        ("x = gh.create_issue(title='a')\nprint(x['title'])", [Complaint(2, MISSING.format("CreateIssueResult"))]),
-        ("for each in gh.list_issues():\n    print(each)", [Complaint(1, MISSING.format("list[ListIssuesItem]"))]),
-        ("\n\ngh.create_issue(title='a')\n1", [Complaint(3, MISSING.format("CreateIssueResult"))]),
-        ("len(gh.list_issues())", [Complaint(1, MISSING.format("list[ListIssuesItem]"))]),
+        ("x = gh.create_issue(title='a')\nprint(x['title'])", [Complaint(1, MISSING.format("gh.create_issue(…)"))]),
+        ("for each in gh.list_issues():\n    print(each)", [Complaint(1, MISSING.format("gh.list_issues()"))]),
+        ("\n\ngh.create_issue(title='a')\n1", [Complaint(3, MISSING.format("gh.create_issue(…)"))]),
+        ("len(gh.list_issues())", [Complaint(1, MISSING.format("gh.list_issues()"))]),
+        (
+            "x = gh.create_issue(title='a')\ny = [x]\nprint(x['title'])\nawait y[0]",
+            [
+                Complaint(
+                    3,
+                    "`await` is missing: this is a call that was not awaited, not its answer (`CreateIssueResult`).",
+                )
+            ],
+        ),
+        (
+            "async def f():\n    pass\nx = f()\ny = [x]\nx['a']\nawait y[0]",
+            [Complaint(5, "`await` is missing: this is a call that was not awaited, not its answer.")],
+        ),
         (
             "await gh.create_issue(titel='a')",
             [

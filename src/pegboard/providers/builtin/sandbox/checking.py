@@ -29,6 +29,7 @@ from pegboard.ports.sandbox import Complaint, Function
 from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
 from .prelude import Framed
+from .unawaited import unawaited
 
 _MOST: Final = 10
 """Complaints at a time. Whoever mends the first has mended others with it."""
@@ -60,13 +61,14 @@ class _Diagnostic(msgspec.Struct):
 
 def complaints(session: MontySession, program: Framed) -> tuple[Complaint, ...]:
     """The worker stops before the program's first line, whatever the check has found."""
+    said = ""
     try:
         step = session.feed_start(program.text)
         # It asks for the stubs of what is imported; its next question is for the import itself, which runs.
         while isinstance(step, FunctionSnapshot) and step.function_name == "import_stubs":
             step = step.resume_auto()
     except MontyTypingError as error:
-        return _worded(str(error), program)
+        said = str(error)
     except (MontyRuntimeError, MontySyntaxError) as error:
         # What it cannot even read.
         type_, message = type(error.exception()).__name__, error.display("msg")
@@ -74,19 +76,25 @@ def complaints(session: MontySession, program: Framed) -> tuple[Complaint, ...]:
         return (Complaint(line or 1, told(message), is_lacking(type_, message)),)
     except MontyCrashedError:
         # The check took more than there is. It finds mistakes; that there are none is not its to decide.
-        return ()
-    return ()
+        pass
+    return _worded(said, program)
 
 
 def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
     words = _Words(program)
     found: dict[Complaint, None] = {}
+    forgotten = unawaited(program.text, program.functions)
+    for each in forgotten:
+        found.setdefault(Complaint(program.own(each.line) or 1, each.message))
+    told_already = frozenset(line for each in forgotten for line in each.uses)
     for line in text.splitlines():
         if not line.startswith("{"):
             continue
         diagnostic = msgspec.json.decode(line, type=_Diagnostic)
         own = program.own(diagnostic.location.row)
         if own is None or not diagnostic.filename.endswith("main.py"):
+            continue
+        if diagnostic.location.row in told_already and _COROUTINE.search(diagnostic.message):
             continue
         for message, lacking in words.of(diagnostic):
             found.setdefault(Complaint(own, told(message), lacking))
@@ -143,7 +151,9 @@ class _Words:
 
     def _unawaited(self, answer: str) -> str:
         # The brackets of other types may follow those of the coroutine.
-        return f"`await` is missing: this is a call that was not awaited, not its answer (`{_balanced(answer)}`)."
+        kind = _balanced(answer)
+        of = "" if kind in ("Any", "Unknown") else f" (`{kind}`)"
+        return f"`await` is missing: this is a call that was not awaited, not its answer{of}."
 
     def _member(self, module: str, member: str) -> Iterator[tuple[str, bool]]:
         known = self._members.get(module, ())

@@ -1,0 +1,236 @@
+"""The names of a program: in which scope each is bound, and where it is read. Only looked at, never run."""
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LOOPS: Final = (ast.For, ast.AsyncFor, ast.While)
+_TRIES: Final = (ast.Try, *((ast.TryStar,) if hasattr(ast, "TryStar") else ()))
+Place: TypeAlias = tuple[int, int]
+_MOST_STEPS: Final = 200_000
+"""Of looking from statement to statement. What takes more was written to take time."""
+
+
+class TooLarge(Exception):  # noqa: N818 - nothing is wrong with the program
+    """Whatever there is to say of the program, it would take too long to find."""
+
+
+@dataclass(eq=False)
+class Variable:
+    scope: ast.AST
+    binders: list[ast.AST] = field(default_factory=list[ast.AST])
+    """A name that is stored, a definition, an argument, or what an import names."""
+    reads: list[ast.Name] = field(default_factory=list[ast.Name])
+
+
+class Scopes:
+    """Of a whole program. Walks it without recursion: how deep it is nested is whoever wrote it to say."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.nodes: Final[list[ast.AST]] = []
+        self.parent: Final[dict[ast.AST, ast.AST]] = {}
+        self.returns: Final[dict[ast.AST, list[ast.Return]]] = {}
+        self.yielding: Final[set[ast.AST]] = set()
+        self._broken_off: Final[set[ast.AST]] = set()
+        self._left = _MOST_STEPS
+        self._tree: Final = tree
+        self._scope: Final[dict[ast.AST, ast.AST]] = {}
+        self._elsewhere: Final[dict[tuple[ast.AST, str], bool]] = {}
+        self._variables: Final[dict[tuple[ast.AST, str], Variable]] = {}
+        self._found: Final[dict[ast.Name, Variable]] = {}
+        bound: list[tuple[str, ast.AST, ast.AST]] = []
+        self._walk(bound)
+        for name, binder, scope in bound:
+            if isinstance(self.parent.get(binder), ast.NamedExpr):
+                while isinstance(scope, _COMPREHENSIONS):
+                    scope = self._scope[scope]
+            owner = self._owner(name, scope)
+            variable = self._variables.setdefault((owner, name), Variable(owner))
+            variable.binders.append(binder)
+        for node in self.nodes:
+            if isinstance(node, ast.Name) and (known := self._resolved(node.id, self._scope[node])) is not None:
+                self._found[node] = known
+                if isinstance(node.ctx, ast.Load):
+                    known.reads.append(node)
+
+    def variable(self, name: ast.Name) -> Variable | None:
+        """`None` for a name that the program does not bind."""
+        return self._found.get(name)
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """What it is run in: a function, a generator, or the program. Other comprehensions are run where they stand."""
+        scope = self._scope[node]
+        while isinstance(scope, ast.ListComp | ast.SetComp | ast.DictComp):
+            scope = self._scope[scope]
+        return scope
+
+    def statement(self, node: ast.AST) -> ast.AST:
+        while not isinstance(node, ast.stmt | ast.Module):
+            node = self.parent[node]
+        return node
+
+    def reaching(self, variable: Variable, stored: ast.AST) -> list[ast.Name]:
+        """The reads that may see what this statement stores, and perhaps some that do not."""
+        self.spend(len(variable.reads))
+        function = self.function_of(stored)
+        if function is not variable.scope:
+            return variable.reads
+        first, last = _end(stored), None
+        above = self.parent[stored]
+        is_tried = False
+        while above is not function and above in self.parent:
+            self.spend(1)
+            is_tried = is_tried or isinstance(above, _TRIES)
+            if isinstance(above, _LOOPS):
+                first = _start(above)
+            above = self.parent[above]
+        if not is_tried and (again := self._stored_again(variable, stored)) is not None:
+            first, last = _end(stored), _end(again)
+        return [
+            read
+            for read in variable.reads
+            if self.function_of(read) is not function
+            or (_start(read) >= first and (last is None or _start(read) < last))
+        ]
+
+    def _stored_again(self, variable: Variable, stored: ast.AST) -> ast.AST | None:
+        """The next statement of the same block that stores something else for certain."""
+        for block in _blocks(self.parent[stored]):
+            if stored in block:
+                self.spend(len(block))
+                for each in block[block.index(stored) + 1 :]:
+                    if each in self._broken_off:
+                        return None
+                    if isinstance(each, ast.Assign) and any(
+                        isinstance(target, ast.Name) and self.variable(target) is variable for target in each.targets
+                    ):
+                        return each
+        return None
+
+    def _walk(self, bound: list[tuple[str, ast.AST, ast.AST]]) -> None:
+        ahead: list[tuple[ast.AST, ast.AST]] = [(self._tree, self._tree)]
+        while ahead:
+            node, scope = ahead.pop()
+            self.nodes.append(node)
+            self._scope[node] = scope
+            bound += ((name, node, scope) for name in _bound(node))
+            if isinstance(node, ast.Global | ast.Nonlocal):
+                for name in node.names:
+                    self._elsewhere[scope, name] = isinstance(node, ast.Global)
+            elif isinstance(node, ast.Return):
+                self.returns.setdefault(scope, []).append(node)
+            elif isinstance(node, ast.Yield | ast.YieldFrom):
+                self.yielding.add(scope)
+            elif isinstance(node, ast.Break | ast.Continue):
+                self._break_off(node)
+            for child in ast.iter_child_nodes(node):
+                self.parent[child] = node
+                ahead.append((child, self._scope_of(child, node, scope)))
+
+    def _break_off(self, node: ast.AST) -> None:
+        while node not in self._broken_off and node is not self._tree:
+            self._broken_off.add(node)
+            node = self.parent[node]
+
+    def spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise TooLarge
+
+    def _scope_of(self, child: ast.AST, node: ast.AST, scope: ast.AST) -> ast.AST:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return node if isinstance(child, ast.arguments | ast.stmt) else scope
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return node
+            case ast.arguments() if not isinstance(child, ast.arg):
+                return self._scope[scope]
+            case ast.arg():
+                return self._scope[scope]
+            case ast.comprehension() if child is node.iter:
+                whole = self.parent[node]
+                assert isinstance(whole, _COMPREHENSIONS)
+                return self._scope[scope] if whole.generators[0] is node else scope
+            case _:
+                return scope
+
+    def _owner(self, name: str, scope: ast.AST) -> ast.AST:
+        """The scope in which a name is bound that this one binds."""
+        is_global = self._elsewhere.get((scope, name))
+        if is_global is None:
+            return scope
+        if is_global:
+            return self._tree
+        above = self._scope[scope]
+        while not isinstance(above, _FUNCTIONS) and above is not self._tree:
+            above = self._scope[above]
+        return self._owner(name, above) if above is not self._tree else above
+
+    def _resolved(self, name: str, scope: ast.AST) -> Variable | None:
+        at, is_inner = scope, False
+        while True:
+            is_global = self._elsewhere.get((at, name))
+            if is_global:
+                return self._variables.get((self._tree, name))
+            if is_global is None and not (is_inner and isinstance(at, ast.ClassDef)):
+                found = self._variables.get((at, name))
+                if found is not None:
+                    return found
+            if at is self._tree:
+                return None
+            at, is_inner = self._scope[at], True
+
+
+def ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether nothing comes out at its end."""
+    match body[-1]:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(body=first, orelse=[*_, _] as second):
+            return ends(first) and ends(second)
+        case ast.With(body=inner) | ast.AsyncWith(body=inner):
+            return ends(inner)
+        case ast.Try(body=inner, handlers=handlers, orelse=[]):
+            return ends(inner) and all(ends(each.body) for each in handlers)
+        case _:
+            return False
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.arg(arg=name):
+            yield name
+        case ast.alias(name=name, asname=known):
+            yield known or name.split(".")[0]
+        case (
+            ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name)
+        ):
+            yield name
+        case ast.MatchMapping(rest=str() as name):
+            yield name
+        case _:
+            pass
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.AST]]:
+    for _, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            yield value
+
+
+def _start(node: ast.AST) -> Place:
+    assert isinstance(node, ast.expr | ast.stmt)
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.AST) -> Place:
+    assert isinstance(node, ast.expr | ast.stmt)
+    return node.end_lineno or node.lineno, node.end_col_offset or 0

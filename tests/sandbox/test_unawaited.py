@@ -1,0 +1,109 @@
+"""A call without `await` is found before anything runs; what is right is never taken for one."""
+
+import pytest
+
+from pegboard.ports.sandbox import Complaint
+from pegboard.providers.builtin.sandbox.prelude import framed
+from pegboard.providers.builtin.sandbox.unawaited import unawaited
+
+from .hosts import ended, opened, program
+from .programs_that_forget import ELSEWHERE, FORGET, RIGHT, SILENT
+
+pytestmark = pytest.mark.anyio
+
+
+def lines(code: str) -> list[int | None]:
+    frame = framed(program(code))
+    return [frame.own(each.line) for each in unawaited(frame.text, frame.functions)]
+
+
+@pytest.mark.behaviour("code.await")
+@pytest.mark.parametrize(("code", "where"), [*FORGET, *SILENT])
+def test_a_call_that_nothing_awaits_is_found_where_it_stands(code: str, where: list[int]) -> None:
+    assert lines(code) == where
+
+
+@pytest.mark.behaviour("code.await")
+@pytest.mark.parametrize("code", [*RIGHT, *ELSEWHERE])
+def test_a_call_that_may_be_awaited_is_not_told(code: str) -> None:
+    assert lines(code) == []
+
+
+@pytest.mark.behaviour("code.await")
+async def test_what_is_told_would_have_failed_and_what_is_right_works() -> None:
+    async with opened() as sandbox:
+        for code, where in (*FORGET, *SILENT):
+            complaints = await sandbox.check(program(code))
+            assert [each.line for each in complaints if "`await` is missing" in each.message] == where, code
+        for code, _ in FORGET:
+            assert (await ended(sandbox, code)).error is not None, code
+        for code in RIGHT:
+            assert await sandbox.check(program(code)) == (), code
+            assert (await ended(sandbox, code)).error is None, code
+
+
+@pytest.mark.behaviour("code.await")
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        (
+            "print(srv.echo(x=1))",
+            Complaint(
+                1,
+                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`.",
+            ),
+        ),
+        (
+            "all = []\nall.append(srv.echo(x=1))\nprint(all)",
+            Complaint(
+                2,
+                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
+                "or `await asyncio.gather(*…)` of all of them.",
+            ),
+        ),
+        (
+            "def f(x):\n    return len(srv.echo(x=x))\nf(1)",
+            Complaint(
+                2,
+                "`await` is missing before `srv.echo(…)`: this is the call, not its answer. Write `await srv.echo(…)`, "
+                "and `async def f`, which is then awaited too.",
+            ),
+        ),
+        (
+            "import asyncio\nasyncio.gather(srv.echo(x=1))",
+            Complaint(
+                2,
+                "`await` is missing before `asyncio.gather(…)`: these are the calls, not their answers. "
+                "Write `await asyncio.gather(…)`.",
+            ),
+        ),
+        (
+            "async def f(x):\n    return srv.echo(x=x)\nprint(await f(1))",
+            Complaint(
+                2,
+                "`await` is missing before `srv.echo(…)`: `f` gives back the call, not its answer. "
+                "Write `return await srv.echo(…)`.",
+            ),
+        ),
+    ],
+)
+async def test_it_is_told_once_and_with_what_to_write(code: str, complaint: Complaint) -> None:
+    async with opened() as sandbox:
+        assert await sandbox.check(program(code)) == (complaint,)
+
+
+@pytest.mark.behaviour("code.await")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = srv.echo(x=1)" + "+ 1" * 5_000,
+        "x = " + "[" * 5_000,
+        "-" * 60_000 + "1",
+        "if x:\n    pass\n" + "elif x:\n    pass\n" * 4_000,
+        "x = srv.echo(x=1)\nprint(x)\n" * 2_000 + "await x",
+        "a = []\n" + "a.append(srv.echo(x=1))\n" * 2_500 + "b = a\nawait b[0]",
+        "lambda: " * 8_000 + "1",
+    ],
+)
+def test_a_program_that_was_written_to_take_time_takes_none(code: str) -> None:
+    assert isinstance(lines(code), list)
