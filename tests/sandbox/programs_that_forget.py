@@ -104,6 +104,10 @@ RIGHT: tuple[str, ...] = (
     "fs = [srv.echo, srv.echo]\n[await f(x=1) for f in fs]",
     "x = srv.echo(x=1) if True else None\nif x:\n    print(await x)",
     "x = None or srv.echo(x=1)\nawait x",
+    "x = srv.echo(x=1)\nwhile x:\n    r = await x\n    break\nr",
+    "import asyncio\nx: list[str] = []\nx.append(srv.echo(x=1))\nawait asyncio.gather(*x)",
+    "def f(call: int) -> str:\n    return call\nawait f(srv.echo(x=1))",
+    "import asyncio\nx: dict[str, int] = {}\nx['a'] = srv.echo(x=1)\nawait asyncio.gather(*x.values())",
     "call = srv.echo(x=1)\ntry:\n    r = await call\nexcept ValueError:\n    r = None\nr",
     "try:\n    call = srv.echo(x=1)\n    print(call)\n"
     "    call = 1 / 0\nexcept ZeroDivisionError:\n    print(await call)",

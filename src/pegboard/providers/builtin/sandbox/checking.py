@@ -34,6 +34,12 @@ from .unawaited import unawaited
 _MOST: Final = 10
 """Complaints at a time. Whoever mends the first has mended others with it."""
 _COROUTINE: Final = re.compile(r"CoroutineType\[Any, Any, (.+)\]")
+_NOT_FOR_COROUTINES: Final = frozenset(
+    {"call-non-callable", "not-iterable", "not-subscriptable", "unresolved-attribute", "unsupported-operator"}
+    | {"invalid-context-manager", "unused-awaitable", "invalid-await"}
+)
+"""Rules that are broken for certain by what was not awaited. That it is true, say, is no mistake."""
+_GOES_THROUGH: Final = re.compile(r"Argument to function `(?:len|sum|sorted|enumerate|loads)` is incorrect")
 _QUOTED: Final = re.compile(r"`([^`]*)`")
 _KEY: Final = re.compile(r'Unknown key "(.*?)" for TypedDict `(\w+)`(?: - did you mean "(.*)"\?)?')
 _EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
@@ -103,6 +109,7 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
 
 class _Words:
     def __init__(self, program: Framed) -> None:
+        self._text = program.text
         self._lines = program.text.split("\n")
         # Keys that the program puts into answers itself: every dictionary takes them.
         self._put = {key for _, key in _PUT.findall(program.text)}
@@ -115,7 +122,8 @@ class _Words:
         """At most one sentence or two, and whether Python itself would not complain."""
         name, message = diagnostic.name, diagnostic.message
         if awaited := _COROUTINE.search(message):
-            yield self._unawaited(awaited[1]), False
+            if " | " not in message and _is_misused(diagnostic):
+                yield self._unawaited(awaited[1]), False
             return
         quoted = _QUOTED.findall(message)
         match name, quoted:
@@ -159,8 +167,15 @@ class _Words:
         known = self._members.get(module, ())
         if not known:
             yield f"`{module}.{member}` does not exist in this Python.", module in sys.stdlib_module_names
-        elif member not in known:  # one whose stub cannot be read is there all the same
+        elif member not in known and not self._is_something_else(module):
+            # One whose stub cannot be read is there all the same.
             yield f"`{module}` has no function `{member}`.{_meant(member, known)}", False
+
+    def _is_something_else(self, module: str) -> bool:
+        """Whether the program gives the name another meaning, which the checker does not take."""
+        stored = rf"^[ \t]*(?:\w+[ \t]*,[ \t]*){{0,9}}{module}[ \t]*(?:,[^\n=]{{0,99}})?=(?!=)"
+        named = rf"\bas[ \t]+{module}\b|\bfor\b[^\n]{{0,99}}\b{module}\b"
+        return re.search(f"{stored}|{named}", self._text, re.MULTILINE) is not None
 
     def _imported(self, what: str, rest: Sequence[str]) -> Iterator[tuple[str, bool]]:
         root = what.split(".")[0]
@@ -176,6 +191,12 @@ class _Words:
         start, end = diagnostic.location, diagnostic.end_location
         line = self._lines[start.row - 1] if start.row <= len(self._lines) else ""
         return line[start.column - 1 : end.column - 1] if start.row == end.row else "…"
+
+
+def _is_misused(diagnostic: _Diagnostic) -> bool:
+    if diagnostic.name == "invalid-argument-type":
+        return _GOES_THROUGH.search(diagnostic.message) is not None
+    return diagnostic.name in _NOT_FOR_COROUTINES
 
 
 def parameters(function: Function) -> tuple[str, ...]:
