@@ -1,5 +1,6 @@
 """Reviews at the terminal: what waits, what is shown of it, and what a person or a program may decide."""
 
+import re
 import shlex
 from typing import Any
 
@@ -26,7 +27,7 @@ def shown(pegboard: Pegboard, *words: str) -> Any:
 def test_a_person_reads_approves_and_blocks_what_waits(at_gateway: Pegboard) -> None:
     listed = at_gateway("approvals", "list")
     assert listed.code == 0
-    assert f"{FIRST}  new   {SERVER}" in listed.out
+    assert re.search(rf"^{FIRST}  new   20\d\d-\d\d-\d\d \d\d:\d\d  {SERVER}", listed.out, re.MULTILINE)
     assert f"pegboard approvals show --server {SERVER}" in listed.out
     body = at_gateway("approvals", "list", "--server", "strict", "--json").json
     assert [each["id"] for each in body["waiting"]] == [FIRST, SECOND, THIRD]

@@ -1,5 +1,6 @@
 """Reviews by the API: what waits, what is told of it, and a yes or no that stands on exactly what was read."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -49,6 +50,28 @@ async def test_what_waits_is_listed_with_its_kind_its_server_and_its_risk() -> N
         assert (of_server["id"], of_server["waiting"], of_server["together"]) == ("dev~github", 2, 1)
         assert (await desk.get("/approvals", server="notes"))["waiting"] == []
         assert problem(await desk.ask("GET", "/approvals", params={"server": "githbu"}))[0] == 404
+
+
+@pytest.mark.behaviour("approvals.oldest_first")
+async def test_what_has_waited_longest_stands_first_and_says_since_when() -> None:
+    async with at_desk(STRICT) as desk:
+        begun = desk.house.clock.now
+        assert {each["since"] for each in (await desk.get("/approvals"))["waiting"]} == {begun.isoformat()}
+        desk.house.clock.passes(3600)
+        await become(desk, tool(GITHUB, "read", "Other words."), tool(GITHUB, "write"))
+        body = await desk.get("/approvals")
+        later = (begun + timedelta(hours=1)).isoformat()
+        assert [(each["id"], each["since"]) for each in body["waiting"]] == [
+            (str(WRITE), begun.isoformat()),
+            (str(JOT), begun.isoformat()),
+            (str(READ), later),
+        ]
+        assert [each["id"] for each in (await desk.get("/approvals", limit=1, after=str(JOT)))["waiting"]] == [
+            str(READ)
+        ]
+        assert (await desk.get("/approvals/show", tool=str(READ)))["since"] == later
+        await approve(desk, body["waiting"][2])
+        assert (await desk.get("/approvals/show", tool=str(READ)))["since"] is None
 
 
 @pytest.mark.behaviour("approvals.difference_reviewed")

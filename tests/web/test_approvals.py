@@ -129,4 +129,5 @@ def test_the_queue_is_readable_to_everybody(
     become(served, board, tool("fetch_wine", f"Fetch {look.name} bottles.", label="integer"), *FIRST[1:])
     looked_at.goto(f"{served.address}/ui/approvals")
     expect(looked_at.get_by_role("article", name="Review of fetch_wine")).to_contain_text(look.name)
+    expect(looked_at.get_by_role("navigation", name="Queue")).to_contain_text(re.compile(r"waits (for|since)"))
     look_over(looked_at, "approvals", look, whole=True)

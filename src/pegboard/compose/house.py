@@ -147,6 +147,7 @@ async def open_house(
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
                     queries=store.queries,
+                    waits=store.waits,
                     prepare=toolsets.prepare,
                     meanings=meanings_of(settings, directory, store.vectors, stack),
                     programs=programs.means(store.runs),

@@ -6,6 +6,7 @@ A review is for people. Nothing of it may reach an agent: it repeats what is wit
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 
 from .cautions import cautions
@@ -146,6 +147,12 @@ def by_server(tools: Iterable[Waiting]) -> Mapping[ProviderKey, tuple[Waiting, .
         if not isinstance(each.tool.id.source, BuiltinKey):
             found.setdefault(each.tool.id.source, []).append(each)
     return {key: tuple(found[key]) for key in sorted(found, key=str)}
+
+
+def oldest_first(tools: Iterable[Waiting], since: Mapping[ToolId, datetime]) -> list[Waiting]:
+    """By what has waited longest; what nobody knows of waits since now. Equals stay in their order."""
+    known = {tool: at.timestamp() for tool, at in since.items()}
+    return sorted(tools, key=lambda each: known.get(each.tool.id, float("inf")))
 
 
 def _standing_of(verdict: Locked) -> Standing:

@@ -14,6 +14,7 @@ from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
 from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
 from pegboard.ports.queries import QueryStore
+from pegboard.ports.waits import WaitStore
 
 from .bell import Listener
 from .bells import Bells
@@ -40,6 +41,7 @@ from .templates import fits
 from .ticket_tool import TicketTool
 from .tickets import NoTickets, TicketDesk
 from .validation import Serial, Validators
+from .waits import KeptWaits, Waits
 from .walls import Walls
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Gateway:
     databases: Databases
     walls: Walls
     bells: Bells
+    waits: Waits
     meanings: Meanings | None = None
     queries: QueryStore = field(default_factory=KeptQueries)
 
@@ -98,6 +101,7 @@ async def open_gateway(
     programs: Means | None = None,
     engines: "Engines | None" = None,
     queries: QueryStore | None = None,
+    waits: WaitStore | None = None,
 ) -> AsyncIterator[Gateway]:
     """Runs until the block ends, and then until every provider has stopped. What the block raises is not wrapped.
 
@@ -140,6 +144,8 @@ async def open_gateway(
         tasks.start_soon(databases.run, name="databases")
         bells = Bells(board, confirmation.decided, audit)
         tasks.start_soon(bells.run, name="bells")
+        since = Waits(board, KeptWaits() if waits is None else waits, clock)
+        tasks.start_soon(since.run, name="waits")
         finder = Finder(board, meanings)
         if meanings is not None:
             tasks.start_soon(meanings.run, board.changed, finder.readable, name="meanings")
@@ -152,6 +158,7 @@ async def open_gateway(
                 databases=databases,
                 walls=Walls(board),
                 bells=bells,
+                waits=since,
                 meanings=meanings,
                 queries=KeptQueries() if queries is None else queries,
             )

@@ -26,6 +26,7 @@ from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
 from .tokens import StoredUses
 from .vectors import StoredVectors
+from .waits import StoredWaits
 
 _CLOSING: Final = 5.0
 
@@ -40,6 +41,7 @@ class Store:
     runs: StoredRuns
     queries: StoredQueries
     uses: StoredUses
+    waits: StoredWaits
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -83,6 +85,7 @@ async def open_store(
                 StoredRuns(database, key),
                 StoredQueries(database),
                 StoredUses(database),
+                StoredWaits(database),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

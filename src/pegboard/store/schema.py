@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0015"
+REVISION: Final = "0016"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -335,6 +335,15 @@ search_queries: Final = Table(
     PrimaryKeyConstraint("name"),
 )
 """Queries with the tools that they should find, as a JSON list of ids."""
+
+tool_waits: Final = Table(
+    "tool_waits",
+    metadata,
+    Column("tool", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tool"),
+)
 
 NOT_RETURNED: Final = text("ended <> 'returned'")
 NOT_CALL: Final = text("kind <> 'call'")

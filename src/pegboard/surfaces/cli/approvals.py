@@ -27,14 +27,17 @@ def approvals() -> None:
 @click.option("--server", help="Only the tools of this server.")
 @asks(every_server)
 async def list_approvals(api: Api, server: str | None, *, as_json: bool) -> None:
-    """What waits: new or changed, of which server, and what the scanner says of it."""
+    """What waits, the oldest first: new or changed, since when, of which server, and what the scanner says of it."""
     body = await _waiting(api, server)
     if as_json:
         document(body)
         return
     if body["waiting"]:
-        rows = [(each["id"], each["kind"], each["server"] or "", _risk(each["risk"])) for each in body["waiting"]]
-        say(table(("TOOL", "KIND", "SERVER", "RISK"), rows))
+        rows = [
+            (each["id"], each["kind"], _since(each["since"]), each["server"] or "", _risk(each["risk"]))
+            for each in body["waiting"]
+        ]
+        say(table(("TOOL", "KIND", "WAITS SINCE", "SERVER", "RISK"), rows))
         say("\nRead one:             pegboard approvals show TOOL")
         for each in body["servers"]:
             if each["together"] > 1:
@@ -169,6 +172,10 @@ async def _agreed(api: Api, tools: tuple[str, ...], *, as_json: bool) -> str:
     if not await agreed("\nApprove it exactly so?"):
         fail(Exit.REFUSED, "not approved; nothing was changed.")
     return str(body["fingerprint"])
+
+
+def _since(at: str | None) -> str:
+    return "" if at is None else at[:16].replace("T", " ")
 
 
 def _risk(risk: dict[str, Any]) -> str:

@@ -1,5 +1,7 @@
 """Routes for reviews: what waits for a person, what differs and looks wrong in it, and their yes or no."""
 
+from collections.abc import Mapping
+from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
 
@@ -13,7 +15,18 @@ from pegboard.core.ids import ProviderKey, ToolId, tool_id
 from pegboard.core.override import OverrideIndex
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
-from pegboard.core.review import Waiting, batch, blocked, by_server, pending, review, together, waiting
+from pegboard.core.review import (
+    Standing,
+    Waiting,
+    batch,
+    blocked,
+    by_server,
+    oldest_first,
+    pending,
+    review,
+    together,
+    waiting,
+)
 from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -28,9 +41,9 @@ from .reviews import (
     ApprovedShape,
     ReviewedTool,
     block_shape,
+    queued_shape,
     review_shape,
     servers_shape,
-    waiting_shape,
 )
 from .servers import provider_named
 from .shapes import ToolShape, tool_in_full, tool_shape
@@ -64,7 +77,8 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         """What waits for a person, with what the scanner says of it, in pages; and what a person has blocked."""
         key = None if server is None else provider_named(gateway, server)
         resolution, catalogue, policy = board.resolution(View()), board.catalogue, board.policy
-        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, key, limit, after)
+        since = await gateway.waits.since()
+        return await anyio.to_thread.run_sync(_written, resolution, catalogue, policy, since, key, limit, after)
 
     @routes.get("/approvals/show")
     async def show_approval(tool: Annotated[Name, Query()]) -> ReviewedTool:
@@ -73,7 +87,8 @@ def approval_routes(gateway: Gateway) -> APIRouter:
         one, everything = board.catalogue.tools[id], tuple(board.catalogue.tools.values())
         whole = tool_in_full(one, board.resolution(View()), board.policy)
         read = await anyio.to_thread.run_sync(review, one, board.policy, everything)
-        return {**whole, **review_shape(read)}
+        since = None if read.standing is Standing.APPROVED else (await gateway.waits.since()).get(id)
+        return {**whole, **review_shape(read), "since": None if since is None else since.isoformat()}
 
     @routes.post("/approvals/approve")
     async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> ApprovedShape:
@@ -119,17 +134,18 @@ def _written(
     resolution: Resolution,
     catalogue: Catalogue,
     policy: Policy,
+    since: Mapping[ToolId, datetime],
     server: ProviderKey | None,
     limit: int,
     after: str | None,
 ) -> Response:
     """Down to the bytes, since thousands of them take long to write too."""
-    found = _waiting(resolution, catalogue, policy, server)
+    found = oldest_first(_waiting(resolution, catalogue, policy, server), since)
     blocks = [pair for pair in blocked(resolution) if server is None or pair[0].source == server]
     page, following = page_of(found, lambda each: str(each.tool.id), limit, after)
     shape: ApprovalsShape = {
         **following,
-        "waiting": [waiting_shape(each) for each in page],
+        "waiting": [queued_shape(each, since.get(each.tool.id)) for each in page],
         "servers": servers_shape(found),
         "blocked": [block_shape(*pair) for pair in blocks],
         "policyVersion": policy.version,

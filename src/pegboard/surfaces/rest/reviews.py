@@ -1,6 +1,7 @@
 """What a person reads before they decide, as JSON bodies. It repeats what is withheld from agents: operators only."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import islice
 
 from typing_extensions import TypedDict
@@ -87,6 +88,11 @@ class BlockShape(TypedDict):
     sentence: str
 
 
+class QueuedShape(WaitingShape):
+    since: str | None
+    """When it was first seen to wait, exactly so."""
+
+
 class ReviewShape(TypedDict):
     title: str | None
     description: str
@@ -99,6 +105,8 @@ class ReviewShape(TypedDict):
 
 class ReviewedTool(ToolInFull):
     kind: Standing
+    since: str | None
+    """When it was first seen to wait, exactly so; `null` when it does not."""
     block: BlockShape | None
     difference: list[SectionShape]
     notes: list[FindingShape]
@@ -145,7 +153,8 @@ class ReviewedServer(ServerBase):
 
 
 class ApprovalsShape(Following):
-    waiting: list[WaitingShape]
+    waiting: list[QueuedShape]
+    """The oldest first."""
     servers: list[WaitingServerShape]
     blocked: list[BlockShape]
     policyVersion: int
@@ -166,6 +175,10 @@ def waiting_shape(each: Waiting) -> WaitingShape:
         "notes": [finding_shape(finding) for finding in each.findings],
         "fingerprint": each.fingerprint,
     }
+
+
+def queued_shape(each: Waiting, since: datetime | None) -> QueuedShape:
+    return {**waiting_shape(each), "since": None if since is None else since.isoformat()}
 
 
 def servers_shape(waiting: Iterable[Waiting]) -> list[WaitingServerShape]:

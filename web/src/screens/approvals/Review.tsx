@@ -30,6 +30,11 @@ export function Reading({ tool }: { tool: Reviewed }): ReactElement {
         <Link to="/tool" query={{ id: tool.id }} className="mono small wrap-any">
           {tool.id}
         </Link>
+        {tool.since !== null && (
+          <p className="quiet small">
+            Waits <Time at={tool.since} lasts />
+          </p>
+        )}
         {tool.approval !== null && (
           <p className="quiet small">
             Last approved {tool.approval.firstSight ? "at first sight" : `by ${tool.approval.by}`} <Time at={tool.approval.at ?? ""} />

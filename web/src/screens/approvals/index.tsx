@@ -139,7 +139,14 @@ function Provider({ group, chosen }: { group: Group; chosen: string }): ReactEle
         {group.tools.map((tool) => (
           <li key={tool.id}>
             <button type="button" className="queue-line" aria-current={chosen === tool.id} onClick={() => choose("tool", tool.id)}>
-              <span className="mono cut">{tool.name}</span>
+              <span className="queue-words">
+                <span className="mono cut">{tool.name}</span>
+                {tool.since !== null && (
+                  <span className="quiet small nowrap">
+                    waits <Time at={tool.since} lasts />
+                  </span>
+                )}
+              </span>
               <span className="row tight">
                 {tool.risk.hard + tool.risk.soft > 0 && <Tag tone={tool.risk.hard > 0 ? "broken" : "wants"}>{tool.risk.word}</Tag>}
                 <Tag tone={tool.kind === "new" ? "open" : "wants"}>{tool.kind}</Tag>

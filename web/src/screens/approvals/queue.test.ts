@@ -10,6 +10,7 @@ const tool = (id: string, server: string | null): Waiting => ({
   risk: { word: "none", hard: 0, soft: 0 },
   notes: [],
   fingerprint: "f",
+  since: null,
 });
 const groups = grouped([tool("a", "dev~x"), tool("b", "dev~y"), tool("c", "dev~x"), tool("d", null)], [{ id: "dev~x", waiting: 2, together: 2, fingerprint: "b" }]);
 
