@@ -16,9 +16,11 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.code import PYTHON_ID
 from pegboard.core.consent import covering
 from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, Source, ToolId
+from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.ticket import (
     FORM,
@@ -80,6 +82,9 @@ class Confirmation:
 
         `each`: whether a yes to all calls of the tool is none to this one.
         """
+        if asked.tool.id == PYTHON_ID and is_inside(asked.call):
+            # It cannot run, so nobody is asked.
+            return NotConfirmed(asked.tool.id, Unconfirmed.UNASKED, INSIDE)
         whose = self.whose(asked.tool.id, asked.call)
         said = await self._answered(asked, peer, whose, each)
         if isinstance(said, Confirmed) and self.whose(asked.tool.id, asked.call) != whose:

@@ -22,6 +22,7 @@ from pegboard.core.call import (
     Unconfirmed,
 )
 from pegboard.core.ids import CallId, ToolId
+from pegboard.core.inside import NOBODY_WAITS, is_inside
 from pegboard.core.ticket import (
     LONGEST_WAIT,
     TICKET_ID,
@@ -84,6 +85,8 @@ class TicketTool:
     ) -> Ended:
         if isinstance(asked := _asked(call), tuple):
             return BadArguments(TICKET_ID, asked)
+        if is_inside(call):
+            return _failed(NOBODY_WAITS)
         ticket = await self._decided(asked, call)
         if ticket is None:
             return _failed(unknown_text(asked.ticket))

@@ -10,6 +10,7 @@ import anyio
 from pegboard.core.call import Call, NeedsInput, Outcome, Refusal
 from pegboard.core.question import unaskable
 from pegboard.core.tool import Json, JsonObject
+from pegboard.gateway.confirmation import CONTINUING
 from pegboard.gateway.ticket_tool import fresh_call
 from pegboard.ports import CannotAsk, Peer
 
@@ -36,7 +37,7 @@ async def answered(ended: Ended, call: Call, carry: Carry, peer: Peer | None) ->
         needed = _needed(ended.body)
         if needed is None or any(unaskable(peer.can, *question) is not None for question in needed.asked.values()):
             return ended
-        said: dict[str, bytes] = {}
+        said = {name: text for name, text in call.beside.items() if name not in CONTINUING}
         if needed.asked:
             try:
                 answers = {key: dict(await peer.ask(*question)) for key, question in needed.asked.items()}

@@ -15,8 +15,6 @@ from pegboard.ports.sandbox import Function, Program
 from pegboard.prompts.stubs import HEADER, Names
 from pegboard.prompts.stubs.programs import stubs_for
 
-from .nested import NEVER
-
 BESIDE: Final = 20
 """Functions from which on their stubs are written beside the event loop."""
 REMEMBERED: Final = 16
@@ -43,9 +41,12 @@ class Functions:
         self._known: OrderedDict[View, tuple[Resolution, Names]] = OrderedDict()
 
     async def given(self, code: str, resolution: Resolution, policy: Policy) -> Given:
-        """Nothing of a tool that is not open comes near a program: no function, no stub, no word."""
+        """Nothing of a tool that is not open comes near a program: no function, no stub, no word.
+
+        What runs programs has no name there, open or not.
+        """
         names = self._names(resolution)
-        mentioned = [named for named in names.mentioned(code) if named.id not in NEVER][:MOST]
+        mentioned = [*names.mentioned(code)][:MOST]
         if len(mentioned) > BESIDE:
             stubs = await anyio.to_thread.run_sync(stubs_for, mentioned, resolution, policy, abandon_on_cancel=True)
         else:

@@ -12,6 +12,7 @@ import anyio
 from pegboard.core.call import Call, Cancelled, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import CallId, ToolId, WireName
+from pegboard.core.inside import MARKED
 from pegboard.core.resolve import Open
 from pegboard.core.ticket import TICKET_ID, State, Ticket, answer
 from pegboard.core.tool import Json, JsonObject, ToolSpec
@@ -227,6 +228,7 @@ class Nested:
             raw=text,
             client=call.client,
             parent=self.origin.run,
+            beside=MARKED,
             headers=call.headers,
             presentation=call.presentation,
         )

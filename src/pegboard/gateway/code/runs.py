@@ -13,6 +13,7 @@ from pegboard.core.begun import Begun
 from pegboard.core.call import BadArguments, Call, NotConfirmed, Outcome, Refusal, Returned, ToolFailed
 from pegboard.core.code import PYTHON_ID, SUSPENDED, CodeLimits, CodeSettings, Python
 from pegboard.core.ids import CallId, ToolId
+from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
 from pegboard.core.suspended import KeptRun
 from pegboard.core.ticket import Ticket
@@ -37,7 +38,6 @@ PERSONS: Final = 3_600.0
 """Seconds more for a sandbox, where people may be asked meanwhile: our own clock stands still for them."""
 FELL_BACK: Final = "This ran in the full Python, because the other one lacks something that the program needs: {}"
 NO_SECOND: Final = "The full Python might run it, but it cannot be had now: {}"
-INSIDE: Final = "A program cannot run another one: write both as one program."
 BUSY: Final = (
     "So many programs run now that this one got no turn within {:g} seconds. Nothing of it has run. Try again."
 )
@@ -69,7 +69,7 @@ class Runs:
         asked = _asked(call, settings.limits)
         if isinstance(asked, BadArguments):
             return asked
-        if call.parent is not None and call.parent in self._under_way:
+        if is_inside(call) or (call.parent is not None and call.parent in self._under_way):
             return failed("PermissionError", INSIDE)
         async with self.turn(asked.wall) as got_one:
             if not got_one:
