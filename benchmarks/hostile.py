@@ -30,7 +30,13 @@ LIMITS = CodeLimits(cpu=1, wall=1.5)
 TOOL = "async def echo(x=None): return (await bench.mirror(value=x))['value']\n"
 """The tool that attacks call, as they call it."""
 GROWTH = 24
-"""Megabytes that the last fifth of the rounds may lie above the second one, at most, by their medians."""
+"""Megabytes that the second half of the rounds may lie above the first, at most, by their medians. What starts is not
+counted. Between two times that the gateway gives back what is free, a round may hold some ten more than the next."""
+LEAST = 8
+"""The same by the least of each half, where nothing large is held: what is kept for good shows there."""
+ENOUGH = 10
+"""Rounds from which on medians tell more than chance."""
+POINTS = 24
 _ENDS = 20.0
 Report = dict[str, object]
 
@@ -71,17 +77,24 @@ async def besieged(mode: str, cases: Sequence[Case], seconds: float, rounds: int
             "after_the_first_round": memory[0],
             "most_after": max(memory[1:]),
             "last": memory[-1],
-            "growth": _growth(memory),
+            **_growth(memory),
+            "least_over_time": _least_over_time(memory),
         },
         "processes_left": await _left(before),
     }
 
 
-def _growth(memory: Sequence[int]) -> int:
-    """Of the last fifth over the second fifth: what still grows once everything has been loaded."""
-    fifth = max(1, len(memory) // 5)
-    early, late = sorted(memory[fifth : 2 * fifth] or memory[-1:]), sorted(memory[-fifth:])
-    return late[len(late) // 2] - early[len(early) // 2]
+def _growth(memory: Sequence[int]) -> dict[str, int]:
+    """Of the second half over the first, without the first tenth, in which everything is loaded."""
+    warm = memory[len(memory) // 10 :]
+    first, second = sorted(warm[: len(warm) // 2] or warm), sorted(warm[len(warm) // 2 :])
+    return {"growth": second[len(second) // 2] - first[len(first) // 2], "least_growth": second[0] - first[0]}
+
+
+def _least_over_time(memory: Sequence[int]) -> list[int]:
+    """The least of as many stretches of the time as there are points, one after another."""
+    size = max(1, -(-len(memory) // POINTS))
+    return [min(memory[at : at + size]) for at in range(0, len(memory), size)]
 
 
 def problems(report: Report) -> list[str]:
@@ -94,7 +107,9 @@ def problems(report: Report) -> list[str]:
         if report[key] != report["programs"]
     ]
     found += [f"{report[key]} {words}" for key, words in _NONE.items() if report[key]]
-    return found + ([f"memory grew by {memory['growth']} MB"] if memory["growth"] > GROWTH else [])
+    judged = isinstance(report["rounds"], int) and report["rounds"] >= ENOUGH
+    found += [f"memory grew by {memory['growth']} MB"] if judged and memory["growth"] > GROWTH else []
+    return found + ([f"the least memory grew by {memory['least_growth']} MB"] if memory["least_growth"] > LEAST else [])
 
 
 _NONE = {"processes_left": "processes left", "strangers": "records of programs that nobody ran"}
@@ -157,13 +172,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for report in reports:
         memory = report["memory_mb"]
         assert isinstance(memory, Mapping)
-        held = [str(memory[key]) for key in ("after_the_first_round", "most_after", "last", "growth")]
+        held = [str(memory[key]) for key in ("after_the_first_round", "most_after", "last", "growth", "least_growth")]
         rows.append([str(report["mode"]), *(str(report[key]) for key in keys), *held])
     print(
-        table.render(("mode", *(key.replace("_", " ") for key in keys), "MB at first", "most", "last", "growth"), rows)
+        table.render(
+            ("mode", *(key.replace("_", " ") for key in keys), "MB at first", "most", "last", "growth", "of the least"),
+            rows,
+        )
     )
     for report in reports:
         print(report["mode"], report["ends"])
+        memory = report["memory_mb"]
+        assert isinstance(memory, Mapping)
+        print(report["mode"], "least MB over time:", *memory["least_over_time"])
     print("\n".join(wrong) or "all as it must be", file=sys.stderr)
     return bool(wrong)
 

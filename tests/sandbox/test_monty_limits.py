@@ -35,7 +35,7 @@ async def test_waiting_for_calls_has_an_end_and_what_was_printed_is_kept() -> No
     async with opened() as sandbox:
         ran = await ended(sandbox, "print('begun')\nawait srv.hang()", host, Limits(wall=1))
     why = "The program took longer than 1 seconds, waiting for its calls included."
-    assert ran == Ran(None, "begun\n", error=Fault("TimeoutError", why))
+    assert ran == Ran(None, "begun\n", error=Fault("TimeoutError", why, 2))
     assert host.cancelled == 1
 
 

@@ -261,7 +261,7 @@ except ValueError as error:
     said = str(error)
 [len(str(deep)), odd, said]"""
     async with opened() as sandbox:
-        assert await ended(sandbox, code, Odd()) == Ran([800, {"?": ["a?b"]}, "c?d"])
+        assert await ended(sandbox, code, Odd()) == Ran([800, {"\ufffd": ["a\ufffdb"]}, "c\ufffdd"])
 
 
 def test_values_of_the_contract_are_compared_as_a_whole() -> None:

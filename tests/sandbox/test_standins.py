@@ -7,7 +7,7 @@ import pytest
 from pydantic_monty import ExcType
 
 from pegboard.providers.builtin.sandbox.prelude import SHADOWED
-from pegboard.providers.builtin.sandbox.standins import stands_for
+from pegboard.providers.builtin.sandbox.standins import may_stand_for
 
 from .hosts import Answers, ended, opened, program
 
@@ -86,7 +86,7 @@ async def test_a_call_that_was_not_awaited_is_told_as_one_where_it_would_be_sent
     ],
 )
 def test_a_text_that_a_program_may_mean_is_a_text(text: str) -> None:
-    assert stands_for(text) is None
+    assert may_stand_for(text) is None
 
 
 @pytest.mark.behaviour("code.program")

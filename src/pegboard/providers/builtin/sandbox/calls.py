@@ -3,7 +3,7 @@
 A program says calls in the thread of its run. Whatever else is here happens on the event loop, between two turns.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,6 @@ from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Wai
 
 from .arguments import Unfit, given
 from .plain import HELD, Room
-from .standins import stands_for
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ class Calls:
         self._limits: Final = limits
         self._tasks: Final = tasks
         self._turns: Final = anyio.Semaphore(limits.concurrency, fast_acquire=True)
-        self._room: Final = Room(limits.arguments, HELD, stands_for)
+        self._room: Final = Room(limits.arguments, HELD)
         self._changed: anyio.Event | None = None
         self._answers: dict[int, Settled] = {}
         self._naps: Final[dict[int, float]] = {}
@@ -48,9 +47,15 @@ class Calls:
         self.said = 0
 
     def say(
-        self, id: int, function: Function, positional: tuple[object, ...], named: Mapping[str, object], offset: int
+        self,
+        id: int,
+        function: Function,
+        positional: tuple[object, ...],
+        named: Mapping[str, object],
+        offset: int,
+        stands_for: Callable[[str], str | None] | None = None,
     ) -> None:
-        """The program has come to the call, and does not wait for it yet.
+        """The program has come to the call, and does not wait for it yet. `stands_for` is as of a `Room`.
 
         Raises `Unfit`, and `OverflowError` for one too many.
         """
@@ -60,6 +65,7 @@ class Calls:
                 "Do less in one run, or go on in another."
             )
         before = self._room.left
+        self._room.stands_for = stands_for
         try:
             arguments = given(function, positional, named, self._room)
         except Unfit:
@@ -115,6 +121,11 @@ class Calls:
 
     def _is_fresh(self, call: Call) -> bool:
         return not call.is_under_way and call.ticket is None and call.id not in self._answers
+
+    @property
+    def under_way(self) -> Call | None:
+        """The first that is not answered yet. One of before a suspension does not know where it stands."""
+        return next((call for call in self.open.values() if call.is_under_way and call.offset), None)
 
     def forgotten(self) -> Call | None:
         """One that the program has never waited for, so that it was not made."""

@@ -96,9 +96,12 @@ class MontySandbox:
         if (unfit := _unfit(program, limits)) is not None:
             return Ran(error=unfit)
         pool = await self._started()
+        from .last_line import named
         from .running import Run
 
-        return await self._within(pool, Run(_version(), framed(program), host, limits, self._walking), limits, {})
+        frame = framed(program)
+        run = Run(_version(), named(frame) or frame, host, limits, self._walking)
+        return await self._within(pool, run, limits, {})
 
     async def resume(
         self, state: bytes, answers: Mapping[int, Settled], host: Host, limits: Limits = DEFAULT_LIMITS
@@ -144,7 +147,7 @@ class MontySandbox:
                 worker.is_spent = not run.is_over
                 return ended
         why = f"The program took longer than {limits.wall:g} seconds, waiting for its calls included."
-        return run.stopped(Fault("TimeoutError", why))
+        return run.stopped(Fault("TimeoutError", why, run.waits_at))
 
     async def _started(self) -> "Monty":
         # One pool for all, however many begin at once.

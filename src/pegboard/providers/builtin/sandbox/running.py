@@ -5,6 +5,7 @@ What is said to the worker is said in a thread; calls are made and waited for on
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -19,6 +20,7 @@ from pydantic_monty import (
     FutureSnapshot,
     MontyComplete,
     MontyError,
+    MontyRuntimeError,
     MontySession,
     NameLookupSnapshot,
     SyncSnapshot,
@@ -32,16 +34,18 @@ from .arguments import Unfit
 from .calls import Call, Calls
 from .faults import fault
 from .hosted import named
+from .last_line import ASKED, LAST
 from .plain import NotPlain, Room, plain
 from .prelude import Framed
 from .printing import Printing
-from .standins import stands_for
+from .standins import StandIns, may_stand_for
 from .state import Open, State, packed
 from .threads import Speaker, Walking
 
 _EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
 _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
 """A program that catches errors does not catch these."""
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class Run:
@@ -68,16 +72,27 @@ class Run:
         stop = partial(self._loop.call_soon_threadsafe, self._turn.cancel)
         self._printing: Final = Printing(limits.stdout, host.printed, stop, *kept)
         self._slept = 0.0 if before is None else before.slept
+        self._standins: Final = StandIns()
+        self._session: MontySession | None = None
+        self._calls: Calls | None = None
         self.is_over = False
         """Whether the program has come to its own end, so that the worker is as good as new."""
 
     async def begin(self, session: MontySession, speaker: Speaker) -> Ran | Suspended:
+        self._session = session
         first = partial(session.feed_start, self.program.text, print_callback=self._print)
         return await self._through(speaker, first, {})
 
     async def go_on(self, session: MontySession, speaker: Speaker, answers: Mapping[int, Settled]) -> Ran | Suspended:
         assert self.before is not None
+        self._session = session
         return await self._through(speaker, partial(self._loaded, session, self.before.dump), answers)
+
+    @property
+    def waits_at(self) -> int | None:
+        """The line of a call that it waits for, the first of them."""
+        call = None if self._calls is None else self._calls.under_way
+        return None if call is None else self.program.line(call.offset)
 
     def stopped(self, why: Fault) -> Ran:
         """Ended by us: what it has printed is not lost."""
@@ -100,7 +115,7 @@ class Run:
     ) -> Ran | Suspended:
         outcome: Ran | Suspended | Exception
         async with anyio.create_task_group() as tasks:
-            calls = Calls(self._host, self._limits, tasks)
+            calls = self._calls = Calls(self._host, self._limits, tasks)
             speaker.stop = calls.stop
             try:
                 self._restore(calls, answers)
@@ -185,7 +200,7 @@ class Run:
         with self._walking.alone(self._loop):
             given = _given(step)
             with nullcontext() if is_small(given) else undisturbed():
-                calls.say(step.call_id, function, *given, step.position.start)
+                calls.say(step.call_id, function, *given, step.position.start, self._standins.at(step.dump))
 
     def _resumed(self, step: FutureSnapshot, ready: Mapping[int, Settled]) -> SyncSnapshot:
         if all(is_small(answer) for answer in ready.values()):
@@ -225,7 +240,7 @@ class Run:
             with self._walking.alone(self._loop):
                 output = _output(step)
                 with nullcontext() if is_small(output) else undisturbed():
-                    result = plain(output, Room(self._limits.result, stands_for=stands_for))
+                    result = self._plain(output)
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
@@ -238,6 +253,30 @@ class Run:
             f"{_spoken(forgotten.function)}() was called without `await`, so nothing was done. Write `await` before it."
         )
         return Ran(result, *said, Fault("RuntimeError", why, self.program.line(forgotten.offset)))
+
+    def _plain(self, output: object) -> Json:
+        doubted = False
+
+        def doubt(text: str) -> None:
+            nonlocal doubted
+            doubted = doubted or may_stand_for(text) is not None
+
+        result = plain(output, Room(self._limits.result, stands_for=doubt))
+        if doubted and not self._is_all_text():
+            return plain(output, Room(self._limits.result, stands_for=may_stand_for))
+        return result
+
+    def _is_all_text(self) -> bool:
+        """Whether what looks like a text in the result is one. Where that cannot be known, it is taken for one."""
+        if self._session is None or not self.program.text.endswith(f"\n{LAST}"):
+            return True
+        try:
+            asked = self._session.feed_start(ASKED)
+        except MontyRuntimeError:
+            return False
+        # It stopped where nothing stops: let nobody else have this worker.
+        self.is_over = isinstance(asked, MontyComplete)
+        return True
 
     def _suspended(self, dump: bytes, calls: Calls) -> Suspended:
         places = {name: at for at, name in enumerate(self._functions)}
@@ -299,7 +338,7 @@ def _whole(answer: Json) -> Json:
     try:
         msgspec.json.encode(answer)
     except UnicodeEncodeError:
-        mended: Json = json.loads(json.dumps(answer, ensure_ascii=False).encode(errors="replace"))
+        mended: Json = json.loads(_HALF.sub("\ufffd", json.dumps(answer, ensure_ascii=False)))
         return mended
     except (OverflowError, RecursionError):
         # Integers of any size and lists of any depth are no trouble.
@@ -315,4 +354,4 @@ def _told(answer: Settled) -> ExternalSettledResult:
 
 def _raised(type_: str, message: str) -> ExternalSettledResult:
     known = "RuntimeError" if type_ in _NOT_RAISED else type_
-    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": message.encode(errors="replace").decode()}
+    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": _HALF.sub("\ufffd", message)}

@@ -1,12 +1,16 @@
 """Texts that Monty hands out in the place of values that have no form outside of a worker.
 
-A call that nobody awaited would be written into somebody's tool as `<coroutine object f>`, and nobody would know. The
-forms here are those that no program means: a text of such a form is taken for what it stands for.
+A call that nobody awaited would be written into somebody's tool as `<coroutine object f>`, and nobody would know. A
+text of such a form may be a text all the same: a tool gave it, or the program wrote it. What a worker says of the place
+where it stands tells the one from the other, so nobody can make a program fail by words.
 """
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Final
+
+log: Final = logging.getLogger(__name__)
 
 _FORMS: Final[Mapping[str, str]] = {
     "coroutine": r"<coroutine (?:external_future\(\d+\)|object \w+)>|<gather\(\d+\)>",
@@ -25,11 +29,152 @@ _FORMS: Final[Mapping[str, str]] = {
 _FORM: Final = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.DOTALL)
 _FIRST: Final = "<frsd"
 _LAST: Final = ">)"
+_MOST: Final = 64 << 20
+"""Bytes that a worker says of one run for the sake of this. A program that has made it say more is believed."""
 
 
-def stands_for(text: str) -> str | None:
-    """The type of what the text stands for; nothing where it is a text."""
+def may_stand_for(text: str) -> str | None:
+    """The type of what the text stands for, if it is no text; nothing where it is one by its form already."""
     if text[:1] not in _FIRST or text[-1:] not in _LAST or not text:
         return None
     found = _FORM.fullmatch(text)
     return None if found is None else found.lastgroup
+
+
+class StandIns:
+    """Of one run."""
+
+    def __init__(self) -> None:
+        self._left = _MOST
+
+    def at(self, dump: Callable[[], bytes]) -> Callable[[str], str | None]:
+        """What tells of a text at one place what it stands for. `dump` is asked once, and mostly not at all."""
+        known: Container[str] | None = None
+
+        def stands_for(text: str) -> str | None:
+            nonlocal known
+            kind = may_stand_for(text)
+            if kind is None:
+                return None
+            if known is None:
+                known = self._looked_up(dump)
+            return kind if text in known else None
+
+        return stands_for
+
+    def _looked_up(self, dump: Callable[[], bytes]) -> Container[str]:
+        if self._left <= 0:
+            return ()
+        said = dump()
+        self._left -= len(said)
+        try:
+            return handed_out(said)
+        except ValueError as error:
+            # Of another version than the one that this was written for. A tool is better off without the text then.
+            log.warning("Texts of programs are judged by their form alone: %s", error)
+            return _All()
+
+
+class _All:
+    def __contains__(self, text: object) -> bool:
+        return True
+
+
+_PLACE: Final = ("state", "Suspended", "FunctionCall", "args", "graph", "nodes")
+_HEAD: Final = 8
+"""Bytes of a name and a version before the rest, which is CBOR."""
+_TEXT: Final = 3
+_LIST: Final = 4
+_OBJECT: Final = 5
+_TAG: Final = 6
+_ENDLESS: Final = 31
+_BREAK: Final = 0xFF
+
+
+def handed_out(dump: bytes) -> frozenset[str]:
+    """The texts in the place of other values among the arguments of the call at which a worker stopped.
+
+    Raises `ValueError` for what is no such dump.
+    """
+    try:
+        return _Reader(dump).handed_out()
+    except (IndexError, UnicodeDecodeError) as error:
+        raise ValueError(f"not what a worker says of a call: {error}") from None
+
+
+class _Reader:
+    """As far as the arguments: all that a program holds may come behind them."""
+
+    def __init__(self, dump: bytes) -> None:
+        self._dump: Final = dump
+        self._at = _HEAD
+
+    def handed_out(self) -> frozenset[str]:
+        for name in _PLACE:
+            self._enter(name)
+        return frozenset(text for _ in range(self._begin(_LIST)) if (text := self._node()) is not None)
+
+    def _enter(self, name: str) -> None:
+        for _ in range(self._begin(_OBJECT)):
+            if self._text() == name:
+                return
+            self._skip()
+        raise ValueError(f"not what a worker says of a call: there is no {name}")
+
+    def _node(self) -> str | None:
+        if self._dump[self._at] >> 5 != _OBJECT:
+            self._skip()
+            return None
+        found: str | None = None
+        for _ in range(self._begin(_OBJECT)):
+            if self._text() == "Repr":
+                found = self._text()
+            else:
+                self._skip()
+        return found
+
+    def _begin(self, kind: int) -> int:
+        found, size = self._item()
+        if found != kind or size is None:
+            raise ValueError("not what a worker says of a call: it has another form")
+        return size
+
+    def _text(self) -> str:
+        size = self._begin(_TEXT)
+        self._at += size
+        return self._dump[self._at - size : self._at].decode()
+
+    def _item(self) -> tuple[int, int | None]:
+        """What kind comes next, and its number or length; `None` where its end is marked."""
+        first = self._dump[self._at]
+        kind, size = first >> 5, first & 31
+        self._at += 1
+        if size < 24:
+            return kind, size
+        if size == _ENDLESS:
+            return kind, None
+        length = 1 << (size - 24)
+        self._at += length
+        if length > 8 or self._at > len(self._dump):
+            raise ValueError("not what a worker says of a call: it is cut off")
+        return kind, int.from_bytes(self._dump[self._at - length : self._at], "big")
+
+    def _skip(self) -> None:
+        left = 1
+        while left:
+            left -= 1
+            if self._dump[self._at] == _BREAK:
+                raise ValueError("not what a worker says of a call: it ends too early")
+            kind, size = self._item()
+            if size is None:
+                raise ValueError("not what a worker says of a call: it has no length")
+            if kind in (2, _TEXT):
+                self._at += size
+            elif kind == _LIST:
+                left += size
+            elif kind == _OBJECT:
+                left += 2 * size
+            elif kind == _TAG:
+                left += 1
+            if self._at > len(self._dump):
+                raise ValueError("not what a worker says of a call: it is cut off")
