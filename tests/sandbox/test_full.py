@@ -157,6 +157,14 @@ async def test_how_a_program_failed_is_told_with_type_words_and_line(
 
 
 @pytest.mark.behaviour("code.errors")
+async def test_a_recursion_that_fills_the_memory_is_told_as_one(full: FullSandbox) -> None:
+    code = "import sys\nsys.setrecursionlimit(10**9)\ndef deeper(n): return deeper(n + 1)\ndeeper(0)"
+    done = await full.run(Program(code), Answering(), LIMITS)
+    why = "The functions of the program call one another so deep that the memory it may use is full."
+    assert done == Ran(error=Fault("RecursionError", why, 3))
+
+
+@pytest.mark.behaviour("code.errors")
 async def test_what_the_host_raises_in_a_call_is_raised_in_the_program(full: FullSandbox) -> None:
     raised = iter(
         [

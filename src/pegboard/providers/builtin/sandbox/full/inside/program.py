@@ -24,6 +24,9 @@ FILE: Final = "program.py"
 _VALUE: Final = " value"
 """Where the value of the last line is kept: no name that a program can say."""
 _MOST_WORDS: Final = 2_000
+_NO_FRAME: Final = "error return without exception set"
+"""What Python says where there is no memory for the frame of one more call."""
+_TOO_DEEP: Final = "The functions of the program call one another so deep that the memory it may use is full."
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -132,6 +135,8 @@ def _told(error: BaseException) -> Frame:
         if kind.__module__ in ("builtins", "__main__", "json.decoder")
         else f"{kind.__module__}.{kind.__name__}"
     )
+    if kind is SystemError and str(error) == _NO_FRAME:
+        return _fault("RecursionError", _TOO_DEEP, _line(error))
     if isinstance(error, SyntaxError) and error.filename == FILE:
         return _fault(name, str(error.msg), error.lineno)
     try:
