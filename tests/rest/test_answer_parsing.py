@@ -136,3 +136,16 @@ async def test_the_lines_of_python_run() -> None:
         found = await names["run"](board)
     assert [call.name for call in found.calls] == ["forecast"]
     assert "tool_calls" in as_python("x", "", "native", None)
+
+
+@pytest.mark.behaviour("prompt.parse_preview")
+async def test_an_answer_without_calls_names_the_formats_that_would_find_some() -> None:
+    async with at_desk() as desk:
+        other = await parsed(desk, f"Well. {hermes('read')}", format="native")
+        right = await parsed(desk, hermes("read"))
+        long = await parsed(desk, f"{'Well. ' * 2_000}{hermes('read')}", format="native")
+        none = await parsed(desk, "It rains.", format="native")
+    assert (other["calls"], other["otherFormats"]) == ([], ["ernie45", "granite3", "hermes"])
+    assert (long["calls"], long["otherFormats"]) == ([], [])
+    assert (len(right["calls"]), right["otherFormats"]) == (1, [])
+    assert (none["calls"], none["otherFormats"]) == ([], [])

@@ -75,3 +75,20 @@ async def test_a_body_that_is_no_json_is_told_so() -> None:
 async def test_a_parameter_that_nobody_knows_is_told_and_not_passed_over(method: str, path: str, told: str) -> None:
     async with at_desk() as desk:
         assert problem(await desk.ask(method, path)) == (422, told)
+
+
+@pytest.mark.behaviour("rest.own_words")
+async def test_a_body_without_the_type_of_json_is_told_which_header_is_missing() -> None:
+    async with at_desk() as desk:
+        answer = await desk.ask("POST", "/tools/switch", content=b'{"tool": "x", "on": true}')
+    told = "the body was not sent as JSON. Send it with the header Content-Type: application/json."
+    assert problem(answer) == (422, told)
+
+
+@pytest.mark.behaviour("rest.own_words")
+async def test_a_body_that_is_nested_without_end_is_told_so() -> None:
+    async with at_desk() as desk:
+        headers = {"content-type": "application/json"}
+        answer = await desk.ask("POST", "/tools/switch", content=b"[" * 200_000, headers=headers)
+    told = "The body cannot be read: it is nested too deeply, or not in UTF-8. Send plain JSON."
+    assert problem(answer) == (400, told)

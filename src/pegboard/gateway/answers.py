@@ -26,6 +26,9 @@ from .prompting import prompted
 RUNS: Final = "runs"
 WAITS: Final = "waits"
 UNFINISHED: Final = "unfinished"
+_LONGEST_TRIED: Final = 8_000
+"""Characters of an answer that is read in every format there is."""
+_MOST_NAMED: Final = 3
 _ASKS: Final = "A person must say yes to it first."
 _OURS: Final = "It is answered by the gateway itself."
 _UNFINISHED: Final = "Its end never came, and run_recovered_calls is off in the settings: a chat would not run it."
@@ -48,6 +51,8 @@ class Read:
     words: Sequence[Word]
     """Of each span that is a call, in order."""
     policy_version: int
+    others: Sequence[str] = ()
+    """Formats in which calls would be found, where in this one there are none; those that leave least unread first."""
 
 
 async def read(
@@ -61,7 +66,20 @@ async def read(
     tools = (*made.prompt.callable, *_others(made.prompt, resolution))
     found = spans(spoken, text, tools, in_thinking=model.opens_thinking)
     words = [_word(gateway, made.view, made.prompt, call, settings) for call in (s.call for s in found) if call]
-    return Read(spoken.name, found, words, resolution.policy_version)
+    others = () if words else _formats_that_read(text, tools, in_thinking=model.opens_thinking)
+    return Read(spoken.name, found, words, resolution.policy_version, others)
+
+
+def _formats_that_read(text: str, tools: Sequence[ToolShape], *, in_thinking: bool) -> Sequence[str]:
+    if len(text) > _LONGEST_TRIED:
+        return ()
+    fits: list[tuple[int, int, str]] = []
+    for name, format in FORMATS.items():
+        found = spans(format, text, tools, in_thinking=in_thinking)
+        if calls := [span.call for span in found if span.call]:
+            unread = sum(span.end - span.start for span in found if span.kind == "text")
+            fits.append((unread, sum(len(call.repairs) for call in calls), name))
+    return [name for _, _, name in sorted(fits)[:_MOST_NAMED]]
 
 
 def _others(prompt: Prompt, resolution: Resolution) -> Iterator[ToolShape]:

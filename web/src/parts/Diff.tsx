@@ -1,15 +1,16 @@
 /** Differences as the gateway tells them: what changed is its decision, this only shows it. */
 import type { ReactElement } from "react";
 import type { Altered, Piece, Section } from "@/api/types";
+import { Plain } from "./Plain";
 
 /** Prose: what went is struck, what came is underlined. */
 export function WordDiff({ words }: { words: readonly Piece[] }): ReactElement {
   return (
     <p className="diff-words prewrap wrap-any">
       {words.map((piece, at) => {
-        if (piece.how === "removed") return <del key={at}>{piece.text}</del>;
-        if (piece.how === "added") return <ins key={at}>{piece.text}</ins>;
-        return <span key={at}>{piece.text}</span>;
+        if (piece.how === "removed") return <del key={at}><Plain text={piece.text} /></del>;
+        if (piece.how === "added") return <ins key={at}><Plain text={piece.text} /></ins>;
+        return <Plain key={at} text={piece.text} />;
       })}
     </p>
   );
@@ -21,10 +22,10 @@ export function LineDiff({ before, after }: { before: string | null; after: stri
   return (
     <pre className="diff-lines" tabIndex={0}>
       {lines(before).map((line, at) => (
-        <del key={`-${at}`}>{line}</del>
+        <del key={`-${at}`}><Plain text={line} /></del>
       ))}
       {lines(after).map((line, at) => (
-        <ins key={`+${at}`}>{line}</ins>
+        <ins key={`+${at}`}><Plain text={line} /></ins>
       ))}
     </pre>
   );
@@ -35,11 +36,11 @@ export function PatchDiff({ patch }: { patch: string }): ReactElement {
   return (
     <pre className="diff-lines is-patch" tabIndex={0}>
       {patch.split("\n").map((line, at) => {
-        if (line.startsWith("+") && !line.startsWith("+++")) return <ins key={at}>{line.slice(1)}</ins>;
-        if (line.startsWith("-") && !line.startsWith("---")) return <del key={at}>{line.slice(1)}</del>;
+        if (line.startsWith("+") && !line.startsWith("+++")) return <ins key={at}><Plain text={line.slice(1)} /></ins>;
+        if (line.startsWith("-") && !line.startsWith("---")) return <del key={at}><Plain text={line.slice(1)} /></del>;
         return (
           <span key={at} className={line.startsWith("@@") || line.startsWith("+++") || line.startsWith("---") ? "quiet" : ""}>
-            {line}
+            <Plain text={line} />
           </span>
         );
       })}
@@ -69,8 +70,12 @@ export function SectionDiff({ section }: { section: Section }): ReactElement {
 function Change({ change }: { change: Altered }): ReactElement {
   return (
     <>
-      <p>{change.sentence}</p>
-      <p className="mono quiet small wrap-any">{change.path}</p>
+      <p>
+        <Plain text={change.sentence} />
+      </p>
+      <p className="mono quiet small wrap-any">
+        <Plain text={change.path} />
+      </p>
       {change.words.length > 0 ? (
         <WordDiff words={change.words} />
       ) : (

@@ -9,6 +9,7 @@ export * from "./icons";
 export * from "./Json";
 export * from "./marks";
 export * from "./Peg";
+export * from "./Plain";
 export * from "./plots";
 export * from "./Rendered";
 export * from "./SchemaForm";

@@ -65,6 +65,7 @@ class ParsedAnswer(TypedDict):
     spans: list[SpanShape]
     calls: list[ParsedCall]
     broken: list[BrokenPiece]
+    otherFormats: list[str]
     policyVersion: int
 
 
@@ -75,7 +76,8 @@ def answer_parsing_routes(gateway: Gateway) -> APIRouter:
     @needs(Scope.READ)
     async def parse_answer(body: ParseBody) -> ParsedAnswer:
         """What is read in a model's answer: its text in spans of characters, the calls with what had to be repaired,
-        what broke and why, and of each call what the gate would say now. Nothing is called."""
+        what broke and why, and of each call what the gate would say now; where there is none, the formats in
+        which there would be some. Nothing is called."""
         # Only here, because it loads all there is of prompts.
         from pegboard.gateway.answers import read
         from pegboard.prompts.formats import FORMATS, named
@@ -119,6 +121,7 @@ def answer_parsing_routes(gateway: Gateway) -> APIRouter:
             "spans": spans,
             "calls": calls,
             "broken": broken,
+            "otherFormats": [*found.others],
             "policyVersion": found.policy_version,
         }
 

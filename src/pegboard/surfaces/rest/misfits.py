@@ -40,11 +40,14 @@ _BOUNDS: Final[Mapping[str, str]] = {
     "literal_error": "this must be {expected}.",
     "enum": "this must be {expected}.",
 }
+_NO_JSON: Final = "the body was not sent as JSON. Send it with the header Content-Type: application/json."
 _FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
 
 
 def misfit_text(found: Mapping[str, Any]) -> str:
     """Of one finding of the library's: by its type, never by its message, but for sentences of our own."""
+    if found["loc"] == ("body",) and isinstance(found.get("input"), bytes):
+        return _NO_JSON
     # Of what is no JSON the library tells how many characters were read, in the place of a place.
     where = "" if found["type"] == "json_invalid" else _place(found["loc"])
     what = _what(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))

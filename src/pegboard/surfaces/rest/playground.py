@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from pegboard.core.playground import Played
 from pegboard.core.status import remedy, sentence
+from pegboard.core.unlocking import PegState, state_of
 from pegboard.gateway.gateway import Gateway
 
 from .answers import routes_about
@@ -25,6 +26,7 @@ class HitShape(TypedDict):
 
 class LockedHit(TypedDict):
     id: str
+    state: PegState
     status: str
     sentence: str
     remedy: str
@@ -92,6 +94,7 @@ def _shape(played: Played) -> Playground:
         "locked": [
             {
                 "id": str(each.tool.id),
+                "state": state_of(each),
                 "status": each.status.value,
                 "sentence": sentence(each.reason),
                 "remedy": remedy(each.reason),

@@ -59,6 +59,9 @@ def answer_problems(app: FastAPI) -> None:
         takes = (error.headers or {}).get("Allow")
         if status is HTTPStatus.NOT_FOUND:
             detail = f"Nothing is at {request.url.path}. What there is: /api/v1/openapi.json"
+        elif status is HTTPStatus.BAD_REQUEST and error.__cause__ is not None:
+            # Only the framework's reading of a body ends so: what is no JSON it tells otherwise.
+            detail = "The body cannot be read: it is nested too deeply, or not in UTF-8. Send plain JSON."
         elif takes is not None:
             detail = f"{request.method} is not taken at {request.url.path}. Use {takes}."
         else:

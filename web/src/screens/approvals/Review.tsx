@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { useAnswer, useDeed } from "@/api/answers";
 import { useMay } from "@/api/session";
-import { Answered, Button, Json, Link, Notice, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
+import { Answered, Button, Dialog, Json, Link, Notice, Plain, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
 import type { Finding, Reviewed } from "./told";
 
 export function Review({ id, version, onDecided }: { id: string; version: number; onDecided: () => void }): ReactElement {
@@ -25,7 +25,7 @@ export function Reading({ tool }: { tool: Reviewed }): ReactElement {
       <header>
         <div className="row">
           <h2 className="mono wrap-any">{tool.name}</h2>
-          <Tag tone={tool.kind === "new" ? "open" : "wants"}>{tool.kind}</Tag>
+          <Tag tone="wants">{tool.kind}</Tag>
         </div>
         <Link to="/tool" query={{ id: tool.id }} className="mono small wrap-any">
           {tool.id}
@@ -58,14 +58,24 @@ function Notes({ notes, cautions }: { notes: readonly Finding[]; cautions: reado
     <ul className="stack tight" aria-label="What to look at">
       {notes.map((note) => (
         <li key={`${note.path} ${note.sentence}`}>
-          <Notice tone={note.severity === "hard" ? "broken" : "wants"}>
-            {note.sentence} {note.excerpt !== "" && <code className="wrap-any">{note.excerpt}</code>} <span className="quiet small mono">{note.path}</span>
+          <Notice tone="wants">
+            <b>{note.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <Plain text={note.sentence} />{" "}
+            {note.excerpt !== "" && (
+              <code className="wrap-any">
+                <Plain text={note.excerpt} />
+              </code>
+            )}{" "}
+            <span className="quiet small mono wrap-any">
+              in <Plain text={note.path} />
+            </span>
           </Notice>
         </li>
       ))}
       {cautions.map((caution) => (
         <li key={caution}>
-          <Notice tone="wants">{caution}</Notice>
+          <Notice tone="wants">
+            <Plain text={caution} />
+          </Notice>
         </li>
       ))}
     </ul>
@@ -78,7 +88,7 @@ function Whole({ tool }: { tool: Reviewed }): ReactElement {
     <>
       <section>
         <h3>Description</h3>
-        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">none</span> : tool.description}</p>
+        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">none</span> : <Plain text={tool.description} />}</p>
       </section>
       <section>
         <h3>Input</h3>
@@ -104,9 +114,12 @@ function Deciding({ tool, version, onDecided }: { tool: Reviewed; version: numbe
   const operates = useMay("operate");
   const deed = useDeed();
   const [note, setNote] = useState("");
+  const [asks, setAsks] = useState(false);
+  const poisoned = tool.notes.filter(({ severity }) => severity === "hard");
   const field = useRef<HTMLDivElement>(null);
   const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, version, done }, { onSuccess: onDecided });
-  const approve = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: tool.fingerprint }] }, `${tool.name} is approved as you read it`);
+  const approves = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: tool.fingerprint }] }, `${tool.name} is approved as you read it`);
+  const approve = (): void => (poisoned.length > 0 ? setAsks(true) : approves());
   const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
   const keys = useRef({ approve, leave });
   keys.current = { approve, leave };
@@ -141,6 +154,35 @@ function Deciding({ tool, version, onDecided }: { tool: Reviewed; version: numbe
           <kbd>n</kbd> writes a note
         </span>
       </div>
+      <Dialog
+        open={asks}
+        onClose={() => setAsks(false)}
+        title={`Approve ${tool.name} all the same?`}
+        actions={
+          <>
+            <Button onClick={() => setAsks(false)}>Go back</Button>
+            <Button
+              look="bad"
+              busy={deed.isPending}
+              onClick={() => {
+                setAsks(false);
+                approves();
+              }}
+            >
+              Approve it all the same
+            </Button>
+          </>
+        }
+      >
+        <p>It looks poisoned: its words try to make a model do what nobody asked for. Once it is approved, every model that is shown the tool reads them.</p>
+        <ul className="dotted">
+          {poisoned.map((each) => (
+            <li key={`${each.path} ${each.sentence}`}>
+              <Plain text={each.sentence} />
+            </li>
+          ))}
+        </ul>
+      </Dialog>
     </footer>
   );
 }

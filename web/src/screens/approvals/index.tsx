@@ -148,8 +148,8 @@ function Provider({ group, chosen }: { group: Group; chosen: string }): ReactEle
                 )}
               </span>
               <span className="row tight">
-                {tool.risk.hard + tool.risk.soft > 0 && <Tag tone={tool.risk.hard > 0 ? "broken" : "wants"}>{tool.risk.word}</Tag>}
-                <Tag tone={tool.kind === "new" ? "open" : "wants"}>{tool.kind}</Tag>
+                {tool.risk.hard + tool.risk.soft > 0 && <Tag tone="wants">{tool.risk.hard > 0 ? "looks poisoned" : "look closely"}</Tag>}
+                <Tag>{tool.kind}</Tag>
               </span>
             </button>
           </li>

@@ -66,6 +66,11 @@ function Parsed({ told, text }: { told: ParsedAnswer; text: string }): ReactElem
         <p>
           {count(told.calls.length, "call")} found{told.broken.length > 0 && `, ${count(told.broken.length, "piece")} broken`}.
         </p>
+        {told.otherFormats.length > 0 && (
+          <Notice tone="plain">
+            Read as {told.otherFormats.join(" or ")}, it has calls. If the model is told to speak so, choose that format above.
+          </Notice>
+        )}
         {told.broken.map((each) => (
           <Notice key={each.start} tone="broken">
             Broken at character {each.start + 1}: {each.why}

@@ -131,7 +131,7 @@ export function Locked({ told }: { told: Playground }): ReactElement | null {
               <Link to="/tool" query={{ id: tool.id, tab: "why" }} className="mono wrap-any">
                 {tool.id}
               </Link>
-              <StateWords state="locked">{tool.status.replaceAll("_", " ")}</StateWords>
+              <StateWords state={tool.state}>{tool.status.replaceAll("_", " ")}</StateWords>
             </div>
             <p className="wrap-any">{tool.sentence}</p>
             <p className="quiet small wrap-any">

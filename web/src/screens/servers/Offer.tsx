@@ -2,7 +2,7 @@
 import type { ReactElement } from "react";
 import type { Flaw, Reviewed, TriedTool } from "@/api/servers";
 import { count, number } from "@/lib/words";
-import { Tag } from "@/parts";
+import { Plain, Tag } from "@/parts";
 
 type Offered = Reviewed["tools"][number] | TriedTool;
 
@@ -47,19 +47,19 @@ function OfferedTool({ tool }: { tool: Offered }): ReactElement {
         <span className="mono strong wrap-any">{tool.name}</span>
         {claims?.readOnly === true && <Tag title="So it claims">reads only</Tag>}
         {claims?.readOnly === false && claims.destructive && <Tag title="So it claims, or does not say">may destroy</Tag>}
-        {tool.notes.length > 0 && <Tag tone={tool.risk.hard > 0 ? "broken" : "wants"}>{count(tool.notes.length, "finding")}</Tag>}
+        {tool.notes.length > 0 && <Tag tone="wants">{tool.risk.hard > 0 ? "looks poisoned" : count(tool.notes.length, "finding")}</Tag>}
         {"tokens" in tool && <span className="quiet small offered-tokens">{number(tool.tokens)} tokens</span>}
       </summary>
       <div className="stack offered-more">
-        <p className="prewrap wrap-any">{tool.description || <span className="quiet">It has no description.</span>}</p>
+        <p className="prewrap wrap-any">{tool.description === "" ? <span className="quiet">It has no description.</span> : <Plain text={tool.description} />}</p>
         {tool.notes.map((note) => (
           <p key={`${note.path} ${note.sentence}`} className="small wrap-any">
-            <Tag tone={note.severity === "hard" ? "broken" : "wants"}>{note.severity}</Tag> {note.sentence} <span className="mono quiet">{note.path}</span>
+            <b>{note.severity === "hard" ? "Looks poisoned" : "Look closely"}:</b> <Plain text={note.sentence} /> <span className="mono quiet">{note.path}</span>
           </p>
         ))}
         {tool.cautions.map((caution) => (
           <p key={caution} className="small wrap-any">
-            {caution}
+            <Plain text={caution} />
           </p>
         ))}
         {tool.parameters.length > 0 && (
@@ -70,7 +70,7 @@ function OfferedTool({ tool }: { tool: Offered }): ReactElement {
                   {each.name}
                   {each.required ? "" : "?"}
                 </dt>
-                <dd className="wrap-any small">{each.description || <span className="mono quiet">{each.schema}</span>}</dd>
+                <dd className="wrap-any small">{each.description ? <Plain text={each.description} /> : <span className="mono quiet">{each.schema}</span>}</dd>
               </div>
             ))}
           </dl>
