@@ -49,7 +49,7 @@ async def answered(client: Client, sql: str, **more: object) -> Any:
 async def test_a_question_is_answered_over_http_in_both_eras_and_over_stdio(tmp_path: Path) -> None:
     shop(tmp_path / "shop.db")
     with anyio.fail_after(3 * DEADLINE):
-        async with served(tmp_path, {**board(), "audit": {"arguments": True}}) as gateway:
+        async with served(tmp_path, board()) as gateway:
             (other := tmp_path / "other").mkdir()
             for way in ("legacy", "2026-07-28", "stdio"):
                 stdio = stdio_client(as_stdio(gateway.config, other))
@@ -90,7 +90,7 @@ async def _switched_off(gateway: Served) -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
-            gateway.config.write_text(yaml.safe_dump({**board(enabled=False), "audit": {"arguments": True}}), "utf-8")
+            gateway.config.write_text(yaml.safe_dump(board(enabled=False)), "utf-8")
         assert ended
     await gateway.until("tools", "list", holds=lambda body: "execute_sql" not in {each["id"] for each in body["tools"]})
 

@@ -228,6 +228,29 @@ async def test_each_of_the_two_is_a_choice_of_its_own(engine: Engine, arguments:
     assert (row.arguments, row.result) == ('{"a": 1}' if arguments else None, '{"b": 2}' if results else None)
 
 
+@pytest.mark.behaviour("audit.content_by_choice", "databases.audited")
+@pytest.mark.parametrize(
+    ("keeping", "kept"),
+    [
+        (Keeping(), {"sql": "SELECT [hidden: 26 characters]"}),
+        (Keeping(results=True), {"sql": "SELECT [hidden: 26 characters]"}),
+        (Keeping(redaction=Redaction(("sql",))), {"sql": "[hidden: 33 characters]"}),
+        (Keeping(arguments=True), {"a": 1}),
+    ],
+)
+async def test_what_a_record_itself_tells_is_kept_redacted_where_arguments_are_not(
+    engine: Engine, keeping: Keeping, kept: object
+) -> None:
+    told = b'{"sql":"SELECT sk-12345678901234567890abc"}'
+    async with open_store(engine.url, clock=now, keeping=keeping) as store:
+        store.audit.record(record(raw=b'{"a":1}')._replace(told=told))
+        store.audit.record(record(raw=b'{"a":1}'))
+        other, first = await store.audit.rows(AuditQuery())
+    assert json.loads(first.arguments or "") == kept
+    assert other.arguments == ('{"a": 1}' if keeping.arguments else None)
+    assert (first.argument_bytes, other.argument_bytes) == (7, 7)
+
+
 @pytest.mark.behaviour("audit.content_bounded")
 async def test_what_is_endless_is_cut_and_its_tokens_are_estimated_from_its_beginning(engine: Engine) -> None:
     long = json.dumps({"text": "word " * 1_000_000}).encode()

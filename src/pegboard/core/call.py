@@ -229,6 +229,8 @@ class CallRecord(NamedTuple):
     policy_version: int = 0
     gate_us: int | None = None
     """Microseconds of `took` until it was admitted; `None` where that was not measured by itself."""
+    told: bytes | None = None
+    """Of the arguments, as JSON text, what is recorded in any case: of a statement, say, all but its values."""
 
 
 def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill = put_in) -> Admitted | Refusal:

@@ -7,12 +7,12 @@ import logging
 from asyncio import CancelledError
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from pegboard.core.call import Admitted, Confirmed, Outcome, ProviderFailed, Refusal
 from pegboard.core.catalogue import Listing, Up
-from pegboard.core.ids import BuiltinKey
-from pegboard.core.tool import Tool
+from pegboard.core.ids import BuiltinKey, ToolId
+from pegboard.core.tool import Json, JsonObject, Tool, canonical
 from pegboard.core.view import View
 from pegboard.ports import Clock, Peer, Progress
 
@@ -47,6 +47,15 @@ class Builtin(Protocol):
         ...
 
 
+@runtime_checkable
+class Telling(Protocol):
+    """A built-in of whose arguments something is recorded, whatever the settings say of arguments."""
+
+    def told(self, sent: Mapping[str, Json], whole: Mapping[str, Json]) -> JsonObject | None:
+        """Of what was `sent`, be it unfit for the tool; `whole` has what overrides put in, and is not told."""
+        ...
+
+
 class Builtins:
     """By name. What is registered hangs on the board until it is withdrawn; with nothing registered the board is as if
     there were none of this."""
@@ -75,6 +84,16 @@ class Builtins:
             return
         self._up = self._up or Up(self._clock())
         self._board.hang(Listing(BuiltinKey(), self._up, tuple(each.tool for each in self._named.values())))
+
+    def told(
+        self, tool: ToolId | None, sent: Mapping[str, Json], whole: Mapping[str, Json] | None = None
+    ) -> bytes | None:
+        """What is recorded of a call of it beside the fact, as JSON text."""
+        if tool is None or type(tool.source) is not BuiltinKey:
+            return None
+        builtin = self._named.get(tool.name)
+        told = builtin.told(sent, sent if whole is None else whole) if isinstance(builtin, Telling) else None
+        return None if told is None else canonical(told)
 
     async def call(
         self,

@@ -97,11 +97,13 @@ class Caller:
                 verdict = why or verdict
                 if isinstance(verdict, UnknownTool) and not verdict.why:
                     verdict = replace(verdict, why=kept_off(call.name, self.board.catalogue, self.board.policy, view))
-            self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version))
+            told = self.builtins.told(_tool(verdict), call.arguments)
+            self.audit.record(CallRecord(call, _tool(verdict), verdict, timedelta(), version, told=told))
             return verdict
         if verdict.confirm and verdict.lacks(confirmed):
             # About the call as it was made: a person is shown what the caller sent, and nothing else.
-            return await self._confirmed(verdict._replace(call=call), view, progress, peer)
+            told = self.builtins.told(verdict.tool.id, call.arguments, verdict.call.arguments)
+            return await self._confirmed(verdict._replace(call=call), view, progress, peer, told)
         ended: Outcome = _GIVEN_UP
         source = verdict.tool.id.source
         if type(source) is BuiltinKey:
@@ -149,25 +151,33 @@ class Caller:
     ) -> Ended:
         """A call of one of the gateway's own tools, which may find out by its arguments that a person must see it."""
         ended: Answered = _GIVEN_UP
+        told = self.builtins.told(admitted.tool.id, call.arguments, admitted.call.arguments)
         started = perf_counter()
         try:
             ended = await self.builtins.call(admitted, view, progress, peer, confirmed)
         finally:
             if not isinstance(ended, MustConfirm):
                 took = timedelta(seconds=perf_counter() - started)
-                record = CallRecord(call, admitted.tool.id, ended, took, self.board.policy.decided.version)
-                self.audit.record(record)
+                version = self.board.policy.decided.version
+                self.audit.record(CallRecord(call, admitted.tool.id, ended, took, version, told=told))
         if isinstance(ended, MustConfirm):
-            return await self._confirmed(admitted._replace(call=call), view, progress, peer, each=True)
+            return await self._confirmed(admitted._replace(call=call), view, progress, peer, told, each=True)
         return ended
 
     async def _confirmed(
-        self, asked: Admitted, view: View, progress: Progress | None, peer: Peer | None, *, each: bool = False
+        self,
+        asked: Admitted,
+        view: View,
+        progress: Progress | None,
+        peer: Peer | None,
+        told: bytes | None,
+        *,
+        each: bool = False,
     ) -> Ended:
         """Once a person has said yes, the call is admitted again from the top: much may have changed meanwhile."""
         yes = await self.confirmation.answer(asked, peer, each=each)
         if isinstance(yes, NotConfirmed):
-            self.audit.record(CallRecord(asked.call, yes.tool, yes, timedelta(), self.board.policy.version))
+            self.audit.record(CallRecord(asked.call, yes.tool, yes, timedelta(), self.board.policy.version, told=told))
             return yes
         ended: Ended = _GIVEN_UP
         try:

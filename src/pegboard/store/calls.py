@@ -41,10 +41,10 @@ from .text import holdable, key
 
 Taken: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, bytes | None, bytes | None,
-    str | None, int | None,
+    str | None, int | None, bytes | None,
 ]  # fmt: skip
 """The columns of `calls` but the number, in order, up to `policy_version`; then how arguments and result begin, the
-presentation, and how long the gate took."""
+presentation, how long the gate took, and what is kept of the arguments in any case."""
 
 Recorded: TypeAlias = tuple[
     int, str, str | None, str, str, str, str | None, str, str, int, int, int, str, int, int | None, int | None,
@@ -71,7 +71,8 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Keeping:
-    """What of calls is kept beside the fact, and by which rule it is redacted. Nothing, unless the operator says so."""
+    """What of calls is kept beside the fact, and by which rule it is redacted. Nothing, unless the operator says so or
+    the record itself tells it."""
 
     arguments: bool = False
     results: bool = False
@@ -102,6 +103,7 @@ def taken(record: CallRecord, keeping: Keeping, *, whole: bool = True) -> Taken:
         result if len(result) <= second else result[:second],
         call.presentation or None,
         record.gate_us,
+        record.told,
     )
 
 
@@ -125,6 +127,7 @@ def noted(decision: Decision) -> Taken:
         None,
         None,
         None,
+        None,
     )
 
 
@@ -136,7 +139,7 @@ def completed(rows: Sequence[Taken], keeping: Keeping) -> list[Recorded]:
         if start:
             time.sleep(0)
         turn = rows[start : start + _TURN]
-        done += map(_counted, turn) if not keeps else [_completed(row, keeping) for row in turn]
+        done += (_completed(row, keeping) if keeps or row[18] is not None else _counted(row) for row in turn)
     return done
 
 
@@ -144,17 +147,18 @@ def _counted(row: Taken) -> Recorded:
     """Of which nothing is kept but what it cost."""
     arguments, result = row[14], row[15]
     if arguments is None or result is None:
-        return (*row[:14], None, None, None, None, *row[16:])
+        return (*row[:14], None, None, None, None, row[16], row[17])
     return row[:14] + (_tokens(arguments, row[10]), _tokens(result, row[11]), None, None, row[16], row[17])  # noqa: RUF005 - twice as fast
 
 
 def _completed(row: Taken, keeping: Keeping) -> Recorded:
-    argument_bytes, result_bytes, arguments, result = row[10], row[11], row[14], row[15]
+    argument_bytes, result_bytes, arguments, result, told = row[10], row[11], row[14], row[15], row[18]
+    shown, size = (arguments, argument_bytes) if keeping.arguments else (told, len(told or b""))
     return (
         *row[:14],
         None if arguments is None else _tokens(arguments, argument_bytes),
         None if result is None else _tokens(result, result_bytes),
-        kept(arguments, argument_bytes, keeping.redaction) if keeping.arguments else None,
+        kept(shown, size, keeping.redaction),
         kept(result, result_bytes, keeping.redaction) if keeping.results else None,
         row[16],
         row[17],

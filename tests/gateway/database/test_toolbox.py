@@ -324,7 +324,8 @@ async def test_the_tools_follow_switches_like_any_other() -> None:
         assert house.statuses()["execute_sql"] == "disabled_by_user"
         assert engines.made == []
         (record,) = house.audit.records
-        assert record == CallRecord(call_of("execute_sql", asks("read")), SQL, ended, record.took, 1)
+        told = b'{"source":"shop","sql":"read"}'
+        assert record == CallRecord(call_of("execute_sql", asks("read")), SQL, ended, record.took, 1, told=told)
 
 
 @pytest.mark.behaviour("databases.errors_help")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, assert_never
 import anyio
 
 from pegboard.core.call import Admitted, Outcome
-from pegboard.core.database import Limits
+from pegboard.core.database import Limits, SourceId
 from pegboard.core.database.sourced import over
-from pegboard.core.tool import Tool
+from pegboard.core.database.valueless import valueless
+from pegboard.core.tool import Json, JsonObject, Tool
 from pegboard.core.view import View
 from pegboard.gateway.builtins import MustConfirm
 from pegboard.ports import Peer, Progress
@@ -35,6 +36,15 @@ class ExecuteSql:
     def __init__(self, toolbox: "Toolbox", sources: Sequence[Source]) -> None:
         self._toolbox = toolbox
         self.tool: Tool = over(EXECUTE, partial(execute_spec, ROWS), [source.told for source in sources])
+
+    def told(self, sent: Mapping[str, Json], whole: Mapping[str, Json]) -> JsonObject | None:
+        """The statement without its values, and not its parameters: what was asked, and not what was looked for."""
+        id, sql = whole.get("source"), sent.get("sql")
+        source = self._toolbox.sources.get(SourceId(id)) if isinstance(id, str) else None
+        if source is None or source.dialect is None or not isinstance(sql, str):
+            return None
+        said: JsonObject = {"source": id} if "source" in sent else {}
+        return {**said, "sql": valueless(sql, source.dialect)}
 
     async def call(
         self, admitted: Admitted, view: View, progress: Progress | None, peer: Peer | None

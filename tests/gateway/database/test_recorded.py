@@ -1,0 +1,61 @@
+"""What the activity has of a question to a database by default: the statement without its values, and how many rows."""
+
+import json
+
+import pytest
+from tests.gateway.database.engines import ScriptedEngines, database, declaring, housing
+from tests.gateway.database.test_toolbox import SQL, sql
+from tests.support.asking import AskedClient
+from tests.support.house import House, call_of
+
+from pegboard.core.argument import Argument, held
+from pegboard.core.call import CallRecord, NotConfirmed, Noted
+from pegboard.core.commands import SetOverride, ThrowSwitch
+from pegboard.core.override import Override
+from pegboard.core.view import View
+
+pytestmark = pytest.mark.anyio
+
+STATEMENT = "read WHERE name = 'Ann' AND pin > 4711 -- for Bob"
+TOLD = {"source": "shop", "sql": "read WHERE name = ? AND pin > ?  "}
+
+
+def told(house: House) -> list[object]:
+    return [None if record.told is None else json.loads(record.told) for record in records(house)]
+
+
+def records(house: House) -> list[CallRecord]:
+    return [each for each in house.audit.records if each.call.name == "execute_sql"]
+
+
+@pytest.mark.behaviour("databases.audited", "databases.recorded_without_values")
+async def test_a_statement_is_recorded_without_its_values_however_it_ended() -> None:
+    async with housing(declaring(database("shop", writes=True)), ScriptedEngines()) as house:
+        await sql(house, STATEMENT, parameters=["Cid"])
+        await sql(house, "fail WHERE name = 'Ann'")
+        no = await sql(house, "write 'Ann'", AskedClient({"action": "decline"}))
+        assert isinstance(no, NotConfirmed)
+        await sql(house, STATEMENT, max_rows=10**9)
+        await house.gateway.caller.call(call_of("execute_sql", {"source": "nothing", "sql": STATEMENT}), View())
+        await house.gateway.caller.call(call_of("execute_sql", {"source": "shop", "sql": 7}), View())
+        await house.does(ThrowSwitch(SQL, on=False))
+        await sql(house, STATEMENT)
+        assert told(house) == [
+            TOLD,
+            {"source": "shop", "sql": "fail WHERE name = ?"},
+            {"source": "shop", "sql": "write ?"},
+            TOLD,
+            None,
+            None,
+            TOLD,
+        ]
+
+
+@pytest.mark.behaviour("databases.audited")
+async def test_a_statement_is_recorded_as_it_was_sent_and_nothing_that_is_pinned() -> None:
+    async with housing(declaring(database("shop")), ScriptedEngines()) as house:
+        for pinned, sent in (({"source": "shop"}, {"sql": STATEMENT}), ({"sql": STATEMENT}, {"source": "shop"})):
+            pins = {name: Argument(pin=held(value)) for name, value in pinned.items()}
+            await house.does(SetOverride(Override(SQL.toolset, SQL, arguments=pins)))
+            assert isinstance(await house.gateway.caller.call(call_of("execute_sql", sent), View()), Noted)
+        assert told(house) == [{"sql": TOLD["sql"]}, None]
