@@ -1,5 +1,7 @@
 """Databases in a chat: a model is told of them while one is on, asks in SQL, and writes only after a yes."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,47 @@ def test_a_model_finds_the_table_asks_it_and_writes_only_after_a_yes(tmp_path: P
             "search_schemas": "in",
             "execute_sql": "in",
         }
+
+
+@pytest.mark.behaviour("databases.limited_by_caller", "builtins.execute_sql_included")
+@pytest.mark.parametrize("kind", ["model", "muser"])
+def test_a_model_is_told_of_those_databases_that_its_caller_may_ask_and_of_no_other(kind: str, tmp_path: Path) -> None:
+    shop(tmp_path / "shop.db")
+    databases = {
+        "shop": {"url": "sqlite:///shop.db", "description": "Who buys."},
+        "payroll": {"url": "sqlite:///shop.db", "description": "What people earn: salaries.", "writes": True},
+    }
+    principals = {"sales": {"token": "${TOKEN_OF_SALES}", "databases": ["shop"]}}
+    with opened(tmp_path, databases=databases, principals=principals) as place:
+        native = kind == "model"
+        model = place.model(
+            *(
+                Turn(calls=[(name, {**arguments})]) if native else Turn(hermes(name, arguments))
+                for name, arguments in (
+                    ("execute_sql", {"source": "payrolx", "sql": COUNT}),
+                    ("execute_sql", {"source": "payroll", "sql": COUNT}),
+                    ("search_schemas", {"query": "salaries that people earn"}),
+                    ("execute_sql", {"source": "shop", "sql": COUNT}),
+                )
+            ),
+            Turn("Two."),
+            name=kind,
+        )
+        body = place.say(model, "How many customers are in Lyon?")
+        assert calls(body) == [
+            ("execute_sql", "bad_arguments"),
+            ("execute_sql", "bad_arguments"),
+            ("search_schemas", "returned"),
+            ("execute_sql", "returned"),
+        ]
+        read = place.asked_of(model)
+        assert "Who buys" in json.dumps(read[0])
+        assert "| 2 |" in json.dumps(read[-1])
+        unheard, refused = (each["messages"][-1]["content"] for each in read[1:3])
+        assert refused.replace("payroll", "payrolx") == unheard
+        own = json.dumps(read).replace('\\"payroll\\"', "").replace("'payroll'", "")
+        assert ("What people earn" in own, "payroll" in own.replace(refused, "")) == (False, False)
+
+
+def hermes(name: str, arguments: Mapping[str, object]) -> str:
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"

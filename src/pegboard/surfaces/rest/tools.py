@@ -24,7 +24,7 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.catalogue import Starting, is_known
-from pegboard.core.explain import explain
+from pegboard.core.explain import explain, seen_by
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.reference import Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Resolution, directory
@@ -73,10 +73,12 @@ def tool_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/tools/show")
     async def show_tool(asked: Annotated[ToolQuery, Query()]) -> ShownTool:
         """One tool in full, locked or not: this is the operator's view. `asOffered` is what its server says of it,
-        `asOverridden` what a model sees, `difference` what lies between."""
-        resolution = resolution_of(gateway, asked.view())
+        `asOverridden` what a model sees, `difference` what lies between. A tool over databases is shown as over those
+        that the principal may ask."""
+        view = asked.view()
+        resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
-        tool = board.catalogue.tools[id]
+        tool = seen_by(board.catalogue.tools[id], board.policy, view)
         return {**tool_in_full(tool, resolution, board.policy), **faces_shape(tool, board.policy)}
 
     @routes.get("/why")
