@@ -38,6 +38,7 @@ async def test_records_are_told_in_pages_one_by_one_and_as_they_come() -> None:
             "name": "read",
             "about": "mcp:dev~github:read",
             "outcome": "Returned",
+            "state": "locked",
             "said": "",
             "policyVersion": 0,
             "tookMs": second["activity"][0]["tookMs"],

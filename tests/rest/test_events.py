@@ -59,3 +59,15 @@ async def test_no_more_listen_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
             503,
             "0 listen to events already, and no more may. Close a page, or try again later.",
         )
+
+
+@pytest.mark.behaviour("rest.saved_queries_ring")
+async def test_a_saved_query_rings_when_it_comes_and_when_it_goes() -> None:
+    async with at_desk() as desk:
+        with anyio.fail_after(PATIENCE), desk.house.gateway.bells.listen() as hearing:
+            body = {"query": "read a file", "expected": [str(READ)]}
+            assert (await desk.ask("PUT", "/search/queries/files", json=body)).status_code == 200
+            assert {noun.value for noun in await hearing.wait() or ()} == {"search"}
+            assert (await desk.ask("DELETE", "/search/queries/files")).status_code == 200
+            assert {noun.value for noun in await hearing.wait() or ()} == {"search"}
+            assert (await desk.ask("DELETE", "/search/queries/files")).status_code == 404

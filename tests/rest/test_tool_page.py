@@ -209,3 +209,18 @@ async def test_a_trial_is_said_by_true_and_nothing_else() -> None:
             answer = await desk.ask("POST", "/call", json={"tool": str(READ), "trial": odd})
             assert problem(answer)[0] == 422
         assert desk.house.audit.records == []
+
+
+@pytest.mark.behaviour("audit.several_by_owner")
+async def test_a_history_has_what_was_decided_of_several_tools_at_once_and_of_the_toolset(tmp_path: Path) -> None:
+    async with at_recorded_desk(tmp_path) as (desk, store):
+        body = {"tools": [str(READ), "mcp:docs~notes:jot"], "on": False, "note": "noisy"}
+        assert (await desk.ask("POST", "/tools/switches", json=body)).status_code == 200
+        assert (await desk.ask("PUT", "/toolsets/dev/choice", json={"excludes": ["w*"]})).status_code == 200
+        for each in desk.house.audit.decisions:
+            store.audit.note(each)
+        history = await desk.get("/tools/history", tool=str(READ))
+    assert [(each["about"], each["said"]) for each in history["ofProvider"]][:2] == [
+        ("dev", "excludes *:w*"),
+        ("dev~github", f"1 tool switched off: noisy ({READ})"),
+    ]

@@ -6,10 +6,10 @@ asks for a kind or an outcome asks for one of `KINDS` and `OUTCOMES`.
 """
 
 import re
-from collections.abc import Iterable, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sized
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, NamedTuple, assert_never
+from typing import Final, NamedTuple, TypeVar, assert_never
 
 from .call import Unconfirmed
 from .carrying import ReplaceDecisions
@@ -43,6 +43,8 @@ from .scope import in_order
 from .server import Container, Http, Server, Stdio
 from .settling import ThrowSeveral
 from .status import Status
+
+T = TypeVar("T")
 
 CALL: Final = "call"
 """The kind of a call that reached its tool's provider."""
@@ -164,6 +166,27 @@ def told(command: object) -> Told:
         case _:
             about = next((str(named) for name in _NAMES if (named := getattr(command, name, None)) is not None), None)
             return Told(_HUMP.sub("_", type(command).__name__).lower(), about, "")
+
+
+def told_by_owner(command: object) -> tuple[Told, ...]:
+    """What is decided of the tools of several servers is told of each of them: who asks what became of one tool asks by
+    its id and by its server."""
+    match command:
+        case ThrowSeveral(tools):
+            groups = _by_owner(tools, lambda tool: tool)
+            return tuple(told(replace(command, tools=group)) for group in groups)
+        case ApproveSeveral(approvals):
+            given = _by_owner(approvals, lambda each: each.tool)
+            return tuple(told(replace(command, approvals=group)) for group in given)
+        case _:
+            return (told(command),)
+
+
+def _by_owner(several: Iterable[T], tool: Callable[[T], ToolId]) -> Iterable[tuple[T, ...]]:
+    groups: dict[str, list[T]] = {}
+    for each in several:
+        groups.setdefault(str(tool(each).source), []).append(each)
+    return map(tuple, groups.values())
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

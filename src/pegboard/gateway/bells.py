@@ -34,6 +34,7 @@ class Noun(StrEnum):
     POLICY = "policy"
     SETTINGS = "settings"
     TOKENS = "tokens"
+    SEARCH = "search"
 
 
 _OF_TOOLS: Final = (Noun.BOARD, Noun.SERVERS, Noun.TOOLSETS, Noun.APPROVALS)

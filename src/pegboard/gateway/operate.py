@@ -8,7 +8,7 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from pegboard.core.activity import DONE, NOT_SAVED, REJECTED, STALE, Decision, told
+from pegboard.core.activity import DONE, NOT_SAVED, REJECTED, STALE, Decision, told, told_by_owner
 from pegboard.core.catalogue import Listing
 from pegboard.core.commands import Command, Rejected, apply
 from pegboard.core.ids import PrincipalId
@@ -131,7 +131,8 @@ class Operator:
             case Stale(current):
                 self.record(kind, about, f"The policy was at version {current} already.", by, STALE)
             case Policy():
-                self.record(kind, about, said, by)
+                for each in told_by_owner(command):
+                    self.record(*each, by)
         return done
 
     async def _repeated(self, command: Command, by: PrincipalId, expecting: int | None) -> Policy | Rejected | Stale:

@@ -24,7 +24,8 @@ export type Noun =
   | "activity"
   | "policy"
   | "settings"
-  | "tokens";
+  | "tokens"
+  | "search";
 
 export const queries = new QueryClient({
   defaultOptions: {

@@ -54,14 +54,24 @@ export function go(path: string, query: Query | URLSearchParams = {}, replaces =
   tell({ path, query: new URLSearchParams(queryText(query)) });
 }
 
-/** Change what stands behind the question mark. The page follows at once; the address a moment later, because
- * browsers bound how often it may change, and people type faster. */
+const SPELL = 10_000;
+/** So often within it the address is written at once. Browsers bound how often it may change: some at 100 in 30 s. */
+const OFTEN = 30;
+let written: readonly number[] = [];
+
+/** Change what stands behind the question mark. Page and address follow at once, so that a reload finds both; who types
+ * on and on has the address a moment later. */
 export function amend(change: (query: URLSearchParams) => void): void {
   const query = new URLSearchParams(here.query);
   change(query);
   tell({ path: here.path, query });
   clearTimeout(writing);
   writing = setTimeout(flush, 150);
+  const now = performance.now();
+  written = written.filter((at) => now - at < SPELL);
+  if (written.length >= OFTEN) return;
+  written = [...written, now];
+  flush();
 }
 
 if (typeof window !== "undefined") {

@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "tokens": "tokens:tokens",
         "grants": "grants:grants",
         "import": "imports:import_servers",
+        "settings": "settings:settings",
         "doctor": "doctor:doctor",
         "diff": "diff:diff",
         "policy": "policy:policy",

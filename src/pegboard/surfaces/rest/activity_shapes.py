@@ -3,7 +3,9 @@
 from typing_extensions import TypedDict
 
 from pegboard.core.activity import CALL, REFUSAL
+from pegboard.core.outcomes import outcome_state
 from pegboard.core.presentations.saved import FORMULA, Savings
+from pegboard.core.unlocking import PegState
 from pegboard.gateway.hindsight import Lap, Now
 from pegboard.ports import AuditRow
 from pegboard.ports.summing import Share, Sums
@@ -23,6 +25,8 @@ class ActivityRecord(TypedDict):
     name: str | None
     about: str | None
     outcome: str
+    state: PegState
+    """What the outcome is from afar, as on the wall."""
     said: str
     policyVersion: int | None
     tookMs: float | None
@@ -98,6 +102,7 @@ class SummaryShape(TypedDict):
     buckets: list[BucketShape]
     total: SumsShape
     saved: SavedShape
+    outcomeStates: dict[str, PegState]
     complete: bool
     policyVersion: int
 
@@ -132,6 +137,7 @@ def activity_shape(row: AuditRow) -> ActivityRecord:
         "name": row.name or None,
         "about": row.tool,
         "outcome": row.ended,
+        "state": outcome_state(row.ended),
         "said": row.said,
         "policyVersion": row.policy_version,
         "tookMs": _ms(row.took_us) if is_call else None,

@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from pegboard.core.outcomes import outcome_state
 from pegboard.core.presentations.code import FOUND_BY
 from pegboard.core.presentations.costs import costs
 from pegboard.core.presentations.saved import FINDING, savings
@@ -64,6 +65,7 @@ def activity_sum_routes(gateway: Gateway) -> APIRouter:
             ],
             "total": sums_shape(summary.total),
             "saved": saved_shape(savings(counted, turns)),
+            "outcomeStates": {outcome: outcome_state(outcome) for outcome in summary.total.outcomes},
             "complete": summary.is_whole,
             "policyVersion": policy.version,
         }

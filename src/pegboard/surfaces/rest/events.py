@@ -39,8 +39,8 @@ def event_routes(gateway: Gateway) -> APIRouter:
     @routes.get("/events", response_class=StreamingResponse, responses=_STREAM)
     async def follow_events() -> StreamingResponse:
         """What changes, as server-sent events. A bell names one of board, servers, toolsets, approvals, tickets,
-        activity, policy, settings and tokens, at most four times a second each; ask for what you show of it again.
-        The stream ends when the gateway stops."""
+        activity, policy, settings, tokens and search, which is the saved queries, at most four times a second each;
+        ask for what you show of it again. The stream ends when the gateway stops."""
         bells = gateway.bells
         if bells.listeners >= MOST_LISTENERS:
             told = f"{MOST_LISTENERS} listen to events already, and no more may. Close a page, or try again later."

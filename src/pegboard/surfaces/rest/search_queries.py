@@ -13,6 +13,7 @@ from pegboard.core.reference import closest
 from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST
 from pegboard.core.scope import Scope
 from pegboard.core.view import View
+from pegboard.gateway.bells import Noun
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.queries import judged
 
@@ -121,6 +122,7 @@ def search_query_routes(gateway: Gateway) -> APIRouter:
         if not await gateway.queries.keep(query):
             told = f"{MOST_QUERIES} queries are saved already, and no more may be. Remove one first."
             raise Problem(HTTPStatus.CONFLICT, told)
+        gateway.bells.ring(Noun.SEARCH)
         return _saved_shape(query)
 
     @routes.delete("/search/queries/{name}")
@@ -128,6 +130,7 @@ def search_query_routes(gateway: Gateway) -> APIRouter:
         """Remove a saved query."""
         if not await gateway.queries.forget(name):
             raise Problem(HTTPStatus.NOT_FOUND, await _unknown(gateway, name))
+        gateway.bells.ring(Noun.SEARCH)
         return {"forgot": name}
 
     @routes.post("/search/queries/run")

@@ -11,7 +11,7 @@ from pegboard.core.policy import Approval
 from pegboard.core.sections import sections
 from pegboard.core.tool import Tool
 from pegboard.gateway.gateway import Gateway
-from pegboard.ports import AuditQuery
+from pegboard.ports import AuditQuery, AuditRow
 
 from .activity_shapes import ActivityRecord, activity_shape
 from .answers import routes_about
@@ -52,8 +52,8 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
 
     @routes.get("/tools/history")
     async def show_tool_history(asked: Annotated[HistoryQuery, Query()]) -> ToolHistory:
-        """The latest decisions about a tool and about its provider; the spec that is offered, the one that was
-        approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
+        """The latest decisions about a tool, about its provider and about its toolset; the spec that is offered, the
+        one that was approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
         `/activity?tool=…` for those before."""
         id = tool_named(gateway, asked.tool, resolution_of(gateway, asked.view()))
         tool, policy = board.catalogue.tools[id], board.policy
@@ -61,13 +61,15 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
         about = AuditQuery(kind=DECISION, limit=asked.limit)
         decisions = await audit.back(_about(about, str(id)))
         provider = await audit.back(_about(about, str(id.source)))
+        toolset = await audit.back(_about(about, id.toolset)) if id.toolset != str(id.source) else None
+        of_provider = sorted((*provider.rows, *(() if toolset is None else toolset.rows)), key=_number, reverse=True)
         # Decisions about it are among these too, so as many more are asked for as there are.
         calls = await audit.back(AuditQuery(tool=str(id), limit=asked.limit + len(decisions.rows)))
         rows = [row for row in calls.rows if row.kind in ("call", "refusal")][: asked.limit]
         return {
             "id": str(id),
             "decisions": [activity_shape(row) for row in decisions.rows],
-            "ofProvider": [activity_shape(row) for row in provider.rows],
+            "ofProvider": [activity_shape(row) for row in of_provider[: asked.limit]],
             "specs": _versions(tool, approval),
             "difference": [] if approval is None else difference_shape(sections(approval.spec, tool.spec)),
             "calls": [activity_shape(row) for row in rows],
@@ -76,6 +78,10 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
         }
 
     return routes
+
+
+def _number(row: AuditRow) -> int:
+    return row.number
 
 
 def _about(query: AuditQuery, what: str) -> AuditQuery:

@@ -6,7 +6,7 @@ import type { Problem } from "@/api/problem";
 import { queryText, type Query } from "@/lib/place";
 import { bytes, count, number, span } from "@/lib/words";
 import { Answered, ColumnPlot, LinePlot, Notice, Skeleton, StackedBar, type Part, type Tone } from "@/parts";
-import { bucketLabel, markOf, outcomeWord } from "./outcomes";
+import { bucketLabel, outcomeWord } from "./outcomes";
 import type { Summary } from "./shapes";
 
 export const WINDOWS = [
@@ -100,7 +100,7 @@ function Told({ told, label }: { told: Summary; label: string }): ReactElement {
           {total.calls + total.refusals === 0 ? (
             <p className="quiet small">Nothing was called in the last {label}.</p>
           ) : (
-            <StackedBar name="How calls ended" parts={mix(total.outcomes)} />
+            <StackedBar name="How calls ended" parts={mix(total.outcomes, told.outcomeStates)} />
           )}
         </div>
         <Saved saved={told.saved} total={total} />
@@ -111,10 +111,10 @@ function Told({ told, label }: { told: Summary; label: string }): ReactElement {
 
 const TONES: Readonly<Record<string, Tone>> = { cancelled: "gone" };
 
-function mix(outcomes: Readonly<Record<string, number>>): readonly Part[] {
+function mix(outcomes: Readonly<Record<string, number>>, states: Summary["outcomeStates"]): readonly Part[] {
   return Object.entries(outcomes)
     .toSorted(([, a], [, b]) => b - a)
-    .map(([outcome, many]) => ({ id: outcome, label: outcomeWord(outcome), value: many, tone: TONES[outcome] ?? markOf(outcome) }));
+    .map(([outcome, many]) => ({ id: outcome, label: outcomeWord(outcome), value: many, tone: TONES[outcome] ?? states[outcome] ?? "locked" }));
 }
 
 function Saved({ saved, total }: { saved: Summary["saved"]; total: Summary["total"] }): ReactElement {

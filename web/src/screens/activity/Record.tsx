@@ -4,7 +4,7 @@ import { useAnswer } from "@/api/answers";
 import { useParam } from "@/lib/place";
 import { bytes, command, count, number, span } from "@/lib/words";
 import { Answered, Button, ButtonLink, Code, Drawer, Json, Link, Notice, Skeleton, StackedBar, StateMark, StateWords, Tag, Time, type Tone } from "@/parts";
-import { markOf, outcomeWord, recorded } from "./outcomes";
+import { outcomeWord, recorded } from "./outcomes";
 import { isCall, nameOf, openRecord } from "./Row";
 import type { ActivityPage, ActivityRecord, RecordInFull } from "./shapes";
 
@@ -66,7 +66,7 @@ function Full({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: ()
     <div className="stack wide">
       <div className="stack">
         <div className="row apart">
-          <StateWords state={markOf(record.outcome)}>
+          <StateWords state={record.state}>
             <b>{outcomeWord(record.outcome)}</b>
           </StateWords>
           <span className="quiet">
@@ -214,7 +214,7 @@ function Now({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: () 
       <div className="activity-then">
         <div>
           <p className="quiet small">Then{record.policyVersion !== null && `, at policy version ${number(record.policyVersion)}`}</p>
-          <StateWords state={markOf(record.outcome)}>{outcomeWord(record.outcome)}</StateWords>
+          <StateWords state={record.state}>{outcomeWord(record.outcome)}</StateWords>
         </div>
         <div>
           {now === null ? (
@@ -252,7 +252,7 @@ function Children({ records }: { records: readonly ActivityRecord[] }): ReactEle
           <li key={record.id}>
             <button type="button" className="activity-child" onClick={() => openRecord(record.id)}>
               <b className="mono cut">{nameOf(record)}</b>
-              <StateWords state={markOf(record.outcome)}>{outcomeWord(record.outcome)}</StateWords>
+              <StateWords state={record.state}>{outcomeWord(record.outcome)}</StateWords>
               <span className="quiet">{record.tookMs === null ? "" : span(record.tookMs)}</span>
             </button>
           </li>

@@ -2,7 +2,7 @@ import type { MouseEvent, ReactElement } from "react";
 import { address, amend, usePlace } from "@/lib/place";
 import { bytes, span } from "@/lib/words";
 import { StateWords, Tag, Time } from "@/parts";
-import { markOf, outcomeWord } from "./outcomes";
+import { outcomeWord } from "./outcomes";
 import type { ActivityRecord } from "./shapes";
 
 /** Opens a record beside the list, by the address. */
@@ -55,7 +55,7 @@ export function Row({ record, chosen }: { record: ActivityRecord; chosen: boolea
         {record.client !== null && record.client !== record.principal ? ` · ${record.client}` : ""}
       </span>
       <span className="activity-outcome">
-        <StateWords state={markOf(record.outcome)}>{outcomeWord(record.outcome)}</StateWords>
+        <StateWords state={record.state}>{outcomeWord(record.outcome)}</StateWords>
       </span>
       <span className="activity-took">{record.tookMs === null || record.kind === "refusal" ? "" : span(record.tookMs)}</span>
       <span className="activity-bytes quiet">{record.resultBytes === null || record.kind === "refusal" ? "" : bytes(record.resultBytes)}</span>

@@ -1,32 +1,7 @@
-/** How an outcome is shown: its word, and one of the five marks. */
-import type { PegState } from "@/api/types";
-
-const MARKS: Readonly<Record<string, PegState>> = {
-  returned: "open",
-  done: "open",
-  tool_failed: "broken",
-  provider_failed: "broken",
-  broken: "broken",
-  not_saved: "broken",
-  server_error: "broken",
-  override_unfit: "broken",
-  needs_input: "wants",
-  demanded: "wants",
-  waits: "wants",
-  pending_approval: "wants",
-  changed: "wants",
-  quarantined: "wants",
-  needs_sign_in: "wants",
-};
-
+/** How outcomes and what was recorded are put in words. Which of the five marks one has is said by the gateway. */
 /** "tool_failed" as "tool failed". */
 export function outcomeWord(outcome: string): string {
   return outcome.replaceAll("_", " ");
-}
-
-/** Whatever is not named is a refusal or a decision that was turned down: by choice. */
-export function markOf(outcome: string): PegState {
-  return MARKS[outcome] ?? "locked";
 }
 
 /** A text as it was recorded: as JSON where it is whole, else to the letter, because long ones are cut. */

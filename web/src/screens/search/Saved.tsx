@@ -60,7 +60,7 @@ export function Saving({
 }
 
 export function Saved({ limit }: { limit: number }): ReactElement {
-  const saved = useWhole<SavedQueries>(["settings"], "/search/queries", { limit: 500 }, (before, next) => ({
+  const saved = useWhole<SavedQueries>(["search"], "/search/queries", { limit: 500 }, (before, next) => ({
     ...next,
     queries: [...before.queries, ...next.queries],
   }));

@@ -16,9 +16,9 @@ export type Made = Answer<"/tokens", "post">;
 const TABS: readonly { id: TabName; label: string; json: Source; command: string }[] = [
   { id: "people", label: "People", json: { path: "/principals" }, command: "pegboard grants list" },
   { id: "tokens", label: "Tokens", json: { path: "/tokens" }, command: "pegboard tokens list" },
-  { id: "storage", label: "Storage", json: { path: "/settings" }, command: "pegboard doctor" },
+  { id: "storage", label: "Storage", json: { path: "/settings" }, command: "pegboard settings audit" },
   { id: "policy", label: "Policy", json: { path: "/policy/export" }, command: "pegboard policy export" },
-  { id: "all", label: "All settings", json: { path: "/settings" }, command: "pegboard doctor" },
+  { id: "all", label: "All settings", json: { path: "/settings" }, command: "pegboard settings" },
 ];
 
 export default function SettingsScreen(): ReactElement {

@@ -128,6 +128,8 @@ function Gone({ peg }: { peg: Peg }): ReactElement {
   );
 }
 
+const TALL = 36;
+
 /** Without an id: choose one. */
 function Choosing(): ReactElement {
   const [typed, setTyped] = useParam("q");
@@ -145,7 +147,7 @@ function Choosing(): ReactElement {
                 {answer.pegs.length === 0 ? "Add a server, and its tools are here." : `There are ${count(answer.pegs.length, "tool")} in all.`}
               </EmptyState>
             ) : (
-              <VirtualList name="Tools" rows={fitting} rowKey={(tool) => tool.id} height={() => 36} boxHeight="70vh">
+              <VirtualList name="Tools" rows={fitting} rowKey={(tool) => tool.id} height={() => TALL} boxHeight={`min(70vh, ${fitting.length * TALL + 2}px)`}>
                 {(tool) => (
                   <Link to="/tool" query={{ id: tool.id }} className="tool-line">
                     <StateMark state={tool.state} word="unseen" />
