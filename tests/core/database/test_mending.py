@@ -71,6 +71,31 @@ PLAN = Plan.of(SHOP)
             None,
             ["There is no column 'plased_at' in orders. Did you mean orders.placed_at?"],
         ),
+        (
+            "WITH c (n) AS MATERIALIZED (SELECT 1), d AS NOT MATERIALIZED (SELECT 2) SELECT * FROM c, d, ordrs",
+            "no such table: ordrs",
+            "ordrs",
+            ['There is no table \'ordrs\' here. Did you mean orders or "Übersicht"."order"?'],
+        ),
+        (
+            "SELECT j.value FROM json_tree('[1]') AS j, (SELECT 1) AS one, ordrs o",
+            "no such table: ordrs",
+            "ordrs",
+            ['There is no table \'ordrs\' here. Did you mean orders or "Übersicht"."order"?'],
+        ),
+        ("SELECT j.valu FROM orders, json_tree('[1]') j", "no such column: j.valu", "j.valu", []),
+        (
+            "SELECT EXTRACT(YEAR FROM placed_at), TRIM(BOTH FROM x) FROM ordrs WHERE id IS DISTINCT FROM customer_id",
+            "no such table: ordrs",
+            "ordrs",
+            ['There is no table \'ordrs\' here. Did you mean orders or "Übersicht"."order"?'],
+        ),
+        (
+            "INSERT INTO ordrs (id) VALUES (1)",
+            "no such table: ordrs",
+            "ordrs",
+            ['There is no table \'ordrs\' here. Did you mean orders or "Übersicht"."order"?'],
+        ),
     ],
 )
 def test_the_wrong_name_is_told_with_those_that_may_be_meant(

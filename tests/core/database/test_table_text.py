@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from pegboard.core.database import Cut, Row
+from pegboard.core.database import Cut, Limits, Row
 from pegboard.core.database.found_text import found_text
-from pegboard.core.database.table_text import table_text
+from pegboard.core.database.limits import for_plan, is_plan
+from pegboard.core.database.table_text import plan_text, table_text
 from pegboard.core.folded import Json
 
 
@@ -105,3 +106,38 @@ example: SELECT 1
 Database 'x' cannot be read:\\nno\
 """)
     assert found_text({"tables": []}) == "Nothing was found."
+
+
+@pytest.mark.behaviour("databases.plans")
+def test_a_plan_is_told_whole_and_in_its_own_lines() -> None:
+    box = "╭─ Scan ─╮\n│ orders | x │\n╰────────╯\n"
+    assert plan_text(["key", "plan"], [("physical", box), ("n", 1)]) == snapshot("""\
+| key | plan |
+|---|---|
+| physical | ╭─ Scan ─╮ |
+|  | │ orders \\| x │ |
+|  | ╰────────╯ |
+| n | 1 |\
+""")
+    wide = "Seq Scan on orders " + "x" * 3000
+    assert wide in plan_text(["QUERY PLAN"], [(wide,)])
+    long = plan_text(["p"], [("\n".join(f"line {number}" for number in range(5000)),)], letters=300).splitlines()
+    assert long[-1] == snapshot("4975 of 5000 lines of the plan are not shown here. Explain a simpler query.")
+    assert all(line.startswith("|") for line in long[:-1])
+
+
+@pytest.mark.behaviour("databases.plans")
+def test_a_plan_is_known_by_its_first_word_and_may_be_longer_than_another_value() -> None:
+    plans = ("EXPLAIN SELECT 1", " -- why\n explain query plan select 1", "/* a */ Explain (format json) select 1")
+    others = ("SELECT 'EXPLAIN'", "WITH explain AS (SELECT 1) SELECT 1", "explained", "")
+    assert [is_plan(text) for text in (*plans, *others)] == [True] * 3 + [False] * 4
+    assert for_plan(Limits(cell=2_000, bytes=1_000_000)) == Limits(cell=64_000, bytes=1_000_000)
+    assert for_plan(Limits(cell=2_000, bytes=5_000)).cell == 5_000
+    assert for_plan(Limits(cell=100_000)).cell == 100_000
+
+
+@pytest.mark.behaviour("databases.plans", "databases.table_text")
+@given(st.lists(st.tuples(cells, texts), max_size=6), st.lists(texts, min_size=2, max_size=2))
+def test_no_part_of_a_plan_makes_up_a_remark(rows: list[Row], columns: list[str]) -> None:
+    lines = LINES.split(plan_text(columns, rows, letters=100_000))
+    assert all(line.startswith("|") for line in lines) or (not rows and lines[-1] == "No rows.")

@@ -11,6 +11,9 @@ import pytest
 from tests.providers.database import mysql_shop, postgres_shop
 from tests.servers import mariadb
 
+from pegboard.providers.builtin.database.mysql.connecting import Place
+from pegboard.providers.builtin.database.mysql.pool import Pool
+
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
@@ -42,3 +45,28 @@ def mariadb_socket() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def mysql(mariadb_socket: Path) -> mysql_shop.Shop:
     return mysql_shop.make_shop(mariadb_socket, f"shop{secrets.token_hex(4)}")
+
+
+@pytest.fixture(autouse=True)
+def only_what_pools_keep(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """After each test with MariaDB, the server has the connections that pools keep, and no other; and none when they
+    are closed."""
+    if "mysql" not in request.fixturenames:
+        yield
+        return
+    shop: mysql_shop.Shop = request.getfixturevalue("mysql")
+    made = Pool.__init__
+
+    def noted(pool: Pool, where: Place) -> None:
+        made(pool, where)
+        mysql_shop.POOLS.append(pool)
+
+    monkeypatch.setattr(Pool, "__init__", noted)
+    yield
+    try:
+        assert shop.others() == set()
+    finally:
+        for pool in mysql_shop.POOLS:
+            pool.close()
+        mysql_shop.POOLS.clear()
+    assert shop.others() == set()

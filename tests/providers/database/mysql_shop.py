@@ -1,11 +1,14 @@
 """The shop in a real MariaDB: tables to ask, tables that are closed, and whatever may lead from the one to the
 other."""
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pymysql
+
+from pegboard.providers.builtin.database.mysql.pool import Pool
 
 SHOP = """
 CREATE TABLE customers (id int PRIMARY KEY, name varchar(50) NOT NULL, city varchar(50) COMMENT 'Where they live')
@@ -45,9 +48,20 @@ STATE = (
     "SELECT group_concat(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = '{0}'",
     "SELECT group_concat(routine_name ORDER BY 1) FROM information_schema.routines WHERE routine_schema = '{0}'",
     "SELECT count(*) FROM information_schema.innodb_trx",
-    "SELECT count(*) FROM information_schema.processlist WHERE user LIKE '{0}%' AND command <> 'Sleep'",
     "SELECT @@global.general_log, @@global.read_only, @@global.max_connections",
 )
+CONNECTED = """
+SELECT ID FROM information_schema.PROCESSLIST
+WHERE ID <> CONNECTION_ID() AND COMMAND <> 'Daemon' AND USER <> 'system user'
+"""
+PATIENCE = 10.0
+POOLS: list[Pool] = []
+"""Those that were made in the test that runs."""
+
+
+def resting() -> set[int]:
+    """The connections that pools keep, as the server numbers them."""
+    return {connection.thread_id() for pool in POOLS for connection, _ in pool._resting}
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,15 @@ class Shop:
     def state(self) -> tuple[Any, ...]:
         """Everything that a statement could have changed."""
         widened = "SET SESSION group_concat_max_len = 10000000"
-        return tuple(self.outside(widened, question.format(self.name))[0] for question in STATE)
+        found = tuple(self.outside(widened, question.format(self.name))[0] for question in STATE)
+        return (*found, self.others())
+
+    def others(self) -> set[int]:
+        """Connections that no pool keeps. A server takes its time to let go of one that was closed."""
+        until = time.monotonic() + PATIENCE
+        while (found := {int(row[0]) for row in self.outside(CONNECTED)} - resting()) and time.monotonic() < until:
+            pass
+        return found
 
 
 def make_shop(socket: Path, name: str) -> Shop:

@@ -152,7 +152,7 @@ async def test_how_a_table_was_created_is_told_without_keys_that_lead_to_closed_
         "  CONSTRAINT `leads_ibfk_2` FOREIGN KEY (`b`) REFERENCES `orders` (`id`)\n"
         ") ENGINE=InnoDB"
     )
-    assert people == Refused("That is not answered for 'people'.", "Query its columns by name.")
+    assert people == Refused("That is not told of 'people'.", "DESCRIBE `people` tells its columns.")
 
 
 async def test_a_source_with_thousands_of_columns_lists_them_all_where_something_is_closed(shop: Shop) -> None:
@@ -200,6 +200,6 @@ async def test_a_statement_that_writes_does_what_was_written_also_where_a_column
         "Only queries are answered here: SELECT, WITH … SELECT, EXPLAIN, DESCRIBE, SHOW TABLES, SHOW COLUMNS; "
         "and INSERT, UPDATE and DELETE.",
     )
-    assert people == Refused("That is not answered for 'people'.", "Query its columns by name.")
+    assert people == Refused("'people' can only be read here.", "Write to a table all of whose columns are open.")
     assert isinstance(secret, Failed)
     assert secret.words == f"Table '{shop.name}.secret' doesn't exist"

@@ -8,7 +8,7 @@ from tests.providers.database import mysql_shop, postgres_shop
 
 from pegboard.core.database import EVERYTHING, Checked, Limits, Refused, Rows
 from pegboard.providers.builtin.database.mysql import mysql_engine
-from pegboard.providers.builtin.database.mysql.connecting import MEND
+from pegboard.providers.builtin.database.mysql.powers import MEND
 from pegboard.providers.builtin.database.postgres import postgresql_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -124,6 +124,41 @@ async def test_rights_on_the_whole_server_that_no_reader_needs_are_warned_of_by_
         mysql.outside("DROP USER 'broad'@'localhost'")
     told = "The user broad@localhost has rights that are not needed here"
     assert found == {grant: [(f"{told} ({some}). {MEND}", False)] if some else [] for grant, some in wanted.items()}
+
+
+@pytest.mark.behaviour("databases.mysql.too_powerful")
+async def test_what_a_user_may_become_by_a_role_counts_as_what_it_may_do(mysql: mysql_shop.Shop) -> None:
+    address = with_grant(mysql, f"SELECT ON {mysql.name}.*")
+    mysql.outside("CREATE ROLE mighty", "CREATE ROLE middle", "CREATE ROLE `quiet``one`")
+    mysql.outside(
+        "GRANT FILE ON *.* TO mighty", "GRANT mighty TO middle", f"GRANT SELECT ON {mysql.name}.* TO `quiet``one`"
+    )
+    answers, roles = {}, []
+    try:
+        for lines in (
+            ("GRANT `quiet``one` TO 'broad'@'localhost'",),
+            ("SET DEFAULT ROLE `quiet``one` FOR 'broad'@'localhost'",),
+            ("GRANT middle TO 'broad'@'localhost'",),
+            ("SET DEFAULT ROLE middle FOR 'broad'@'localhost'",),
+        ):
+            mysql.outside(*lines)
+            engine = mysql_engine(address, EVERYTHING)
+            graves = [finding.words for finding in (await engine.check()).findings if finding.is_grave]
+            answers[lines[0]] = (graves, await engine.run("SELECT CURRENT_ROLE()", (), LIMITS))
+            again = await engine.run("SELECT CURRENT_ROLE()", (), LIMITS)
+            roles.append(again.rows[0][0] if isinstance(again, Rows) else "refused")
+            await engine.aclose()
+    finally:
+        mysql.outside("DROP USER 'broad'@'localhost'", "DROP ROLE mighty, middle, `quiet``one`")
+    files = "may read and write the server's files (FILE)."
+    as_role, itself = f"The user broad@localhost, as its role middle, {files}", f"The user broad@localhost {files}"
+    told = [
+        ([words[: len(one)] for words, one in zip(graves, why, strict=True)], why)
+        for (graves, _), why in zip(answers.values(), ([], [], [as_role], [itself]), strict=True)
+    ]
+    assert [found for found, _ in told] == [wanted for _, wanted in told]
+    # The role that a connection has is the one that it was given, also once others were looked into.
+    assert roles == [None, "quiet`one", "refused", "refused"]
 
 
 def with_grant(shop: mysql_shop.Shop, grant: str, *, hands_on: bool = False) -> str:

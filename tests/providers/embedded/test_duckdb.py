@@ -74,10 +74,10 @@ async def test_months_stay_months_and_nanoseconds_are_kept(tmp_path: Path) -> No
         exact = await rows(engine, "SELECT TIMESTAMP_NS '2020-01-01 00:00:00.123456789' AS t, 1 AS n")
         noted = await rows(engine, "SELECT INTERVAL '1 day' AS i; -- done")
     assert told.columns == (Field("i", "INTERVAL"), Field("n", "INTEGER"))
-    spans = ("P178956970Y", "P1Y2M3DT4H5M6.7S", "P1M", "PT0S", "PT-5S", "P-1M")
+    spans = ("178956970 years", "1 year 2 months 3 days 04:05:06.7", "1 month", "00:00:00", "-00:00:05", "-1 month")
     assert told.rows == tuple((span, 7) for span in spans)
-    assert exact.rows == (("2020-01-01T00:00:00.123456789", 1),)
-    assert noted.rows == (("P1D",),)
+    assert exact.rows == (("2020-01-01 00:00:00.123456789", 1),)
+    assert noted.rows == (("1 day",),)
 
 
 async def test_the_schema_tells_comments_keys_and_relations_of_every_schema(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
             {"k": 2},
             None,
             "12345678-1234-1234-1234-123456789abc",
-            "P2D",
+            "2 days",
         ]
         assert told.columns[:2] == (
             Field("170141183460469231731687303715884105727", "HUGEINT", (Mark.NUMBER,)),

@@ -1,10 +1,14 @@
 """How much of an answer a source gives, and how long it may take."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 
 MOST_ROWS: Final = 1000
 """What a caller may ask for at most, unless the source's own limit is higher."""
+
+_OF_PLAN: Final = 64_000
+_EXPLAINS: Final = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +28,13 @@ def requested(limits: Limits, rows: int | None) -> Limits:
     if rows is None:
         return limits
     return replace(limits, rows=max(1, min(rows, max(limits.rows, MOST_ROWS))))
+
+
+def is_plan(statement: str) -> bool:
+    """Whether what it answers is a plan; by its first word, which every engine has alike."""
+    return _EXPLAINS.match(statement) is not None
+
+
+def for_plan(limits: Limits) -> Limits:
+    """A plan is one value in some engines, and of no use when it is cut."""
+    return replace(limits, cell=max(limits.cell, min(limits.bytes, _OF_PLAN)))

@@ -98,6 +98,9 @@ def _about_column(plan: Plan, wrong: Chain, used: Named, tables: Sequence[Table]
         chain = used.aliases.get(owner)
         own = [_table(plan, chain)] if chain is not None else [t for t in tables if t.name.table.casefold() == owner]
         among = [table for table in own if table is not None]
+        if not among and chain is not None:
+            # A function, or a table that is not there: which columns it would have, nobody knows.
+            return
         if not among and tables:
             known = [*(quoted(alias, write) for alias in used.aliases), *(called(t.name, plan.schema) for t in tables)]
             yield f"{wrong[-2]!r} names no table of this statement; it has {_either(known)}."

@@ -15,6 +15,7 @@ from .catch import Cut, Row
 
 MOST_LETTERS: Final = 8_000
 MOST_OF_CELL: Final = 120
+MOST_OF_PLAN: Final = 16_000
 _UNSAFE: Final = re.compile(
     "[\\\\|\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -49,6 +50,32 @@ def table_text(
         lines.append(line)
         shown += 1
     return "\n".join([*lines, *_remarks(len(columns) - wide, len(rows), shown, cut)])
+
+
+def plan_text(
+    columns: Sequence[str], rows: Sequence[Row], cut: Cut | None = None, *, letters: int = MOST_OF_PLAN
+) -> str:
+    """A plan: it helps when it is whole, so no value is shortened, and one of several lines takes as many."""
+    lines = [_line(_cell(name, MOST_OF_CELL) for name in columns), "|" + "---|" * len(columns)]
+    told = [line for row in rows for line in _plan_lines(row, letters)]
+    room, shown = letters - sum(map(len, lines)), 0
+    for line in told:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+        shown += 1
+    if shown < len(told):
+        lines.append(
+            f"{len(told) - shown} of {len(told)} lines of the plan are not shown here. Explain a simpler query."
+        )
+    return "\n".join([*lines, *_remarks(0, len(rows), len(rows), cut)])
+
+
+def _plan_lines(row: Row, most: int) -> Iterator[str]:
+    parts = [value.rstrip("\n").split("\n") if isinstance(value, str) and "\n" in value else [value] for value in row]
+    for number in range(max(map(len, parts), default=0)):
+        yield _line(_cell(part[number], most) if number < len(part) else "" for part in parts)
 
 
 def one_line(text: str) -> str:

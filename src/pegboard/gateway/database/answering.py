@@ -11,7 +11,7 @@ import msgspec
 from pegboard.core.call import Noted, ToolFailed
 from pegboard.core.database import Field, Refused, Rows
 from pegboard.core.database.declaration import Database
-from pegboard.core.database.table_text import table_text
+from pegboard.core.database.table_text import plan_text, table_text
 from pegboard.core.tool import Json, JsonObject
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ async def aside(rows: int, work: Callable[[], T]) -> T:
     return work() if rows < _ALONGSIDE else await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
-def rows_returned(database: Database, answer: Rows) -> Noted:
+def rows_returned(database: Database, answer: Rows, *, is_plan: bool = False) -> Noted:
     names = [column.name for column in answer.columns]
     structured: JsonObject = {
         "source": str(database.id),
@@ -111,7 +111,8 @@ def rows_returned(database: Database, answer: Rows) -> Noted:
         "truncated": _truncated(answer, names),
         "milliseconds": round(answer.seconds * 1000, 1),
     }
-    lines = [table_text(names, answer.rows, answer.cut)] if names or answer.affected is None else []
+    tell = plan_text if is_plan else table_text
+    lines = [tell(names, answer.rows, answer.cut)] if names or answer.affected is None else []
     if answer.affected is not None:
         structured["changed_rows"] = answer.affected
         lines.append(f"{_counted(answer.affected)} changed.")

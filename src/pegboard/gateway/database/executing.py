@@ -11,6 +11,7 @@ import anyio
 
 from pegboard.core.call import Admitted, Outcome
 from pegboard.core.database import Limits, SourceId
+from pegboard.core.database.limits import for_plan, is_plan
 from pegboard.core.database.sourced import over
 from pegboard.core.database.valueless import valueless
 from pegboard.core.tool import Json, JsonObject, Tool
@@ -54,6 +55,8 @@ class ExecuteSql:
         try:
             source = self._toolbox.source(id, admitted)
             limits = source.database.limited(most if isinstance(most, int) else None)
+            explains = is_plan(sql)
+            limits = for_plan(limits) if explains else limits
             ran = partial(
                 answered, sql, parameters_of(given), limits, writes=source.database.writes, said_yes=admitted.confirm
             )
@@ -64,7 +67,7 @@ class ExecuteSql:
             case MustConfirm():
                 return answer
             case Rows():
-                return await aside(len(answer.rows), partial(rows_returned, source.database, answer))
+                return await aside(len(answer.rows), partial(rows_returned, source.database, answer, is_plan=explains))
             case Refused():
                 return failed(refused_text(source.database, answer), Fell.REFUSED)
             case Failed():

@@ -9,7 +9,7 @@ from pegboard.core.database import Failed, Fault
 
 _FOUND: Final = (
     (re.compile(r"Table with name (.+?) does not exist"), Fault.NO_TABLE),
-    (re.compile(r'Referenced (?:column|table) "(.+?)" not found'), Fault.NO_COLUMN),
+    (re.compile(r'Referenced (?:column|table) "?(.+?)"? not found'), Fault.NO_COLUMN),
     (re.compile(r'column "(.+?)" (?:does not exist|not found)', re.IGNORECASE), Fault.NO_COLUMN),
     (re.compile(r"does not have a column named \"(.+?)\""), Fault.NO_COLUMN),
     (re.compile(r"Function with name (.+?) does not exist"), Fault.NO_FUNCTION),

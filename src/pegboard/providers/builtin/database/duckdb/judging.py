@@ -22,6 +22,12 @@ from .functions import (
 
 _INSTEAD: Final = "Write one SELECT, FROM, VALUES, WITH, DESCRIBE or SHOW statement, or EXPLAIN before one."
 _EXPLAIN: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*explain\b", re.IGNORECASE | re.DOTALL)
+_PIVOT: Final = re.compile(r"\bpivot", re.IGNORECASE)
+_PIVOTS: Final = Refused(
+    "PIVOT is run here only where the values that become columns are listed: DuckDB would look for them first, in a "
+    "statement of its own.",
+    "List them: PIVOT t ON c IN ('a', 'b') USING count(*). SELECT DISTINCT c FROM t tells which there are.",
+)
 _WRITES: Final = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "COPY"})
 
 
@@ -74,13 +80,15 @@ def judged(grammar: Grammar, statement: str, computing: frozenset[str], macros: 
             if not found
             else Refused("More than one statement was given.", "Send one statement at a time.")
         )
-    kind, names = found[0].type.name, frozenset(found[0].named_parameters)
+    kind, names = _kind(found[0]), frozenset(found[0].named_parameters)
     explains = kind == "EXPLAIN"
     if explains:
         begin = _EXPLAIN.match(statement)
         statement = statement[begin.end() :] if begin is not None else ""
         if not _reads(grammar, statement):
             return Refused("EXPLAIN is for one statement that reads, without options.", _INSTEAD)
+    elif kind == "MULTI" and _PIVOT.search(statement) is not None:
+        return _PIVOTS
     elif kind != "SELECT":
         return Refused(f"{kind.replace('_', ' ')} statements are not run here.", _INSTEAD, is_write=kind in _WRITES)
     tree = grammar.tree(statement)
@@ -121,7 +129,14 @@ def _reads(grammar: Grammar, statement: str) -> bool:
         found = grammar.statements(statement)
     except (duckdb.Error, RuntimeError):
         return False
-    return [each.type.name for each in found] == ["SELECT"]
+    return [*map(_kind, found)] == ["SELECT"]
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return statement.type.name
+    except ValueError:  # the driver has no word for each kind that the engine knows
+        return "Such"
 
 
 def _walked(tree: Json, computing: frozenset[str], macros: frozenset[str]) -> tuple[bool, bool]:

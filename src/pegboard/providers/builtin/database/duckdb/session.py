@@ -32,7 +32,7 @@ except ImportError:
     ) from None
 
 from .connecting import connected, locked, opening
-from .exact import asked_exactly, written
+from .exact import asked_exactly
 from .failing import failed
 from .functions import computing, own_macros
 from .judging import Grammar, Judged, judged, sound
@@ -133,9 +133,11 @@ class DuckdbSession:
                 connection.execute(before + statement, values)
                 described = connection.description or ()
                 names, types = [str(each[0]) for each in described], [str(each[1]) for each in described]
-                catch, is_exact = Catch(limits), not before and _exactly(connection, statement, values, types)
+                if not before:
+                    _exactly(connection, statement, values, types)
+                catch = Catch(limits)
                 while (wanted := catch.wanted) and (rows := connection.fetchmany(wanted)):
-                    catch.take(written(rows, types) if is_exact else rows)
+                    catch.take(rows)
             return answered(names, types, catch, time.monotonic() - self._began)
         except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError) as error:
             if self._is_stopped or time.monotonic() >= self._deadline:
@@ -183,17 +185,15 @@ class DuckdbSession:
 
 def _exactly(
     connection: duckdb.DuckDBPyConnection, statement: str, values: list[Json] | dict[str, Json], types: list[str]
-) -> bool:
-    """Whether it runs again, with columns as text of which the driver would make less than they are."""
+) -> None:
+    """It runs again, with values as text of which the driver would make less than they are."""
     exact = asked_exactly(statement, types)
     if exact is None:
-        return False
+        return
     try:
         connection.execute(exact, values)
     except duckdb.Error:  # no part of another statement: what comes is then as exact as the driver is
         connection.execute(statement, values)
-        return False
-    return True
 
 
 def _unfit(names: frozenset[str], parameters: list[Json] | dict[str, Json]) -> Failed | None:

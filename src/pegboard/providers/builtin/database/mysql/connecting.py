@@ -1,6 +1,5 @@
-"""A connection to a MySQL or MariaDB server, and what its user may do there."""
+"""A connection to a MySQL or MariaDB server."""
 
-import re
 import ssl
 import struct
 from collections.abc import Sequence
@@ -14,9 +13,9 @@ from pymysql.charset import charset_by_name
 from pymysql.connections import Connection
 from pymysql.cursors import SSCursor
 
-from pegboard.core.database import Checked, Finding
 from pegboard.ports.databases import SourceAway
-from pegboard.providers.builtin.database.names import names
+
+from .values import decoders, type_name
 
 PATIENCE: Final = 10
 ROW: Final = 32 * 2**20
@@ -29,6 +28,9 @@ _MALFORMED: Final = 2027
 _NO_FUNCTION: Final = 1305
 _MODE: Final = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 """Pinned: how quotation marks, backslashes and bars are read must be known to whoever judges."""
+
+
+DECODERS: Final = decoders()
 
 
 class TooMuch(Exception):  # noqa: N818 - it is told as a limit, not as an error
@@ -88,6 +90,10 @@ class Metered(Connection):  # type: ignore[misc]  # the driver has no types
         self._result = None
         if role_of(self) != self.role:
             raise pymysql.OperationalError(_MALFORMED, "The user has another role than before.")
+
+    def types(self) -> list[str]:
+        """Of the columns of the answer that comes."""
+        return [type_name(column) for column in self._result.fields]
 
     def forget(self) -> None:
         """What is left of an answer, which the driver would read to its end before it lets go of it."""
@@ -156,6 +162,7 @@ def connect(where: Place, seconds: float) -> Metered:
             local_infile=False,
             autocommit=True,
             cursorclass=SSCursor,
+            conv=DECODERS,
         )
     except (pymysql.MySQLError, OSError, RuntimeError) as error:
         raise SourceAway(_away(where, error)) from error
@@ -215,97 +222,6 @@ def role_of(connection: Metered) -> object:
         if error.args[:1] == (_NO_FUNCTION,):
             return None
         raise
-
-
-@dataclass(frozen=True)
-class Role:
-    name: str
-    version: str
-    powers: tuple[str, ...]
-    writes: tuple[tuple[str, frozenset[str]], ...]
-    """By where: what it may do there beyond reading."""
-    broad: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """By where: what else it may do there that no reader needs."""
-
-    def checked(self, *, writes: bool) -> Checked:
-        """Where the operator lets rows be changed, only what does more than that is too much."""
-        findings = [Finding(f"{power} {MEND}", is_grave=True) for power in self.powers]
-        beyond = [(where, sorted(granted - _ROWS if writes else granted)) for where, granted in self.writes]
-        if some := "; ".join(
-            f"{', '.join(granted)} on {where}" for where, granted in beyond if granted and not self.powers
-        ):
-            if writes:
-                told = f"The user {self.name} may do more than change rows ({some}). Statements here only do that."
-                findings.append(
-                    Finding(f"{told} Leave it INSERT, UPDATE and DELETE on the tables that may be changed.")
-                )
-            else:
-                told = f"The user {self.name} may change data ({some}). {MEND}"
-                findings.append(Finding(f"{told} What is asked through here still only reads."))
-        if self.broad and not self.powers:
-            some = "; ".join(f"{', '.join(granted)} on {where}" for where, granted in self.broad)
-            findings.append(Finding(f"The user {self.name} has rights that are not needed here ({some}). {MEND}"))
-        return Checked(self.version, self.name, tuple(findings))
-
-
-MEND: Final = (
-    "Create a user that may only read: CREATE USER 'pegboard_reader'@'%' IDENTIFIED BY '…'; "
-    "GRANT SELECT, SHOW VIEW ON the_database.* TO 'pegboard_reader'@'%';"
-)
-_GRAVE: Final = {
-    "ALL PRIVILEGES": "may do everything on this server",
-    "SUPER": "is a superuser",
-    "FILE": "may read and write the server's files",
-    "SHUTDOWN": "may shut the server down",
-    "CREATE USER": "may create users, and so give itself more",
-    "RELOAD": "may flush the server's logs and tables",
-    "PROCESS": "sees what all other users are asking",
-    "GRANT OPTION": "may hand on what it may do",
-    "CREATE TABLESPACE": "may write files",
-    "CONNECTION ADMIN": "may end other people's connections",
-    "SET USER": "may act as others",
-    "READ_ONLY ADMIN": "may write where nobody should",
-    "SYSTEM_VARIABLES_ADMIN": "may change the server's settings",
-    "CONNECTION_ADMIN": "may end other people's connections",
-    "SYSTEM_USER": "is a system user",
-}
-_WRITING: Final = names("INSERT UPDATE DELETE CREATE DROP ALTER TRUNCATE INDEX TRIGGER EVENT EXECUTE")
-_ROWS: Final = frozenset({"INSERT", "UPDATE", "DELETE"})
-_READING: Final = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
-_GRANT: Final = re.compile(r"GRANT (?P<what>.+?) ON (?P<where>.+?) TO ", re.IGNORECASE)
-
-
-def role(connection: Metered) -> Role:
-    name = str(asked(connection, "SELECT CURRENT_USER()")[0][0])
-    version = str(asked(connection, "SELECT VERSION()")[0][0])
-    lines = [str(row[0]) for row in asked(connection, "SHOW GRANTS")]
-    powers: list[str] = []
-    writes: list[tuple[str, frozenset[str]]] = []
-    broad: list[tuple[str, tuple[str, ...]]] = []
-    for line in lines:
-        found = _GRANT.match(line)
-        if found is None:
-            continue
-        granted = [part.strip().upper() for part in re.sub(r"\([^)]*\)", "", found["what"]).split(",")]
-        where = found["where"]
-        hands_on = re.search(r" WITH (.* )?GRANT OPTION", line[found.end() :], re.IGNORECASE) is not None
-        if where == "*.*":
-            powers += [f"The user {name} {_GRAVE[one]} ({one})." for one in granted if one in _GRAVE]
-            if hands_on:
-                powers.append(f"The user {name} {_GRAVE['GRANT OPTION']} (GRANT OPTION).")
-        if (where == "*.*" or where.startswith("`mysql`.")) and (changed := sorted(_ROWS.intersection(granted))):
-            powers.append(f"The user {name} may rewrite who may do what ({', '.join(changed)} on {where}).")
-        beyond = {one for one in granted if one not in _READING | _WRITING | _GRAVE.keys()} if where == "*.*" else set()
-        if "PROXY" in granted:
-            beyond.add("PROXY")
-        if hands_on and where != "*.*":
-            beyond.add("GRANT OPTION")
-        if beyond:
-            broad.append((where, tuple(sorted(beyond))))
-        if changing := frozenset(one for one in granted if one in _WRITING or one == "ALL PRIVILEGES"):
-            writes.append((where, changing))
-    product = "MariaDB" if is_mariadb(connection) else "MySQL"
-    return Role(name, f"{product} {version.split('-')[0]}", tuple(powers), tuple(writes), tuple(broad))
 
 
 def _away(where: Place, error: BaseException) -> str:

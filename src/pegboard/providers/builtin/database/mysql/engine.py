@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -32,11 +32,13 @@ from pegboard.providers.builtin.database.unreadable import WAITS
 
 from .arguments import bound
 from .asking import Server
-from .connecting import MEND, ROW, Metered, Place, TooMuch, asked, connect, place, role, set_up
+from .connecting import ROW, Metered, Place, TooMuch, asked, connect, place, set_up
 from .listing import Row, told_row
+from .plan import hidden_keys, names_hidden, told_plan
 from .pool import DRIVER, Pool
+from .powers import MEND, role
 from .reading import ONLY, ONLY_AND_WRITES, Broken, Reading, read
-from .saying import failed, type_name
+from .saying import failed
 from .schema import read_schema, stamp
 from .splicing import Edited, edited
 from .tables import Known, Tables
@@ -267,8 +269,16 @@ class MysqlEngine:
                 asked(connection, f"EXPLAIN {text.text}".replace("%", "%%"))
                 connection.rollback()
                 return WAITS
-            tell = _as_it_is if self._access.is_whole else told_row(reading, self._place.database, tables.visible)
+            hidden = frozenset[str]()
+            tell: _Tell = _as_it_is
+            if reading.kind == "explain" and not self._access.is_whole:
+                hidden = hidden_keys(tables.ask, tables.visible())
+                tell = told_plan(hidden)
+            elif not self._access.is_whole:
+                tell = _alike(told_row(reading, self._place.database, tables.visible))
             rows = _fetched(connection, text, limits, begun, tell)
+            if len(rows.columns) == 1 and names_hidden(rows.rows, hidden):
+                return Refused("Such a plan is told as a table only.", "Leave FORMAT=JSON out.")
             if reading.writes:
                 connection.commit()
             return rows
@@ -281,13 +291,19 @@ class MysqlEngine:
             return replace(told, words=text.as_written(told.words))
 
 
-def _as_it_is(row: Row) -> Row:
-    return row
+_Tell: TypeAlias = Callable[[Sequence[str]], Callable[[Row], Row | None]]
+"""Of the columns of an answer, and then of each row, what is told of it."""
 
 
-def _fetched(
-    connection: Metered, text: Edited, limits: Limits, begun: float, tell: Callable[[Row], Row | None]
-) -> Rows:
+def _as_it_is(columns: Sequence[str]) -> Callable[[Row], Row | None]:
+    return lambda row: row
+
+
+def _alike(tell: Callable[[Row], Row | None]) -> _Tell:
+    return lambda columns: tell
+
+
+def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, tell: _Tell) -> Rows:
     catch = Catch(limits)
     connection.allow(ROW)
     cursor = connection.cursor()
@@ -296,7 +312,8 @@ def _fetched(
         described = cursor.description or ()
         if not described:
             return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
-        ended = False
+        tells = tell([one[0] for one in described])
+        types, ended = connection.types(), False
         while not ended and (wanted := catch.wanted):
             some: list[Sequence[object]] = []
             connection.allow(ROW + _BATCH)
@@ -305,10 +322,10 @@ def _fetched(
                 if row is None:
                     ended = True
                     break
-                if (told := tell(row)) is not None:
+                if (told := tells(row)) is not None:
                     some.append(told)
             ended = not catch.take(some) or ended
     finally:
         connection.forget()
-    names, types = [text.as_written(one[0]) for one in described], [type_name(one[1]) for one in described]
+    names = [text.as_written(one[0]) for one in described]
     return answered(names, types, catch, time.monotonic() - begun)

@@ -1,23 +1,17 @@
 """What one statement is and which tables it names, for MySQL and MariaDB. Nothing is asked of a server here."""
 
-import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, cast
 
 from sqlglot import exp
-from sqlglot.dialects.mysql import MySQL
-from sqlglot.errors import SqlglotError
 
 from .functions import Call, calls
+from .grammar import Broken as Broken
+from .grammar import elsewhere, parsed
 from .words import Unreadable, Word, Words, words
 
-# It warns of what it does not know; here that is refused, and told to whoever asked.
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
-
-_MYSQL: Final = MySQL()
 _ROOTS: Final = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _WRITES: Final = (exp.Insert, exp.Update, exp.Delete)
 _FORBIDDEN: Final = tuple(
@@ -89,17 +83,13 @@ class Reading:
     named: tuple[Named, ...]
     tree: exp.Expression | None = None
     listed: Listed | None = None
+    begin: int = 0
+    """Where in the text the tree's own begins: behind EXPLAIN."""
     calls: tuple[Call, ...] = ()
 
     @property
     def writes(self) -> bool:
         return self.kind in {"insert", "update", "delete"}
-
-
-@dataclass(frozen=True)
-class Broken:
-    words: str
-    position: int | None
 
 
 def read(statement: str, *, write: bool) -> Reading | Unreadable | Broken:
@@ -122,9 +112,9 @@ def _query(found: Words, inner: Sequence[Word], write: bool, kind: str = "select
     text = found.text[inner[0].start :]
     if inner[0].upper not in {"INSERT", "REPLACE"} and (fault := _phrases(inner)):
         return fault
-    if isinstance(trees := _parsed(text), Broken | Unreadable):
-        return trees
-    tree = trees
+    tree = parsed(text, tuple(inner))
+    if isinstance(tree, Broken | Unreadable):
+        return tree
     changing = write and kind == "select" and isinstance(tree, _WRITES)
     if not changing and kind == "select" and isinstance(tree, _WRITES):
         return Unreadable(f"{inner[0].upper} changes rows.", ONLY, is_write=True)
@@ -132,32 +122,16 @@ def _query(found: Words, inner: Sequence[Word], write: bool, kind: str = "select
         kind = type(tree).__name__.lower()
     elif not isinstance(tree, _ROOTS):
         return Unreadable(f"{inner[0].upper or 'This'} is not a query.", ONLY)
-    for node in tree.walk():
+    nodes = cast(list[exp.Expression], list(tree.walk()))
+    if fault := elsewhere(nodes):
+        return fault
+    for node in nodes:
         if isinstance(node, _FORBIDDEN) and node is not tree:
-            return Unreadable(f"The statement holds {type(node).__name__.upper()}, which is not part of a query.", ONLY)
+            return Unreadable("The statement holds another, which is not part of a query.", ONLY)
     called = calls(inner, target=kind == "insert")
     if isinstance(called, Unreadable):
         return called
-    return Reading(kind, found.text, found.words, tuple(_tables(tree)), tree, calls=called)
-
-
-def _parsed(text: str) -> exp.Expression | Unreadable | Broken:
-    try:
-        trees = [tree for tree in _MYSQL.parse(text) if tree is not None]
-    except RecursionError:
-        return Unreadable("The statement is nested too deeply to be read.", "Ask in simpler statements.")
-    except SqlglotError as error:
-        details = getattr(error, "errors", None) or [{}]
-        return Broken(_words_of(error, details[0]), None)
-    if len(trees) != 1:
-        return Unreadable("The text holds more than one statement.", "Send one statement at a time.")
-    return cast(exp.Expression, trees[0])
-
-
-def _words_of(error: SqlglotError, detail: dict[str, object]) -> str:
-    near = f" near {str(detail['highlight'])!r}" if detail.get("highlight") else ""
-    said = re.sub(r" but got <Token.*", "", str(detail.get("description") or str(error).splitlines()[0]))
-    return f"The statement cannot be read: {said}{near}"
+    return Reading(kind, found.text, found.words, tuple(_tables(tree, nodes)), tree, begin=inner[0].start, calls=called)
 
 
 _PHRASES: Final = (
@@ -252,10 +226,10 @@ def _of(rest: Sequence[Word]) -> Named | None:
     return Named(within, named.name, named.position) if within else named
 
 
-def _tables(tree: exp.Expression) -> Iterator[Named]:
+def _tables(tree: exp.Expression, nodes: Sequence[exp.Expression]) -> Iterator[Named]:
     marks = _marks(tree)
     targets = _targets(tree, marks)
-    for table in tree.find_all(exp.Table):
+    for table in (node for node in nodes if isinstance(node, exp.Table)):
         if isinstance(table.this, exp.Func) or any(table is mark for mark in marks):
             continue
         schema = table.args.get("db")

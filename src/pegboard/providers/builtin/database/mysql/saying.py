@@ -1,9 +1,7 @@
-"""What a MySQL or MariaDB server says of a failure, and what it calls its types."""
+"""What a MySQL or MariaDB server says of a failure."""
 
 import re
 from typing import Final
-
-from pymysql.constants import FIELD_TYPE
 
 from pegboard.core.database import Access, Failed, Fault
 from pegboard.providers.builtin.database.unreadable import DENIED, REFERRED, REFERS, TWICE
@@ -35,50 +33,12 @@ _DISCREET: Final = {
 }
 _NAME: Final = re.compile(r"(?:Unknown column|Table|FUNCTION|Unknown database) '?(?P<name>[^'\s]+)'?")
 
-_TYPES: Final = {
-    getattr(FIELD_TYPE, name): told
-    for name, told in {
-        "BIT": "bit",
-        "BLOB": "text",
-        "DATE": "date",
-        "DATETIME": "datetime",
-        "DECIMAL": "decimal",
-        "DOUBLE": "double",
-        "ENUM": "enum",
-        "FLOAT": "float",
-        "GEOMETRY": "geometry",
-        "INT24": "mediumint",
-        "JSON": "json",
-        "LONG": "int",
-        "LONGLONG": "bigint",
-        "LONG_BLOB": "longtext",
-        "MEDIUM_BLOB": "mediumtext",
-        "NEWDATE": "date",
-        "NEWDECIMAL": "decimal",
-        "NULL": "null",
-        "SET": "set",
-        "SHORT": "smallint",
-        "STRING": "char",
-        "TIME": "time",
-        "TIMESTAMP": "timestamp",
-        "TINY": "tinyint",
-        "TINY_BLOB": "tinytext",
-        "VARCHAR": "varchar",
-        "VAR_STRING": "varchar",
-        "YEAR": "year",
-    }.items()
-}
-
-
-def type_name(code: int) -> str:
-    return _TYPES.get(code, "")
-
 
 def failed(error: BaseException, access: Access) -> Failed:
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     words = str(error.args[1] if len(error.args) > 1 else error)
     fault = _FAULTS.get(number, Fault.OTHER) if number is not None else Fault.AWAY
-    if number in {1142, 1143}:
+    if number in {1044, 1142, 1143}:
         return Failed(DENIED, None, fault)
     if not access.is_whole and number in _DISCREET:
         # The server's own words name keys, constraints and tables that the statement did not.

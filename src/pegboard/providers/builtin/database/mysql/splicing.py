@@ -68,7 +68,7 @@ def edited(text: str, edits: Iterable[Edit]) -> Edited:
 def table_edits(reading: Reading, inner: Inner) -> tuple[Edit, ...] | Unreadable:
     """`inner` tells of a table, by its schema and name as written, the query that it is read through."""
     assert reading.tree is not None
-    begin = reading.words[0].start
+    begin = reading.begin
     places = {word.start: place for place, word in enumerate(reading.words)}
     edits, seen, replaced = [], set(), set()
     for table in reading.tree.find_all(exp.Table):
@@ -85,7 +85,8 @@ def table_edits(reading: Reading, inner: Inner) -> tuple[Edit, ...] | Unreadable
             continue
         if lost := sorted(part for part, value in table.args.items() if value and part not in _PLAIN_PARTS):
             return Unreadable(
-                f"{_CLAUSES.get(lost[0], lost[0].upper())} cannot be asked of {table.name!r} here.", "Leave it out."
+                f"{_CLAUSES.get(lost[0], 'A clause like that')} cannot be asked of {table.name!r} here.",
+                "Leave it out.",
             )
         parts = () if place is None else reading.words[place : place + (1 if schema is None else 3)]
         names = [word.name for word in parts[::2]]
@@ -115,7 +116,7 @@ def _is_read(words: tuple[Word, ...], place: int) -> bool:
 def _unqualified(reading: Reading, places: dict[int, int], inner: Inner) -> Iterable[Edit]:
     """What stands in for a table has no schema, so its columns are named without."""
     assert reading.tree is not None
-    begin = reading.words[0].start
+    begin = reading.begin
     for column in reading.tree.find_all(exp.Column):
         schema, table = column.args.get("db"), column.args.get("table")
         if schema is None or table is None or inner(schema.name, table.name) is None:

@@ -17,7 +17,7 @@ from pegboard.providers.builtin.database.names import names
 from .asking import Ask, Said, Server, asked, columns_of
 from .columns import Made, leads_elsewhere, made, open_columns
 from .functions import unlisted
-from .reading import Broken, Named, Reading, read
+from .reading import Broken, Listed, Named, Reading, read
 from .splicing import Edit, quoted, table_edits
 from .words import Unreadable
 
@@ -57,6 +57,8 @@ class Tables:
 
     def judged(self, reading: Reading) -> Failed | Unreadable | tuple[Edit, ...]:
         """What is put in place of tables that are not told whole."""
+        if reading.listed is not None and (fault := self._place(reading.listed)) is not None:
+            return fault
         said = self._said(reading, self.default)
         if stored := self._stored(reading, said):
             return stored
@@ -79,15 +81,17 @@ class Tables:
                 return missing(schema, named.name)
             if table.open != table.columns:
                 narrow[schema, self._cased(named.name)] = table.open
-                if (
-                    named.target
-                    or reading.kind == "explain"
-                    or (reading.listed and reading.listed.what in {"table", "created"})
-                ):
-                    return Unreadable(f"That is not answered for {named.name!r}.", "Query its columns by name.")
+                if named.target:
+                    return Unreadable(
+                        f"{named.name!r} can only be read here.", "Write to a table all of whose columns are open."
+                    )
+                if reading.listed and reading.listed.what in {"table", "created"}:
+                    return Unreadable(
+                        f"That is not told of {named.name!r}.", f"DESCRIBE {quoted(named.name)} tells its columns."
+                    )
         if reading.tree is None or not (narrow or catalogued):
             return ()
-        if reading.kind == "explain":
+        if reading.kind == "explain" and catalogued:
             return Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
 
         def inner(schema: str | None, name: str) -> str | None:
@@ -100,6 +104,19 @@ class Tables:
             return f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(owner)}.{quoted(name)}"  # noqa: S608 - names, quoted
 
         return table_edits(reading, inner)
+
+    def _place(self, listed: Listed) -> Failed | Unreadable | None:
+        """What is wrong with the schema that a list is asked of."""
+        schema = listed.schema or self.default
+        if listed.what != "tables" or not schema:
+            return None
+        if schema.lower() in _SYSTEM:
+            return _of_server(schema)
+        if self.access.is_whole or listed.schema is None or schema == self.default:
+            return None
+        if any(owner == schema for owner, _, _ in self.visible()):
+            return None
+        return Failed(f"Unknown database '{schema}'", None, Fault.NO_TABLE, schema)
 
     def _said(self, reading: Reading, schema: str) -> Said:
         """Of what a statement names and calls; by the names that hold on the server that answers."""
@@ -158,10 +175,7 @@ class Tables:
                 return None
             if name in _LISTED:
                 return None
-        return Unreadable(
-            f"{schema}.{named.name} tells of the server.",
-            "Use search_schemas, or information_schema.TABLES and COLUMNS.",
-        )
+        return _of_server(f"{schema}.{named.name}")
 
     def through(self, view: Known, depth: int = 0) -> Failed | Unreadable | None:
         """What is wrong with what lies under a view: closed, or out of sight."""
@@ -207,6 +221,10 @@ class Tables:
         listed = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
         where = f"({', '.join(keys)}) IN ({listed})" if rows else "FALSE"
         return f"SELECT * FROM information_schema.{name} WHERE {where}"  # noqa: S608 - names that the server itself told, as literals
+
+
+def _of_server(name: str) -> Unreadable:
+    return Unreadable(f"{name} tells of the server.", "Use search_schemas, or information_schema.TABLES and COLUMNS.")
 
 
 def missing(schema: str, name: str) -> Failed:

@@ -99,6 +99,9 @@ def _told_of_all(found: Sequence[Word], place: int) -> bool:
 
 def _strange(found: Sequence[Word]) -> Unreadable | None:
     for place, (word, following) in enumerate(zip(found, (*found[1:], None), strict=False)):
+        if word.kind == "name" and not word.text.isascii() and any(map(str.isspace, word.text)):
+            # One reader takes it for a blank, and the other for a part of the name.
+            return Unreadable("A blank of another alphabet stands between words.", "Write an ordinary blank there.")
         if word.kind != "mark":
             continue
         next_to = following is not None and following.start == word.end

@@ -48,6 +48,8 @@ class Authorizer:
     """All tables and views of the file, in small letters."""
     owners: Mapping[str, str] = field(default_factory=dict[str, str])
     """The virtual table that a table belongs to, both in small letters: what is kept there is the other's."""
+    virtual: frozenset[str] = frozenset()
+    """Virtual tables, by their own names."""
     masks: frozenset[str] = frozenset()
     """Tables that are read through a view with their open columns alone."""
     may_write: bool = False
@@ -59,6 +61,10 @@ class Authorizer:
     is_foreseen: bool = False
     """Statements have compiled on the shadow before: each name in them is one of an open table, or of their own."""
     wrote: bool = False
+    keepers: frozenset[str] = frozenset()
+    """Virtual tables that a statement was found to write, in small letters: what they keep, they write themselves."""
+    changed: set[str] = field(default_factory=set[str])
+    """Tables that the last statement writes, in small letters."""
     _is_ours: bool = False
 
     @contextmanager
@@ -71,7 +77,7 @@ class Authorizer:
             self._is_ours = before
 
     def begin(self) -> None:
-        self.denied, self.read, self.tells, self.wrote = [], set(), False, False
+        self.denied, self.read, self.changed, self.tells, self.wrote = [], set(), set(), False, False
 
     def __call__(self, deed: int, first: str | None, second: str | None, where: str | None, within: str | None) -> int:
         if self._is_ours:
@@ -97,6 +103,7 @@ class Authorizer:
                 return None if fits else Denied(Why.PRAGMA, first)
             case sqlite3.SQLITE_INSERT | sqlite3.SQLITE_DELETE | sqlite3.SQLITE_UPDATE:
                 self.wrote = True
+                self.changed.add(first.lower())
                 column = second if deed == sqlite3.SQLITE_UPDATE else ""
                 if self.may_write and self._may_write(first, column, where):
                     return None
@@ -129,4 +136,6 @@ class Authorizer:
         name = table.lower()
         if where != MAIN or name not in self.known or name in self.masks or name.startswith("sqlite_"):
             return False
+        if (owner := self.owners.get(name)) is not None:
+            return owner in self.keepers
         return self.access.opens_column(MAIN, table, column) if column else self.access.opens(MAIN, table)

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from pegboard.providers.builtin.database.box.main import Away
 
 from .authorizer import Authorizer
 from .functions import TABLE_FUNCTIONS
+from .tokens import quoted
 
 _HEAP: Final = 128 * 1024 * 1024
 _LIMITS: Final = (
@@ -112,6 +114,12 @@ def limited(connection: sqlite3.Connection, authorizer: Authorizer) -> None:
     for what, most in _LIMITS:
         connection.setlimit(what, most)
     connection.set_authorizer(authorizer)
+
+
+def meet(connection: sqlite3.Connection, virtual: Iterable[str]) -> None:
+    """Virtual tables, for the same reason."""
+    for name in virtual:
+        _met(connection, quoted(name))
 
 
 def _met(connection: sqlite3.Connection, table: str) -> None:

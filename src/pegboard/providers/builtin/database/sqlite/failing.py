@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
 from pegboard.core.database import Answer, Failed, Fault, Refused
@@ -50,9 +50,18 @@ def failed(error: Exception, given: Sequence[Token]) -> Answer:
     return Failed(words)
 
 
-def denied(first: Denied, given: Sequence[Token], *, is_foreseen: bool, may_write: bool) -> Answer:
+def denied(
+    first: Denied,
+    given: Sequence[Token],
+    *,
+    is_foreseen: bool,
+    may_write: bool,
+    owners: Mapping[str, str] | None = None,
+) -> Answer:
     """`is_foreseen`: the statement compiled where nothing is closed, so it reaches what is by a road of its own."""
     match first.why:
+        case Why.WRITE if may_write and (owner := (owners or {}).get(first.name.lower())) is not None:
+            return Refused(f"{first.name!r} is kept by {owner!r}, which alone writes it.", f"Write to {owner}.")
         case Why.READ if is_foreseen:
             return BEYOND
         case Why.READ:

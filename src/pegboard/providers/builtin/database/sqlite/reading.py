@@ -43,6 +43,10 @@ class Whole:
         return frozenset(name.lower() for name in self.forms)
 
     @property
+    def virtual(self) -> frozenset[str]:
+        return frozenset(name for name, form in self.forms.items() if form.kind == "virtual")
+
+    @property
     def owners(self) -> dict[str, str]:
         """Of each table that a virtual table keeps its content in, the virtual table."""
         virtual = sorted((name.lower() for name, form in self.forms.items() if form.kind == "virtual"), key=len)

@@ -193,7 +193,9 @@ class SqliteSession:
         self, error: Exception, guard: Authorizer, given: Sequence[Token], limits: Limits, *, is_foreseen: bool
     ) -> Answer:
         if guard.denied:
-            return denied(guard.denied[0], given, is_foreseen=is_foreseen, may_write=guard.may_write)
+            return denied(
+                guard.denied[0], given, is_foreseen=is_foreseen, may_write=guard.may_write, owners=guard.owners
+            )
         return out_of_time(limits.seconds) if self._watch.is_over else failed(error, given)
 
     def _open(self) -> _Opened:
@@ -221,7 +223,7 @@ class SqliteSession:
             stamp = _stamp(connection, self._path)
             found = whole(connection)
             access = self._access if self._access.is_whole else closing(found, self._access)
-            guard = Authorizer(access, found.known, found.owners)
+            guard = Authorizer(access, found.known, found.owners, found.virtual)
             limited(connection, guard)
             shown = None if self._access.is_whole else shadow(connection, guard, found, access)
             if shown is not None:

@@ -1,0 +1,89 @@
+"""Writes to virtual tables of SQLite: what a person is asked about can run, and nobody writes past the table."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
+from pegboard.ports.databases import Answer, Refused, Rows
+from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.unreadable import WAITS
+
+pytestmark = pytest.mark.anyio
+SHOP = """
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT);
+    INSERT INTO orders VALUES (1, 'first');
+    CREATE TABLE vault (id INTEGER PRIMARY KEY, secret TEXT);
+    CREATE VIRTUAL TABLE plain USING fts5(body);
+    INSERT INTO plain VALUES ('hello');
+    CREATE VIRTUAL TABLE noted USING fts5(note, content='orders', content_rowid='id');
+    CREATE VIRTUAL TABLE boxes USING rtree(id, low, high);
+"""
+RUN = (
+    "INSERT INTO plain VALUES ('world')",
+    "UPDATE plain SET body = 'moon' WHERE plain MATCH 'world'",
+    "INSERT INTO noted (noted) VALUES ('rebuild')",
+    "INSERT INTO noted (rowid, note) VALUES (2, 'second')",
+    "INSERT INTO boxes VALUES (1, 0.5, 2.5)",
+)
+PAST = (
+    "INSERT INTO plain_data VALUES (99, x'00')",
+    "DELETE FROM plain_content",
+    "UPDATE noted_docsize SET sz = NULL",
+    "DELETE FROM boxes_node",
+)
+
+
+def shop(folder: Path) -> Path:
+    path = folder / "shop.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(SHOP)
+    return path
+
+
+def rules() -> tuple[Access, Access]:
+    pattern = name_pattern("vault")
+    assert isinstance(pattern, NamePattern)
+    return EVERYTHING, Access(deny=(pattern,))
+
+
+async def both(path: Path, rule: Access, statements: tuple[str, ...]) -> list[tuple[Answer, Answer]]:
+    """What each is answered before a person is asked, and after the yes."""
+    engine = sqlite_engine(str(path), rule, writes=True)
+    try:
+        with anyio.fail_after(60):
+            return [
+                (await engine.run(text, (), Limits()), await engine.run(text, (), Limits(), write=True))
+                for text in statements
+            ]
+    finally:
+        await engine.aclose()
+
+
+@pytest.mark.behaviour("databases.writes_confirmed")
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_a_full_text_index_that_a_person_was_asked_about_is_written(tmp_path: Path, is_closed: bool) -> None:
+    path = shop(tmp_path)
+    answers = await both(path, rules()[is_closed], RUN)
+    assert [before for before, _ in answers] == [WAITS] * len(RUN)
+    assert [after.affected if isinstance(after, Rows) else after for _, after in answers] == [1] * len(RUN)
+    with closing(sqlite3.connect(path)) as connection:
+        words = connection.execute("SELECT body FROM plain WHERE plain MATCH 'moon OR hello' ORDER BY 1").fetchall()
+        notes = connection.execute("SELECT rowid FROM noted WHERE noted MATCH 'first OR second' ORDER BY 1").fetchall()
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert (words, notes) == ([("hello",), ("moon",)], [(1,), (2,)])
+
+
+@pytest.mark.behaviour("databases.writes_confirmed", "databases.attacks_held")
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_what_a_virtual_table_keeps_is_written_by_nobody_else(tmp_path: Path, is_closed: bool) -> None:
+    path = shop(tmp_path)
+    for before, after in await both(path, rules()[is_closed], PAST):
+        assert isinstance(before, Refused)
+        assert (before.is_write, after) == (False, before)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT body FROM plain WHERE plain MATCH 'hello'").fetchall() == [("hello",)]
+        assert connection.execute("SELECT count(*) FROM plain_data WHERE id = 99").fetchall() == [(0,)]
