@@ -35,7 +35,7 @@ counted. Between two times that the gateway gives back what is free, a round may
 LEAST = 8
 """The same by the least of each half, where nothing large is held: what is kept for good shows there."""
 ENOUGH = 10
-"""Rounds from which on medians tell more than chance."""
+"""Rounds from which on memory is judged: before, chance and what is loaded late tell more."""
 POINTS = 24
 _ENDS = 20.0
 Report = dict[str, object]
@@ -77,14 +77,14 @@ async def besieged(mode: str, cases: Sequence[Case], seconds: float, rounds: int
             "after_the_first_round": memory[0],
             "most_after": max(memory[1:]),
             "last": memory[-1],
-            **_growth(memory),
+            **growth(memory),
             "least_over_time": _least_over_time(memory),
         },
         "processes_left": await _left(before),
     }
 
 
-def _growth(memory: Sequence[int]) -> dict[str, int]:
+def growth(memory: Sequence[int]) -> dict[str, int]:
     """Of the second half over the first, without the first tenth, in which everything is loaded."""
     warm = memory[len(memory) // 10 :]
     first, second = sorted(warm[: len(warm) // 2] or warm), sorted(warm[len(warm) // 2 :])
@@ -107,8 +107,9 @@ def problems(report: Report) -> list[str]:
         if report[key] != report["programs"]
     ]
     found += [f"{report[key]} {words}" for key, words in _NONE.items() if report[key]]
-    judged = isinstance(report["rounds"], int) and report["rounds"] >= ENOUGH
-    found += [f"memory grew by {memory['growth']} MB"] if judged and memory["growth"] > GROWTH else []
+    if not isinstance(report["rounds"], int) or report["rounds"] < ENOUGH:
+        return found
+    found += [f"memory grew by {memory['growth']} MB"] if memory["growth"] > GROWTH else []
     return found + ([f"the least memory grew by {memory['least_growth']} MB"] if memory["least_growth"] > LEAST else [])
 
 

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.escapes.__main__ import as_text, judged, main, told
 from benchmarks.escapes.cases import read
 from benchmarks.escapes.world import world
+from benchmarks.hostile import growth, problems
 
 ROOT = Path(__file__).parents[2]
 ATTACKS = [
@@ -156,3 +157,17 @@ def test_hostile_programs_in_a_row_leave_nothing_behind() -> None:
         assert report["processes_left"] == 0
         assert report["memory_mb"]["last"] <= report["memory_mb"]["after_the_first_round"] + 16
         assert not [end for end in report["ends"] if end.startswith("SandboxAway")]
+
+
+@pytest.mark.parametrize(
+    ("memory", "found"),
+    [
+        ([90, 100, 180, 100, 101, 130, 100, 180, 100, 102, 100, 170], []),
+        ([100 + 9 * each for each in range(12)], ["memory grew by 54 MB", "the least memory grew by 45 MB"]),
+        ([100, 170, 180, 100, 170, 180, 110, 170, 180, 110, 170, 180], ["the least memory grew by 10 MB"]),
+        ([100, 200, 300], []),
+    ],
+)
+def test_memory_that_is_held_for_a_moment_is_told_from_what_is_kept(memory: list[int], found: list[str]) -> None:
+    report: dict[str, object] = {"programs": 1, "answered": 1, "recorded": 1, "processes_left": 0, "strangers": 0}
+    assert problems({**report, "rounds": len(memory), "memory_mb": growth(memory)}) == found
