@@ -107,6 +107,18 @@ async def checked(code: str) -> tuple[Complaint, ...]:
             ],
         ),
         (
+            "r = await gh.create_issue(title='a')\nr.title",
+            [Complaint(2, "`CreateIssueResult` is a dictionary: write `r['title']`.")],
+        ),
+        (
+            "for each in await gh.list_issues():\n    print(each.title)",
+            [Complaint(2, "`ListIssuesItem` is a dictionary: write `each['title']`.")],
+        ),
+        (
+            "r = await alone(1)\nr['title']",
+            [Complaint(2, "This is a text, which has no keys. If it holds JSON, read it first: `json.loads(…)`.")],
+        ),
+        (
             "await gh.creat_issue(title='a')",
             [Complaint(1, "`gh` has no function `creat_issue`. Did you mean `create_issue` or `list_issues`?")],
         ),
@@ -159,6 +171,7 @@ for each in await gh.list_issues():
 stats""",
         "answer = await gh.anything(whatever=1)\nanswer['x'].y",
         "def f(x: int) -> str:\n    return x\nf('a')",
+        "r = await gh.create_issue(title='a')\nr.keys(), r.get('id')\n(await alone(1))[0]",
         "import json\njson.dumps(await gh.list_issues())",
         "import gh\nfrom gh import create_issue as make\nawait make(title='a')",
         "# type: ignore\nx: int = 'a'",

@@ -224,7 +224,11 @@ async def test_runs_side_by_side_do_not_see_each_other() -> None:
         ("import asyncio\nasyncio.create_task", "module 'asyncio' has no attribute 'create_task'"),
         ("callable(1)", "name 'callable' is not defined"),
         ("import re\nre.sub('a', lambda m: 'b', 'a')", "callable replacement is not yet supported in re.sub()"),
-        ("(5).bit_length()", "'int' object has no attribute 'bit_length'"),
+        (
+            "(5).bit_length()",
+            "'int' object has no attribute 'bit_length'. This Python has not all methods, and none as a value: call "
+            "`x.bit_length(…)` in a lambda, or do without.",
+        ),
     ],
 )
 async def test_what_this_python_lacks_is_told_from_what_is_wrong(code: str, message: str) -> None:

@@ -108,7 +108,7 @@ async def test_an_exception_that_this_python_cannot_make_is_told_with_what_to_wr
         ran = await ended(sandbox, code)
     assert ran.error is not None
     assert (ran.error.type, ran.error.is_lacking) == ("RuntimeError", True)
-    assert "write `raise SystemExit(str(3))`" in ran.error.message
+    assert "as in `raise ValueError" in ran.error.message
 
 
 @pytest.mark.behaviour("code.program")

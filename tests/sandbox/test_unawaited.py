@@ -1,5 +1,7 @@
 """A call without `await` is found before anything runs; what is right is never taken for one."""
 
+import threading
+
 import pytest
 
 from pegboard.ports.sandbox import Complaint
@@ -103,7 +105,20 @@ async def test_it_is_told_once_and_with_what_to_write(code: str, complaint: Comp
         "x = srv.echo(x=1)\nprint(x)\n" * 2_000 + "await x",
         "a = []\n" + "a.append(srv.echo(x=1))\n" * 2_500 + "b = a\nawait b[0]",
         "lambda: " * 8_000 + "1",
+        "not " * 15_000 + "1",
+        "a" + ".b" * 30_000,
+        "a" + "()" * 30_000,
+        "1 if 1 else " * 5_000 + "1",
+        "1" + "**1" * 20_000,
     ],
 )
-def test_a_program_that_was_written_to_take_time_takes_none(code: str) -> None:
-    assert isinstance(lines(code), list)
+def test_a_program_that_was_written_to_take_time_or_a_stack_takes_none(code: str) -> None:
+    """In a thread of little stack: what overruns it ends this process."""
+    before = threading.stack_size(512 << 10)
+    try:
+        thread = threading.Thread(target=lines, args=(code,))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join(60)
+    assert not thread.is_alive()

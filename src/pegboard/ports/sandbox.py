@@ -66,6 +66,8 @@ class Program:
     functions: tuple[Function, ...] = ()
     stubs: str = ""
     """What the stubs of each module begin with: imports from `typing`, say."""
+    modules: tuple[str, ...] = ()
+    """Further ones that it may import. They have functions, and it names none of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,9 @@ async def test_a_name_that_is_nearly_right_is_told_with_what_was_meant_and_nothi
     end = "\nNothing of it has run. Correct it, and run it again."
     async with place(tmp_path) as here:
         for code, told in (
-            ('await files.raed(path="a")', "files has no function 'raed'. Did you mean read?"),
+            ('await files.raed(path="a")', "line 1: files has no function 'raed'. Did you mean read?"),
             ('await filse.read(path="a")', "line 1: The name `filse` is not defined. Did you mean `files`?"),
-            ("f = files.raed\nf", "line 1: `files` has none of the functions that the program names."),
+            ("f = files.raed\nf", "line 1: `files` has no function `raed`."),
             ("nothing_like_it", "line 1: The name `nothing_like_it` is not defined."),
         ):
             error = (await here.answers(code))["error"]

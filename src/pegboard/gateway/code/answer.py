@@ -13,6 +13,8 @@ from pegboard.ports.sandbox import Complaint, Fault, Ran
 from .made import Made
 
 _UNDEFINED: Final = re.compile(r"The name `(\w+)` is not defined\.")
+_NO_NAME: Final = re.compile(r"name '(\w+)' is not defined")
+_NO_FUNCTION: Final = re.compile(r"`(\w+)` has no function `(\w+)`\.")
 NOTHING_RAN = "Nothing of it has run. Correct it, and run it again."
 
 
@@ -45,31 +47,43 @@ def failed(
 def complained(
     complaints: Sequence[Complaint], missing: Sequence[str], modules: Collection[str], note: str = ""
 ) -> Returned | ToolFailed:
-    """What the type check found, line by line. It was told only of the `modules` that the program uses rightly."""
-    worded = [(each.line, _worded(each.message, missing, modules)) for each in complaints]
-    lines = [f"line {line}: {message}" for line, message in worded if message]
-    text = "\n".join((*lines, *missing, NOTHING_RAN))
+    """What the type check found, line by line. It was told only of what the program names."""
+    told: list[str] = []
+    left = dict.fromkeys(missing)
+    for each in complaints:
+        better = next((words for words in missing if _is_same(each.message, words)), None)
+        if better is not None:
+            left.pop(better, None)
+        told.append(f"line {each.line}: {better or _worded(each.message, modules)}")
+    text = "\n".join((*dict.fromkeys(told), *left, NOTHING_RAN))
     return answer(Ran(error=Fault("TypeCheckError", text, complaints[0].line)), {}, note)
 
 
-def _worded(message: str, missing: Sequence[str], modules: Collection[str]) -> str:
-    """Nothing where it is told better elsewhere."""
+def _is_same(message: str, words: str) -> bool:
+    """Whether the words tell the same, by one who knows what else there is."""
+    if (found := _NO_FUNCTION.match(message)) is not None:
+        return words.startswith(f"{found[1]} has no function {found[2]!r}.")
+    found = _UNDEFINED.match(message)
+    return found is not None and words.startswith(f"{found[1]} has no function")
+
+
+def _worded(message: str, modules: Collection[str]) -> str:
     found = _UNDEFINED.fullmatch(message)
     if found is None:
         return message
-    name = found[1]
-    if name not in modules:
-        near = closest(name, tuple(modules))
-        return f"{message} Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else message
-    if any(words.startswith(f"{name} has no function") for words in missing):
-        return ""
-    return f"`{name}` has none of the functions that the program names."
+    near = closest(found[1], tuple(modules))
+    return f"{message} Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else message
 
 
-def helped(ran: Ran, missing: Iterable[str]) -> Ran:
+def helped(ran: Ran, missing: Iterable[str], modules: Collection[str] = ()) -> Ran:
     """With what it may have meant, where it fell over a name that is not there."""
+    if ran.error is None or ran.error.type not in ("AttributeError", "NameError", "ImportError"):
+        return ran
     words = tuple(missing)
-    if ran.error is None or not words or ran.error.type not in ("AttributeError", "NameError", "ImportError"):
+    found = _NO_NAME.match(ran.error.message)
+    if found is not None and (near := closest(found[1], tuple(modules))):
+        words = (f"Did you mean {' or '.join(near)}?", *words)
+    if not words:
         return ran
     fault = Fault(ran.error.type, "\n".join((ran.error.message, *words)), ran.error.line, ran.error.is_lacking)
     return Ran(ran.result, ran.stdout, ran.truncated, fault)

@@ -53,7 +53,8 @@ class Functions:
             stubs = stubs_for(mentioned, resolution, policy)
         functions = [Function(stub.named.module, stub.named.function, stub.text) for stub in stubs]
         tools = {str(named): named.id for named in mentioned}
-        return Given(Program(code, tuple(functions), HEADER), tools, names.missing(code), names.by_module.keys())
+        program = Program(code, tuple(functions), HEADER, names.modules_in(code))
+        return Given(program, tools, names.missing(code), names.by_module.keys())
 
     def _names(self, resolution: Resolution) -> Names:
         known = self._known.get(resolution.view)

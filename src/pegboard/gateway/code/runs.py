@@ -101,10 +101,10 @@ class Runs:
             except SandboxAway as error:
                 note = NO_SECOND.format(error)
             else:
-                return await self._ended(second, host, Python.FULL, given.missing, FELL_BACK.format(lacks))
+                return await self._ended(second, host, Python.FULL, given, FELL_BACK.format(lacks))
         if ended is None:
             return complained(complaints, given.missing, given.modules, note)
-        return await self._ended(ended, host, python, given.missing, note)
+        return await self._ended(ended, host, python, given, note)
 
     async def _second(self, given: Given, host: Nested) -> Ran | Suspended:
         """From its beginning: nothing that it did before is known to anybody."""
@@ -112,11 +112,9 @@ class Runs:
         host.stdout, host.can_wait = "", Python.FULL in SUSPENDED
         return await sandbox.run(given.program, host, host.limits)
 
-    async def _ended(
-        self, ended: Ran | Suspended, host: Nested, python: Python, missing: tuple[str, ...], note: str
-    ) -> Answered:
+    async def _ended(self, ended: Ran | Suspended, host: Nested, python: Python, given: Given, note: str) -> Answered:
         if isinstance(ended, Ran):
-            return answer(helped(ended, missing), host.made, note)
+            return answer(helped(ended, given.missing, given.modules), host.made, note)
         return await self.kept(ended, host, python, note)
 
     async def kept(self, stopped: Suspended, host: Nested, python: Python, note: str) -> Answered:

@@ -117,11 +117,17 @@ class Names:
                 found += (Named(module, name, functions[name]) for name in _both(words, functions))
         return tuple(found)
 
+    def modules_in(self, code: str) -> tuple[str, ...]:
+        """Those that a program names, whatever it wants of them."""
+        return tuple(word for word in dict.fromkeys(_WORD.findall(code)) if word in self.by_module)
+
     def missing(self, code: str) -> tuple[str, ...]:
         """What a program calls of a module that has no such function, each in words, with what it may have meant."""
         told: dict[str, None] = {}
-        for module, function in dict.fromkeys(_CALLED.findall(code)):
-            if module in self.by_module and function not in (functions := self.functions(module)):
+        for module, function in dict.fromkeys((*_CALLED.findall(code), *_imported(code))):
+            if (module, function) == (BUILTIN, PYTHON):
+                told[f"{module} has no function {function!r}. {NOT_ITSELF}"] = None
+            elif module in self.by_module and function not in (functions := self.functions(module)):
                 near = closest(function, tuple(functions))
                 meant = f" Did you mean {' or '.join(near)}?" if near else ""
                 told[f"{module} has no function {function!r}.{meant}"] = None
@@ -130,6 +136,18 @@ class Names:
 
 _CALLED: Final = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,79})\s{0,8}\.\s{0,8}([A-Za-z_]\w{0,79})\s{0,8}\(", re.ASCII)
 _MOST_MISSING: Final = 20
+_FROM: Final = re.compile(
+    r"^[ \t]*from[ \t]+([A-Za-z_]\w{0,79})[ \t]+import[ \t]+(\([^()]{1,2000}\)|[^\n#;()]{1,2000})",
+    re.ASCII | re.MULTILINE,
+)
+NOT_ITSELF: Final = "A program cannot run another one: write both as one program."
+
+
+def _imported(code: str) -> Iterator[tuple[str, str]]:
+    for module, names in _FROM.findall(code):
+        for name in names.strip("()").split(","):
+            if words := _WORD.findall(name):
+                yield module, words[0]
 
 
 def _both(words: Mapping[str, None], functions: Mapping[str, ToolId]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from pegboard.ports.sandbox import Complaint, Function
 
 from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
+from .hints import NO_FILES
 from .prelude import Framed
 from .unawaited import unawaited
 
@@ -43,6 +44,10 @@ _GOES_THROUGH: Final = re.compile(r"Argument to function `(?:len|sum|sorted|enum
 _QUOTED: Final = re.compile(r"`([^`]*)`")
 _KEY: Final = re.compile(r'Unknown key "(.*?)" for TypedDict `(\w+)`(?: - did you mean "(.*)"\?)?')
 _EXPECTED: Final = re.compile(r"Expected `(.+)`, found `(.+)`")
+_TYPED_DICT: Final = re.compile(r"^class (\w+)\(TypedDict\)|^(\w+) = TypedDict\(", re.MULTILINE)
+_OF_A_TEXT: Final = re.compile(
+    r"^Method `__getitem__` .* with key of type `(?:str|Literal\[\".*\"\])` on object of type `str`$"
+)
 _PUT: Final = re.compile(r"""(?:\[|\.setdefault\()\s*(['"])([^'"\n]+)\1\s*(?:,|\]\s*=(?!=))""")
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
@@ -113,8 +118,11 @@ class _Words:
         self._lines = program.text.split("\n")
         # Keys that the program puts into answers itself: every dictionary takes them.
         self._put = {key for _, key in _PUT.findall(program.text)}
+        self._dictionaries = {
+            name for each in program.functions for names in _TYPED_DICT.findall(each.stub) for name in names if name
+        }
         self._functions: dict[str, Function] = {each.name: each for each in program.functions}
-        self._members: dict[str, list[str]] = {}
+        self._members: dict[str, list[str]] = {module: [] for module in program.modules}
         for each in program.functions:
             self._members.setdefault(each.module, []).append(each.name)
 
@@ -149,8 +157,16 @@ class _Words:
                 yield f'There is no key "{found[1]}" in `{found[2]}`.{hint}', False
             case "unresolved-attribute", [module, member] if message.startswith("Module"):
                 yield from self._member(module, member)
+            case "unresolved-attribute", [kind, member] if kind in self._dictionaries and not hasattr(dict, member):
+                whose = self._segment(diagnostic).removesuffix(f".{member}")
+                spoken = whose if whose.isidentifier() else "…"
+                yield f"`{kind}` is a dictionary: write `{spoken}['{member}']`.", False
+            case "invalid-argument-type", _ if _OF_A_TEXT.search(message):
+                yield "This is a text, which has no keys. If it holds JSON, read it first: `json.loads(…)`.", False
             case "unresolved-import", [what, *rest]:
                 yield from self._imported(what, rest)
+            case "unresolved-reference", ["open", *_]:
+                yield f"There is no `open`. {NO_FILES}", False
             case "unresolved-reference", [what, *_] if what not in _THERE:
                 known = [*filter(None, self._members), *self._members.get("", ())]
                 yield f"The name `{what}` is not defined.{_meant(what, known)}", hasattr(builtins, what)
@@ -165,7 +181,7 @@ class _Words:
 
     def _member(self, module: str, member: str) -> Iterator[tuple[str, bool]]:
         known = self._members.get(module, ())
-        if not known:
+        if module not in self._members:
             yield f"`{module}.{member}` does not exist in this Python.", module in sys.stdlib_module_names
         elif member not in known and not self._is_something_else(module):
             # One whose stub cannot be read is there all the same.
@@ -178,6 +194,9 @@ class _Words:
         return re.search(f"{stored}|{named}", self._text, re.MULTILINE) is not None
 
     def _imported(self, what: str, rest: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        if rest:
+            yield from self._member(what, rest[0])
+            return
         root = what.split(".")[0]
         lacking = root in sys.stdlib_module_names
         hint = "" if lacking else _meant(root, filter(None, self._members))

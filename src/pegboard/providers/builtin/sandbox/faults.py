@@ -9,13 +9,16 @@ from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, Mon
 
 from pegboard.ports.sandbox import Fault, Limits
 
+from .hints import hinted_of_monty
 from .prelude import Framed
 
 MOST: Final = 2_000
 """Characters of a message. A program can raise whatever it likes, and a model pays for each word."""
-_UNSUPPORTED: Final = re.compile(r"not (?:yet )?support|not implemented|internal error in monty", re.IGNORECASE)
+_UNSUPPORTED: Final = re.compile(
+    r"not (?:yet )?support|not implemented|internal error in monty|cannot suspend in this synchronous", re.IGNORECASE
+)
 _OF_MODULE: Final = re.compile(r"(?:No module named|cannot import name '\w+' from|^module) '(\w+)")
-_OF_TYPE: Final = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
+_OF_TYPE: Final = re.compile(r"'(\w+)'(?: object)? has no attribute '(\w+)'")
 _PARSER: Final = re.compile(r"^The monty syntax parser does not yet support (?:the )?(.*)")
 _ONE_TEXT: Final = "exceptions can only be called with zero or one string argument"
 _UNDEFINED: Final = re.compile(r"name '(\w+)' is not defined")
@@ -45,7 +48,7 @@ def fault(error: MontyError, program: Framed, limits: Limits) -> Fault:
         return Fault(
             type_, "The program keeps asking its host for things, such as names that do not exist, without end.", line
         )
-    return Fault(type_, told(message), line, is_lacking(type_, message))
+    return Fault(type_, told(hinted_of_monty(type_, message)), line, is_lacking(type_, message))
 
 
 def overtime(limits: Limits) -> Fault:
@@ -73,8 +76,8 @@ def told(message: str) -> str:
     """The worker's words, without what means nothing to whoever wrote the program."""
     if _ONE_TEXT in message:
         return (
-            "This Python does not support exceptions of anything but one text, or nothing: write "
-            "`raise SystemExit(str(3))`, or let the program end with its last line."
+            "This Python does not support exceptions of anything but one text, or nothing: put all of it into one, "
+            "as in `raise ValueError(f'{a}: {b}')`."
         )
     message = _PARSER.sub(r"This Python does not support \1.", message.removesuffix(" (unknown location)"))
     return message if len(message) <= MOST else message[: MOST - 1] + "…"

@@ -10,12 +10,16 @@ from pegboard.ports.sandbox import Function
 from .prelude import START, modules
 
 
-def hosted(functions: Sequence[Function], stubs: Mapping[str, str] | None = None) -> dict[str, ExternalModule]:
-    told = stubs or {}
+def hosted(
+    functions: Sequence[Function], known: Sequence[str], stubs: Mapping[str, str] | None = None
+) -> dict[str, ExternalModule]:
+    """`known` are the modules, with functions or without."""
+    told, members = stubs or {}, modules(functions)
     found = {
-        module: ExternalModule({each.name: named(each.name) for each in members}, stubs=told.get(module, ""))
-        for module, members in modules(functions).items()
-        if module
+        module: ExternalModule(
+            {each.name: named(each.name) for each in members.get(module, ())}, stubs=told.get(module, "")
+        )
+        for module in known
     }
     return {START: ExternalModule({}, stubs=""), **found}
 

@@ -1,6 +1,7 @@
 """The value of a program's last line, under a name by which a worker can be asked about it once the program is over."""
 
 import ast
+from dataclasses import replace
 from threading import current_thread, main_thread
 from typing import Final
 
@@ -30,4 +31,4 @@ def named(program: Framed) -> Framed | None:
     lines = text.encode().split(b"\n")
     line, at = lines[last.lineno - 1], last.col_offset
     lines[last.lineno - 1] = line[:at] + f"{LAST} = ".encode() + line[at:]
-    return Framed(b"\n".join((*lines, LAST.encode())).decode(), program.functions, program.shift)
+    return replace(program, text=b"\n".join((*lines, LAST.encode())).decode())

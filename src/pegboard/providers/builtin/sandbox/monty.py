@@ -30,9 +30,10 @@ from pegboard.ports.sandbox import (
 )
 
 from .dialect import MONTY
-from .prelude import Framed, framed, modules, stub
+from .prelude import Framed, framed, imported, modules, stub
 from .state import unpacked
 from .threads import Walking
+from .unfit import unfit
 
 if TYPE_CHECKING:
     # Ten megabytes that only whoever runs a program needs.
@@ -71,8 +72,8 @@ class MontySandbox:
         return self._around is not None
 
     async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
-        if (unfit := _unfit(program, limits)) is not None:
-            return (Complaint(1, unfit.message),)
+        if (why := unfit(program, limits)) is not None:
+            return (Complaint(1, why.message),)
         pool = await self._started()
         from .checking import complaints
         from .hosted import hosted
@@ -85,7 +86,7 @@ class MontySandbox:
                 type_check=True,
                 type_check_format="jsonlines",
                 type_check_stubs=stubs.get("", ""),
-                external_modules=hosted(frame.functions, stubs),
+                external_modules=hosted(frame.functions, frame.modules, stubs),
                 limits={"max_memory": limits.memory, "max_feed_duration_secs": limits.cpu},
             )
             async with self._entered(session) as worker:
@@ -93,8 +94,8 @@ class MontySandbox:
         return ()
 
     async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran | Suspended:
-        if (unfit := _unfit(program, limits)) is not None:
-            return Ran(error=unfit)
+        if (why := unfit(program, limits)) is not None:
+            return Ran(error=why)
         pool = await self._started()
         from .last_line import named
         from .running import Run
@@ -111,7 +112,8 @@ class MontySandbox:
 
         before = unpacked(state, _version())
         functions = tuple(Function(module, name, "", tuple(rest)) for module, name, rest in before.functions)
-        run = Run(_version(), Framed(before.text, functions, before.shift), host, limits, self._walking, before)
+        frame = Framed(before.text, functions, before.shift, imported(before.text))
+        run = Run(_version(), frame, host, limits, self._walking, before)
         return await self._within(pool, run, limits, answers)
 
     async def aclose(self) -> None:
@@ -130,7 +132,7 @@ class MontySandbox:
 
         with anyio.move_on_after(limits.wall - run.spent):
             session = pool.checkout(
-                external_modules=hosted(run.program.functions),
+                external_modules=hosted(run.program.functions, run.program.modules),
                 # Sleeps are ours to bound, in full: cut short, they would look as if they were fine.
                 os_policy={"sleep_system_max": inf},
                 # Sleeps and names count too. Each call is two stops: it is made, and it is awaited.
@@ -225,16 +227,6 @@ class _Worker:
         self.speaker: Final = speaker
         self.is_spent = False
         """Whether something of the program may be left in it."""
-
-
-def _unfit(program: Program, limits: Limits) -> Fault | None:
-    try:
-        size = len(program.code.encode())
-    except UnicodeEncodeError:
-        return Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")
-    if size > limits.code:
-        return Fault("ValueError", f"The program has {size:,} bytes and may have {limits.code:,}. Send less code.")
-    return None
 
 
 def _version() -> str:

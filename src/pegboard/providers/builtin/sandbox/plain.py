@@ -49,6 +49,10 @@ class NotPlain(Exception):  # noqa: N818 - it is told to a model as a sentence
         self.why = why
         self.path = path
 
+    @property
+    def sentence(self) -> str:
+        return self.why if self.why.endswith("?") else f"{self.why}."
+
     def at(self, place: str) -> "NotPlain":
         return NotPlain(self.why, place + self.path)
 

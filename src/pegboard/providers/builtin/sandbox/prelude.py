@@ -37,6 +37,8 @@ class Framed:
     """Those that it can get at."""
     shift: int = 1
     """Lines that stand before its own."""
+    modules: tuple[str, ...] = ()
+    """All that it can import of its host's."""
 
     def line(self, offset: int) -> int | None:
         """Of the program's own code, for what begins so many bytes into the text."""
@@ -49,11 +51,18 @@ class Framed:
 def framed(program: Program) -> Framed:
     said = words(program.code)
     functions = tuple(each for each in program.functions if (each.module or each.name) in said)
-    names = ", ".join([START, *sorted({each.module for each in functions if each.module})])
+    known = tuple(sorted({each.module for each in functions if each.module}.union(said.intersection(program.modules))))
+    names = ", ".join([START, *known])
     # Nothing may stand before such an import, and it changes nothing for a program that runs once.
-    code = _FUTURE.sub(r"\1", program.code)
+    code = _FUTURE.sub(r"\1", program.code.removeprefix("\ufeff"))
     own = "".join(f"; {name} = {name}" for name in _its_own(code, said))
-    return Framed(f"import {names}{own}\n{code}", functions)
+    return Framed(f"import {names}{own}\n{code}", functions, modules=known)
+
+
+def imported(text: str) -> tuple[str, ...]:
+    """The modules of a text that was framed before."""
+    first = text.split("\n", 1)[0].split(";", 1)[0].removeprefix("import ")
+    return tuple(name for name in first.split(", ") if name != START)
 
 
 def _its_own(code: str, said: frozenset[str]) -> list[str]:

@@ -4,7 +4,6 @@ What is said to the worker is said in a thread; calls are made and waited for on
 """
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -41,6 +40,7 @@ from .printing import Printing
 from .standins import StandIns, may_stand_for
 from .state import Open, State, packed
 from .threads import Speaker, Walking
+from .whole import whole
 
 _EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
 _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
@@ -244,7 +244,7 @@ class Run:
             # Exactly this time: what has to be escaped is longer than it looks.
             Room(self._limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
-            why = f"The result cannot be given back: result{unfit.path} {unfit.why}."
+            why = f"The result cannot be given back: result{unfit.path} {unfit.sentence}"
             return Ran(None, *said, Fault("TypeError", why))
         forgotten = calls.forgotten()
         if forgotten is None:
@@ -333,23 +333,10 @@ def _spoken(function: Function) -> str:
     return f"{function.module}.{function.name}" if function.module else function.name
 
 
-def _whole(answer: Json) -> Json:
-    """JSON can hold half of a character, and no worker can: it is told as what cannot be shown."""
-    try:
-        msgspec.json.encode(answer)
-    except UnicodeEncodeError:
-        mended: Json = json.loads(_HALF.sub("\ufffd", json.dumps(answer, ensure_ascii=False)))
-        return mended
-    except (OverflowError, RecursionError):
-        # Integers of any size and lists of any depth are no trouble.
-        pass
-    return answer
-
-
 def _told(answer: Settled) -> ExternalSettledResult:
     if isinstance(answer, Raised):
         return _raised(answer.type, answer.message)
-    return {"return_value": _whole(answer)}
+    return {"return_value": whole(answer)}
 
 
 def _raised(type_: str, message: str) -> ExternalSettledResult:

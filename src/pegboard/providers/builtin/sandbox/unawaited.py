@@ -5,6 +5,7 @@ something may await it there, or something is done with it that nobody knows her
 """
 
 import ast
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -65,6 +66,10 @@ _MADE: Final = frozenset({"list", "set", "dict", "collections.deque", "collectio
 _HOLDING: Final = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
 _DEEPEST: Final = 100
 """Brackets within brackets. What is nested deeper is not read here."""
+_BRACKETS: Final = re.compile(r"[()\[\]{}]")
+_PREFIXES: Final = re.compile(r"(?:(?:[-+~]|\bnot\b|\bawait\b)[ \t\\\n]*){50}")
+_MANY: Final = {"lambda": 100, " else ": 300, "**": 300, "elif": 300}
+"""What each may stand in the one before, and how often nobody writes it."""
 
 Lines: TypeAlias = frozenset[int]
 _Stored: TypeAlias = tuple[Variable, bool, ast.AST | None]
@@ -90,14 +95,14 @@ def unawaited(text: str, functions: Iterable[Hosted]) -> tuple[Unawaited, ...]:
 
 
 def _is_deep(text: str) -> bool:
+    """Whether a parser might need more of a thread's stack than there is."""
+    if _PREFIXES.search(text) or any(text.count(word) > most for word, most in _MANY.items()):
+        return True
     depth = 0
-    for character in text:
-        if character in "([{":
-            depth += 1
-            if depth > _DEEPEST:
-                return True
-        elif character in ")]}":
-            depth -= 1
+    for character in _BRACKETS.findall(text):
+        depth += 1 if character in "([{" else -1
+        if depth > _DEEPEST:
+            return True
     return False
 
 

@@ -16,7 +16,9 @@ from anyio.abc import TaskGroup
 from pegboard.children.child import piece
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits, is_small
+from pegboard.providers.builtin.sandbox.hints import hinted
 from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
+from pegboard.providers.builtin.sandbox.whole import whole
 
 from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed, read
 from .inside.printing import most_pieces
@@ -99,7 +101,7 @@ class Run:
 
     def _fault(self, fell: Fell) -> Fault:
         """As the process tells it: of a length and with a line that there can be."""
-        message = fell.message[:_MOST_WORDS]
+        message = hinted(fell.type, fell.message)[:_MOST_WORDS]
         if fell.type == "MemoryError" and not message:
             message = f"The program needs more than {self.limits.memory >> 20:,} MB of memory. Keep less at a time."
         lines = self.program.code.count("\n") + 1
@@ -114,6 +116,7 @@ class Run:
                 {
                     "code": self.program.code,
                     "functions": functions,
+                    "modules": list(self.program.modules),
                     "memory": limits.memory,
                     "cpu": max(1, math.ceil(limits.cpu)),
                     "calls": limits.calls,
@@ -266,6 +269,6 @@ def _reply(number: int, reply: Reply) -> bytes:
     if isinstance(reply, Raised):
         return framed({"n": number, "type": reply.type, "message": reply.message})
     try:
-        return framed({"n": number, "ok": reply})
+        return framed({"n": number, "ok": whole(reply)})
     except (TypeError, ValueError, RecursionError) as error:
         return framed({"n": number, "type": "ValueError", "message": f"The answer is not plain JSON: {error}"})

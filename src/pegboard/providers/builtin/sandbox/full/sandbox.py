@@ -14,7 +14,6 @@ from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
     BadState,
     Complaint,
-    Fault,
     Host,
     Limits,
     Program,
@@ -22,6 +21,7 @@ from pegboard.ports.sandbox import (
     SandboxAway,
     Settled,
 )
+from pegboard.providers.builtin.sandbox.unfit import unfit
 
 from .image import image
 from .launch import Jailed, Launcher
@@ -68,8 +68,8 @@ class FullSandbox:
         return ()
 
     async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran:
-        if (unfit := _unfit(program, limits)) is not None:
-            return Ran(error=unfit)
+        if (why := unfit(program, limits)) is not None:
+            return Ran(error=why)
         launcher = await self._opened()
         jailed = await self._ready(launcher)
         try:
@@ -151,13 +151,3 @@ async def _ended(starting: "asyncio.Task[Jailed]") -> None:
     await asyncio.wait([starting])
     if not starting.cancelled() and starting.exception() is None:
         await starting.result().end()
-
-
-def _unfit(program: Program, limits: Limits) -> Fault | None:
-    try:
-        size = len(program.code.encode())
-    except UnicodeEncodeError:
-        return Fault("SyntaxError", "The program holds half of a character (a lone surrogate).")
-    if size > limits.code:
-        return Fault("ValueError", f"The program has {size:,} bytes and may have {limits.code:,}. Send less code.")
-    return None

@@ -34,14 +34,11 @@ class Functions:
         self._unawaited: dict[int, tuple[str, int]] = {}
         self._waiting: dict[int, tuple[asyncio.Future[Any], int]] = {}
 
-    def put_into(self, module: types.ModuleType, functions: list[list[Any]]) -> None:
+    def put_into(self, module: types.ModuleType, functions: list[list[Any]], modules: list[str]) -> None:
+        for owner in modules:
+            _owner(module, owner)
         for number, (owner, name, parameters) in enumerate(functions):
-            place = module
-            if owner:
-                known = module.__dict__.get(owner)
-                place = known if isinstance(known, types.ModuleType) else types.ModuleType(owner)
-                module.__dict__[owner] = place
-                sys.modules.setdefault(owner, place)
+            place = _owner(module, owner) if owner else module
             spoken = f"{owner}.{name}" if owner else name
             place.__dict__[name] = self._callable(_Function(number, name, spoken, tuple(parameters)))
 
@@ -95,6 +92,14 @@ class Functions:
             self._room.left += size
             raise
         return await future
+
+
+def _owner(module: types.ModuleType, name: str) -> types.ModuleType:
+    known = module.__dict__.get(name)
+    place = known if isinstance(known, types.ModuleType) else types.ModuleType(name)
+    module.__dict__[name] = place
+    sys.modules.setdefault(name, place)
+    return place
 
 
 def _raised(name: str, message: str) -> Exception:

@@ -33,7 +33,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 class Run:
     def __init__(self, channel: Channel, given: Frame) -> None:
         self._channel = channel
-        self._code: str = given["code"]
+        self._code: str = given["code"].removeprefix("\ufeff")
         self._sleep: float = given["sleep"]
         self._result: int = given["result"]
         self._output = Output(lambda text: channel.say(t="print", s=text), given["stdout"])
@@ -43,7 +43,7 @@ class Run:
         self._builtins = types.ModuleType("builtins")
         self._builtins.__dict__.update(builtins.__dict__, exit=sys.exit, quit=sys.exit)
         self._module.__dict__["__builtins__"] = self._builtins
-        self._functions.put_into(self._module, given["functions"])
+        self._functions.put_into(self._module, given["functions"], given["modules"])
 
     def __call__(self) -> None:
         """Says how it ended."""
@@ -62,7 +62,7 @@ class Run:
             Room(self._result).take(len(_encode(value).encode()))
         except NotPlain as unfit:
             value = None
-            fault = _fault("TypeError", f"The result cannot be given back: result{unfit.path} {unfit.why}.")
+            fault = _fault("TypeError", f"The result cannot be given back: result{unfit.path} {unfit.sentence}")
         except SystemExit as end:
             if end.code not in (None, 0):
                 fault = _fault("SystemExit", str(end.code), _line(end))
