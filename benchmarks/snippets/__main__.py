@@ -1,6 +1,6 @@
 """How much of Python each sandbox runs: `python -m benchmarks.snippets FILE [--json] [--mode NAME]`.
 
-Each program runs in each mode, and passes when it prints what CPython prints.
+Each program is checked and run in each mode, as a user's is, and passes when it prints what CPython prints.
 """
 
 import argparse
@@ -29,11 +29,19 @@ class Verdict:
     """It fails because this Python does not have what the program uses, and says so."""
     why: str
     stdout: str
+    stage: str = "run"
+    """What refused it, if anything did: the check before the run, or the run."""
 
 
 async def judged(snippet: Snippet, mode: str, sandbox: Sandbox) -> Verdict:
+    program = Program(snippet.code, FUNCTIONS)
     try:
-        ran = await sandbox.run(Program(snippet.code, FUNCTIONS), Tools(), LIMITS)
+        complaints = await sandbox.check(program, LIMITS)
+        if complaints:
+            why = "; ".join(f"{each.message} (line {each.line})" for each in complaints)
+            is_lacking = all(each.is_lacking for each in complaints)
+            return Verdict(snippet.id, mode, False, is_lacking, f"TypeCheckError: {why}", "", "check")
+        ran = await sandbox.run(program, Tools(), LIMITS)
     except SandboxAway as away:
         return Verdict(snippet.id, mode, False, False, f"cannot run: {away}", "")
     assert isinstance(ran, Ran)  # the tools here ask nobody
@@ -63,6 +71,7 @@ def counts(verdicts: Sequence[Verdict]) -> Mapping[str, Mapping[str, int]]:
             "snippets": sum(one.mode == mode for one in verdicts),
             "passed": sum(one.mode == mode and one.passed for one in verdicts),
             "lacking": sum(one.mode == mode and one.is_lacking for one in verdicts),
+            "checked": sum(one.mode == mode and one.stage == "check" for one in verdicts),
         }
         for mode in dict.fromkeys(one.mode for one in verdicts)
     }
@@ -85,13 +94,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(report, ensure_ascii=False, indent=1))
         return 0
     rows = [
-        [mode, *(str(count[key]) for key in ("snippets", "passed", "lacking"))]
+        [mode, *(str(count[key]) for key in ("snippets", "passed", "lacking", "checked"))]
         for mode, count in counts(verdicts).items()
     ]
-    print(table.render(("mode", "snippets", "passed", "lacking"), rows))
+    print(table.render(("mode", "snippets", "passed", "lacking", "refused by the check"), rows))
     for one in verdicts:
         if not one.passed:
-            print(f"{one.mode} {one.id}: {one.why}")
+            print(f"{one.mode} {one.id}, {one.stage}: {one.why}")
     return 0
 
 

@@ -30,15 +30,15 @@ def test_each_snippet_is_judged_by_what_cpython_prints(tmp_path: Path, capsys: p
     assert main([str(file), "--json", "--mode", "monty"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["benchmark"] == "snippets"
-    assert report["modes"] == {"monty": {"snippets": 4, "passed": 2, "lacking": 1}}
-    assert [(case["id"], case["passed"], case["why"]) for case in report["cases"]] == [
-        ("orders", True, ""),
-        ("unknown user", True, ""),
-        ("lacking", False, "ModuleNotFoundError: No module named 'heapq' (line 1)"),
-        ("wrong", False, "prints something else"),
+    assert report["modes"] == {"monty": {"snippets": 4, "passed": 2, "lacking": 1, "checked": 1}}
+    assert [(case["id"], case["passed"], case["stage"], case["why"]) for case in report["cases"]] == [
+        ("orders", True, "run", ""),
+        ("unknown user", True, "run", ""),
+        ("lacking", False, "check", "TypeCheckError: There is no module `heapq` in this Python. (line 1)"),
+        ("wrong", False, "run", "prints something else"),
     ]
     assert main([str(file), "--mode", "monty"]) == 0
-    assert "monty wrong: prints something else" in capsys.readouterr().out
+    assert "monty wrong, run: prints something else" in capsys.readouterr().out
 
 
 @pytest.mark.behaviour("benchmarks.snippets")

@@ -7,7 +7,7 @@ from typing import Final
 _KEY: Final = re.compile(r"'dict' object has no attribute '(\w+)'")
 _TEXT: Final = re.compile(r"^string ind(?:ices|ex) must be integers?|^str indices must be integers")
 _COROUTINE: Final = re.compile(r"'coroutine' object|not '?coroutine'?\b|coroutine was expected")
-_METHOD: Final = re.compile(r"(?:type object )?'(\w+)'(?: object)? has no attribute '(\w+)'")
+_METHOD: Final = re.compile(r"(?:type object )?'(\w+)'(?: object)? has no attribute '([A-Za-z]\w*)'")
 _DENIED: Final = re.compile(r"^Permission denied: '|^\[Errno \d+\] (?:Permission denied|Operation not permitted)")
 _INSIDE: Final = re.compile(r"^external function '([\w.]+)' cannot suspend in this synchronous context")
 NO_FILES: Final = "There are no files, no network and no environment here: what a program needs comes from tools."
