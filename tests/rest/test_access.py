@@ -124,6 +124,7 @@ async def test_the_api_describes_itself() -> None:
         ("POST", "/api/v1/servers/try"),
         ("GET", "/api/v1/clients"),
         ("GET", "/api/v1/settings"),
+        ("PUT", "/api/v1/settings/{key}"),
         ("GET", "/api/v1/first-run"),
         ("GET", "/api/v1/policy/export"),
         ("GET", "/api/v1/policy/export/file"),

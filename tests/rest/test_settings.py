@@ -54,13 +54,14 @@ async def test_every_setting_says_what_holds_and_where_it_comes_from(monkeypatch
         "file": "/srv/pegboard.yaml",
         "line": 3,
         "variables": [],
-        "readOnly": True,
-        "why": "It is written at /srv/pegboard.yaml:3. Change it there and start the gateway again.",
+        "readOnly": False,
+        "why": "It is written at /srv/pegboard.yaml:3. What is set here holds after the next start.",
         "readAtStart": True,
+        "takes": {"kind": "whole", "words": []},
     }
     keep = rows["audit.keep_rows"]
     assert (keep["value"], keep["origin"], keep["line"], keep["file"]) == (1_000_000, "default", None, None)
-    assert keep["why"] == "Nobody says it. Write audit.keep_rows into /srv/pegboard.yaml and start the gateway again."
+    assert keep["why"] == "Nobody says it. What is set here holds after the next start."
     store = rows["store"]
     assert (store["value"], store["origin"], store["line"]) == ("${BOARD_DATABASE}", "environment", 4)
     assert store["variables"] == [{"name": "BOARD_DATABASE", "set": True}]

@@ -37,6 +37,8 @@ class Setting:
     variables: tuple[tuple[str, bool], ...] = ()
     at_start: bool = False
     """Whether it is read only when the gateway starts; everything else holds as soon as the file is saved."""
+    is_masked: bool = False
+    """Whether the value that is shown is not the one that is written."""
 
 
 def provenance(written: Written, environ: Mapping[str, str]) -> tuple[Setting, ...]:
@@ -65,15 +67,17 @@ def _settings(section: Section, table: Node | None, at: str, environ: Mapping[st
             continue
         variables = tuple((name, name in environ) for name in _variables(entry.value))
         owned = isinstance(entry.value, Scalar) and bool(variables) and is_only_references(entry.value.text)
+        told = _shown(key, entry.value)
         yield Setting(
             here,
             key.description,
-            _shown(key, entry.value),
+            told,
             key.default,
             "environment" if owned else "file",
             entry.line,
             variables,
             late,
+            told != plain(entry.value),
         )
 
 

@@ -149,7 +149,7 @@ def load_text(
             *database_warnings(values, place),
         ),
         doubts=(*doubts(values, board, place),),
-        written=Written(file, parsed.root if isinstance(parsed.root, Table) else None),
+        written=Written(file, parsed.root if isinstance(parsed.root, Table) else None, digest),
     )
 
 

@@ -11,3 +11,5 @@ class Written:
 
     file: str | None = None
     root: Table | None = None
+    digest: str = ""
+    """Of its bytes, by SHA-256."""

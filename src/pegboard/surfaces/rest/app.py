@@ -56,6 +56,7 @@ from .server_sources import source_routes
 from .server_trials import trial_routes
 from .servers import server_routes
 from .session import session_routes
+from .setting_changes import setting_change_routes
 from .settings import setting_routes
 from .shapes import NoticeShape, notices_shape
 from .sign_ins import sign_in_routes
@@ -152,6 +153,7 @@ def routed(
     app.include_router(server_detail_routes(gateway), prefix=PREFIX)
     place = (about.config, about.data_dir, about.store, about.storage)
     app.include_router(setting_routes(gateway, *place), prefix=PREFIX)
+    app.include_router(setting_change_routes(gateway), prefix=PREFIX)
     app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
     app.include_router(policy_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)

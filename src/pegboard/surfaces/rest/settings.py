@@ -14,6 +14,7 @@ from pegboard import __version__
 from pegboard.config.keys import TRUST
 from pegboard.config.places import data_directory
 from pegboard.config.provenance import Origin, Setting, provenance
+from pegboard.config.saving import Kind, Taken, is_editable, taken
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import StoreAway
 from pegboard.ports.storage import Storage, StorageNow
@@ -29,6 +30,11 @@ class VariableShape(TypedDict):
     set: bool
 
 
+class TakenShape(TypedDict):
+    kind: Kind
+    words: list[str]
+
+
 class SettingShape(TypedDict):
     """`value` is what holds, without secrets; of a map its names. `default` is what holds if nobody says otherwise."""
 
@@ -42,8 +48,10 @@ class SettingShape(TypedDict):
     variables: list[VariableShape]
     readOnly: bool
     why: str
-    """Why it cannot be changed here, and where it can."""
+    """Where it stands, or why it cannot be changed here, and where it can."""
     readAtStart: bool
+    takes: TakenShape | None
+    """What it can be set to here; of one that is read-only, nothing."""
 
 
 class StorageShape(TypedDict):
@@ -86,6 +94,8 @@ class SettingsShape(TypedDict):
     settings: list[SettingShape]
     trust: SettingShape
     """Of a server that says nothing of its own."""
+    fileDigest: str | None
+    """Of the file as it was loaded: a change says on which one it stands."""
     places: PlacesShape
     storage: StorageShape
     versions: VersionsShape
@@ -105,6 +115,7 @@ def setting_routes(
         return {
             "settings": [_setting_shape(each, board.written.file) for each in told],
             "trust": _setting_shape(_TRUST, board.written.file),
+            "fileDigest": board.written.digest or None,
             "places": _places(config, data_dir),
             "storage": _storage_shape(store, await _asked(storage), gateway.audit.dropped),
             "versions": {
@@ -129,6 +140,7 @@ async def _asked(storage: StorageNow | None) -> Storage | str:
 
 
 def _setting_shape(setting: Setting, file: str | None) -> SettingShape:
+    is_set_here = can_be_set(setting, file)
     return {
         "key": setting.key,
         "description": setting.description,
@@ -138,13 +150,27 @@ def _setting_shape(setting: Setting, file: str | None) -> SettingShape:
         "file": file if setting.line is not None else None,
         "line": setting.line,
         "variables": [{"name": name, "set": is_set} for name, is_set in setting.variables],
-        "readOnly": True,
+        "readOnly": not is_set_here,
         "why": _why(setting, file),
         "readAtStart": setting.at_start,
+        "takes": _taken_shape(taken(setting.key)) if is_set_here else None,
     }
 
 
+def _taken_shape(taken: Taken) -> TakenShape:
+    return {"kind": taken.kind, "words": [*taken.words]}
+
+
+def can_be_set(setting: Setting, file: str | None) -> bool:
+    """There must be a file to write it into, and nothing outside of the file may own it."""
+    owned = setting.variables or setting.origin == "environment" or setting.is_masked
+    return file is not None and not owned and is_editable(setting.key)
+
+
 def _why(setting: Setting, file: str | None) -> str:
+    if can_be_set(setting, file):
+        then = " What is set here holds after the next start." if setting.at_start else ""
+        return f"It is written at {file}:{setting.line}.{then}" if setting.line else f"Nobody says it.{then}"
     again = " and start the gateway again" if setting.at_start else ""
     match setting.origin:
         case "environment":
