@@ -101,3 +101,26 @@ def test_every_tab_is_readable_to_everybody(looked_at: Page, served: Site, look:
     opened(looked_at, served, MOVE, tab)
     expect(looked_at.get_by_role("tabpanel")).not_to_be_empty()
     look_over(looked_at, f"tool-{tab}", look, whole=True)
+
+
+@pytest.mark.behaviour("web.address_at_once")
+def test_a_filter_stands_in_the_address_as_soon_as_it_is_typed(page: Page, served: Site) -> None:
+    page.goto(f"{served.address}/ui/tool")
+    field = page.get_by_label("Find a tool")
+    expect(field).to_be_visible()
+    # In one task of the browser: a reload that comes next finds what was typed.
+    written = field.evaluate(
+        """(field) => {
+          Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, "note");
+          field.dispatchEvent(new Event("input", { bubbles: true }));
+          return location.search;
+        }"""
+    )
+    assert written == "?q=note"
+    page.reload()
+    expect(field).to_have_value("note")
+    rows = page.get_by_role("list", name="Tools")
+    expect(rows).to_be_visible()
+    box = rows.bounding_box()
+    assert box is not None
+    assert box["height"] < 36 * (rows.get_by_role("listitem").count() + 1), "the box is taller than what is in it"

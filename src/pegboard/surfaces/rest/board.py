@@ -16,6 +16,7 @@ from pegboard.core.ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open
+from pegboard.core.server import Server
 from pegboard.core.status import remedy, sentence
 from pegboard.core.unlocking import Act, PegState, unlocking
 from pegboard.core.wall import Peg, Provided, Tally, kind_of, shown, switch_is_on
@@ -189,17 +190,19 @@ def _toolsets(hung: Hung) -> list[BoardToolsetShape]:
     """Those without a tool too: one whose server never came up is no less on the wall."""
     policy, tallies = hung.policy, hung.wall.toolsets
     found: list[BoardToolsetShape] = []
+    owned: dict[ToolsetId, list[Server]] = {}
+    for key, server in policy.servers.items():
+        owned.setdefault(key.toolset, []).append(server)
     for id in sorted({*policy.toolsets, *tallies}):
         toolset = policy.toolsets.get(id)
         on = id == BUILTIN or (toolset is not None and is_on(policy, id))
-        servers = [server for key, server in policy.servers.items() if key.toolset == id]
         found.append(
             {
                 "id": id,
                 "title": _title(id, policy),
                 "userMcp": toolset is not None and toolset.user_mcp,
                 "on": on,
-                "health": health_shape(worst(healths(servers, hung.catalogue)) if on else Off()),
+                "health": health_shape(worst(healths(owned.get(id, []), hung.catalogue)) if on else Off()),
                 "counts": _counts(tallies.get(id) or Tally()),
             }
         )
