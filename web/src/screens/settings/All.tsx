@@ -30,7 +30,7 @@ export function All(): ReactElement {
               <Chips name="Where from" among={ORIGINS} chosen={origins} onChange={setOrigins} counts={counts} />
             </div>
             <p className="quiet small" role="status">
-              {count(found.length, "setting")}. They are changed where they are written, never here: the file stays the truth, and a setting that nobody wrote has its default.
+              {count(found.length, "setting")}. The file stays the truth: what is changed here is written into it, and a setting that nobody wrote has its default.
             </p>
             {found.length === 0 ? (
               <EmptyState
@@ -55,7 +55,7 @@ export function All(): ReactElement {
                     {found
                       .filter((each) => partOf(each) === part)
                       .map((each) => (
-                        <SettingRow key={each.key} setting={each} />
+                        <SettingRow key={each.key} setting={each} of={answer} />
                       ))}
                   </ul>
                 </section>

@@ -1,13 +1,17 @@
-/** One setting: its value, what it means, where it comes from, and why it is not changed here. */
-import type { ReactElement } from "react";
-import type { Answer } from "@/api/types";
+/** One setting: its value, what it means, where it comes from, and how it is changed or why not here. */
+import { useState, type ReactElement } from "react";
+import { useMay } from "@/api/session";
 import { number } from "@/lib/words";
-import { Tag } from "@/parts";
+import { Button, Tag } from "@/parts";
+import { ChangeSetting } from "./ChangeSetting";
+import type { SettingLine, SettingsAnswer } from "./setting";
 
-export type SettingsAnswer = Answer<"/settings">;
-export type SettingLine = SettingsAnswer["settings"][number];
+export type { SettingLine, SettingsAnswer };
 
-export function SettingRow({ setting }: { setting: SettingLine }): ReactElement {
+export function SettingRow({ setting, of }: { setting: SettingLine; of: SettingsAnswer }): ReactElement {
+  const admin = useMay("admin");
+  const [changes, setChanges] = useState(false);
+  const file = of.places.config.path;
   return (
     <li className="setting">
       <div className="setting-words">
@@ -15,7 +19,17 @@ export function SettingRow({ setting }: { setting: SettingLine }): ReactElement 
         <p className="quiet small wrap-any">{setting.description}</p>
       </div>
       <div className="setting-value">
-        <Value of={setting.value} />
+        <div className="row apart">
+          <Value of={setting.value} />
+          {admin && setting.takes !== null && of.fileDigest !== null && file !== null && (
+            <>
+              <Button small onClick={() => setChanges(true)}>
+                Change<span className="unseen"> {setting.key}</span>
+              </Button>
+              {changes && <ChangeSetting setting={setting} takes={setting.takes} digest={of.fileDigest} file={file} onClose={() => setChanges(false)} />}
+            </>
+          )}
+        </div>
         <p className="small row tight">
           <Origin setting={setting} />
           {setting.readAtStart && <Tag title="Read when the gateway starts">read at start</Tag>}

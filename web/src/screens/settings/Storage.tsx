@@ -23,14 +23,14 @@ export function Storage(): ReactElement {
               {answer.settings
                 .filter(({ key }) => KEEPING.includes(key))
                 .map((each) => (
-                  <SettingRow key={each.key} setting={each} />
+                  <SettingRow key={each.key} setting={each} of={answer} />
                 ))}
             </ul>
           </section>
           <section className="sheet settings-part" aria-label="Trust">
             <h2>How far a new server is trusted</h2>
             <ul>
-              <SettingRow setting={answer.trust} />
+              <SettingRow setting={answer.trust} of={answer} />
             </ul>
           </section>
         </div>
