@@ -160,6 +160,34 @@ def test_one_tool_is_shown_with_its_schema_status_and_remedy(at_gateway: Pegboar
     assert "takes:" in shown
 
 
+@pytest.mark.behaviour("cli.tools_filtered")
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["--state", "locked"], ["crash_halfway", "tool_00002"]),
+        (["--state", "locked,open", "--server", "three"], ["tool_00000", "tool_00001", "tool_00002"]),
+        (["--server", "talker~talker", "--q", "CRASH half"], ["crash_halfway"]),
+        (["--provider", "builtin"], []),
+        (["--q", "echo", "--state", "gone"], []),
+        (["--hint", "destructive"], []),
+        (["--as", "bob", "--state", "open"], ["crash", "echo"]),
+    ],
+)
+def test_tools_are_filtered_as_the_wall_is(at_gateway: Pegboard, words: list[str], names: list[str]) -> None:
+    listed = at_gateway("tools", "list", *words, "--json").json["tools"]
+    assert sorted(tool["name"] for tool in listed) == names
+    if not names:
+        told = "No tool passes these filters. See: pegboard servers list, pegboard doctor\n"
+        assert at_gateway("tools", "list", *words).out == told
+
+
+@pytest.mark.behaviour("cli.tools_filtered")
+def test_a_state_that_there_is_not_is_told_with_those_that_there_are(at_gateway: Pegboard) -> None:
+    told = at_gateway("tools", "list", "--state", "shut")
+    assert told.code == 2
+    assert "'shut' is none of open, locked, wants, broken, gone" in told.err
+
+
 @pytest.mark.behaviour("ids.shown_is_accepted")
 def test_every_name_that_a_list_shows_is_taken_by_every_command(at_gateway: Pegboard) -> None:
     tools = at_gateway("tools", "list", "--json").json["tools"]

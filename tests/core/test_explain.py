@@ -48,7 +48,7 @@ def test_each_rule_that_locks_says_so_in_the_words_of_the_refusal() -> None:
     )
     assert [step for step in told.steps if not step.lets] == [
         Step(
-            "Is its server and toolset on?",
+            "Are its server and its toolset on?",
             False,
             "server_disabled: Server dev~github is off: switched off by me on 2026-01-02. "
             "Ask the user to enable the server first: pegboard servers enable dev~github",
@@ -64,6 +64,10 @@ def test_each_rule_that_locks_says_so_in_the_words_of_the_refusal() -> None:
 
 def test_every_rule_has_its_question() -> None:
     assert [*QUESTIONS] == [rule.__name__ for rule in RULES]
+
+
+def test_every_question_is_one_to_which_yes_lets_the_tool() -> None:
+    assert [asked for asked in QUESTIONS.values() if {"no", "not", "never"} & {*asked.lower().split()}] == []
 
 
 @pytest.mark.behaviour("explain.absent_names_the_step")

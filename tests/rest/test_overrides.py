@@ -96,7 +96,9 @@ async def test_fields_are_said_and_cleared_one_by_one() -> None:
 async def test_why_tells_which_override_set_which_field() -> None:
     async with desk_with_arguments() as desk:
         await said(desk, str(READ), set={"renderer": "code", "arguments": {"limit": {"default": 3}}})
-        told = (await desk.get("/why", tool="read"))["overrides"]
+        why = await desk.get("/why", tool="read")
+        told = why["overrides"]
+        assert why["policyVersion"] == desk.house.board.policy.version
         assert [(f["field"], f["value"], f["target"], f["declared"], f["from"]["kind"]) for f in told] == [
             ("renderer", "code", str(READ), False, "installed"),
             ("arguments.path.pin", "***", "github:*", True, "declared"),

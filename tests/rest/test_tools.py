@@ -124,6 +124,13 @@ async def test_a_tool_is_named_by_id_by_its_wire_name_or_by_its_own_name_while_o
             400,
             "2 tools fit 'read': mcp:dev~github:read, mcp:ops~files:read. Name one by its id.",
         )
+        several = (await desk.ask("GET", "/why", params={"tool": "read"})).json()
+        assert several["tools"] == ["mcp:dev~github:read", "mcp:ops~files:read"]
+        assert (await desk.ask("GET", "/why", params={"tool": "wriet"})).json()["tools"] == ["mcp:dev~github:write"]
+        assert (await desk.ask("GET", "/why", params={"tool": "mcp:ops~files:raed"})).json()["tools"] == [
+            "mcp:ops~files:read"
+        ]
+        assert (await desk.ask("GET", "/why", params={"tool": "qqqqqqq"})).json()["tools"] == []
         assert problem(await desk.ask("GET", "/why", params={"tool": "ops:nothing*"}))[0] == 404
         assert problem(await desk.ask("GET", "/why", params={"tool": "wriet"})) == (
             404,

@@ -20,7 +20,7 @@ def opened(page: Page, served: Site, tool: str, tab: str = "why") -> None:
 @pytest.mark.behaviour("web.tool")
 def test_a_locked_tool_says_by_which_rule_and_where_to_change_it(page: Page, served: Site) -> None:
     opened(page, served, MOVE)
-    locking = page.get_by_role("listitem").filter(has_text="Does no deny pattern fit it?")
+    locking = page.get_by_role("listitem").filter(has_text="Do the deny patterns let it?")
     expect(locking).to_contain_text("deny pattern '*:move_*' (pegboard.yaml:38)")
     expect(page.locator(".screen-lead")).to_contain_text("disabled_by_config")
     told = served.ask("GET", f"/why?tool={MOVE}")
@@ -90,9 +90,15 @@ def test_without_an_id_a_tool_is_chosen_by_its_words(page: Page, served: Site) -
     expect(page.get_by_role("heading", level=1, name="Move a note")).to_be_visible()
 
 
-def test_a_tool_that_is_not_there_is_told_in_words(page: Page, served: Site) -> None:
+@pytest.mark.behaviour("web.tool_meant")
+def test_a_tool_that_is_not_there_is_told_once_with_what_may_be_meant(page: Page, served: Site) -> None:
     page.goto(f"{served.address}/ui/tool?id=mcp:desk~desk:remove_note")
-    expect(page.get_by_role("alert").first).to_contain_text("remove_note")
+    near = page.get_by_role("list", name="Tools that may be meant")
+    expect(near.get_by_role("link").first).to_be_visible()
+    expect(page.get_by_text("Unknown tool 'mcp:desk~desk:remove_note'.")).to_have_count(1)
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    near.get_by_role("link", name=MOVE).click()
+    expect(page.get_by_role("heading", level=1, name="Move a note")).to_be_visible()
 
 
 @pytest.mark.behaviour("web.accessible")

@@ -57,6 +57,19 @@ def test_the_totals_are_the_gateways(page: Page, served: Site) -> None:
 
 
 @pytest.mark.behaviour("web.wall_filters")
+def test_one_server_is_chosen_and_the_command_does_the_same(page: Page, served: Site) -> None:
+    page.get_by_role("group", name="Server").get_by_role("button", name="drawer").click()
+    page.get_by_role("group", name="State").get_by_role("button", name="locked").click()
+    page.get_by_role("searchbox", name="Filter tools").fill("note")
+    expect(peg(page, DELETE)).to_be_visible()
+    expect(page.locator("[data-tool]")).to_have_count(1)
+    page.get_by_role("button", name="as command").click()
+    words = ["tools", "list", "--q", "note", "--state", "locked", "--server", "drawer~drawer"]
+    expect(page.get_by_role("dialog")).to_contain_text(f"pegboard {' '.join(words)}")
+    assert [tool["id"] for tool in served.pegboard(*words)["tools"]] == [DELETE]
+
+
+@pytest.mark.behaviour("web.wall_filters")
 def test_filters_narrow_the_wall_and_stay_in_the_address(page: Page) -> None:
     expect(peg(page, SEARCH)).to_be_visible()
     page.keyboard.press("Tab")

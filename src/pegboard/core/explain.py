@@ -56,11 +56,11 @@ class Trail:
 
 
 QUESTIONS: Final = {
-    "owner_is_on": "Is its server and toolset on?",
+    "owner_is_on": "Are its server and its toolset on?",
     "server_is_reviewed": "Is its server out of quarantine?",
     "limit_lets_it": "Does its server's enabled_tools or disabled_tools let it?",
-    "no_pattern_denies_it": "Does no deny pattern fit it?",
-    "no_declared_override_denies_it": "Does no declared override deny it?",
+    "no_pattern_denies_it": "Do the deny patterns let it?",
+    "no_declared_override_denies_it": "Do the declared overrides let it?",
     "is_switched_on": "Is the tool switched on?",
     "overrides_fit_it": "Can the overrides of its arguments be applied?",
     "is_approved": "Is its exact definition approved?",

@@ -1,30 +1,76 @@
-/** A form from a JSON Schema; whatever it cannot show is written as JSON. It checks nothing: the gateway does. */
-import { useId, useState, type ReactElement } from "react";
+/** A form from a JSON Schema; whatever it cannot show is written as JSON. It shows the faults that it is given. */
+import { useId, useState, type ReactElement, type ReactNode } from "react";
+import { NO_FAULTS, place, type Faults } from "@/lib/checking";
 import { beginning, isSchema, shapeOf, type Member, type Schema } from "@/lib/schema";
 import { Button, IconButton } from "./Button";
 import { Field, Select, Switch, TextArea } from "./fields";
 import { Tag } from "./Chip";
+import { Icon } from "./icons";
 
 export type Values = Readonly<Record<string, unknown>>;
+
+/** An argument that callers have no say in. */
+export type Fixed = {
+  readonly name: string;
+  /** What is sent, as far as it may be shown. */
+  readonly value: string;
+  /** Who fixed it, and what comes of it. */
+  readonly words: string;
+};
 
 export function SchemaForm({
   schema,
   value,
   onChange,
-  locked = {},
+  fixed = [],
+  faults = NO_FAULTS,
 }: {
   schema: Schema;
   value: Values;
   onChange: (value: Values) => void;
-  /** Arguments that are pinned: shown, and not to be changed here. */
-  locked?: Values;
+  /** Arguments that are pinned or hidden: shown, and not to be changed here. */
+  fixed?: readonly Fixed[];
+  /** What is wrong, by place. */
+  faults?: Faults;
 }): ReactElement {
   const { shape } = shapeOf(schema, schema);
-  if (shape.kind !== "object") {
-    return <RawField name="arguments" value={value} onChange={(next) => onChange(isSchema(next) ? next : {})} />;
-  }
-  if (shape.fields.length === 0) return <p className="quiet">It takes no arguments.</p>;
-  return <Members fields={shape.fields} root={schema} value={value} onChange={onChange} locked={locked} />;
+  return (
+    <div className="form">
+      {shape.kind !== "object" ? (
+        <RawField name="arguments" value={value} onChange={(next) => onChange(isSchema(next) ? next : {})} error={faults.get("") ?? null} />
+      ) : shape.fields.length === 0 ? (
+        <p className="quiet">{fixed.length === 0 ? "It takes no arguments." : "It takes no arguments from callers."}</p>
+      ) : (
+        <Members fields={shape.fields} root={schema} value={value} onChange={onChange} faults={faults} at="" />
+      )}
+      {fixed.length > 0 && <FixedFields of={fixed} />}
+    </div>
+  );
+}
+
+/** What is sent without being asked: locked, each with who fixed it. */
+export function FixedFields({ of }: { of: readonly Fixed[] }): ReactElement {
+  return (
+    <>
+      {of.map((each) => (
+        <div key={each.name} className="form-place is-fixed">
+          <Field
+            label={
+              <span className="row tight">
+                <Icon name="lock" size={14} />
+                <code>{each.name}</code>
+              </span>
+            }
+            value={each.value}
+            onChange={() => undefined}
+            readOnly
+            mono
+            advice={each.words}
+          />
+        </div>
+      ))}
+    </>
+  );
 }
 
 function Members({
@@ -32,13 +78,15 @@ function Members({
   root,
   value,
   onChange,
-  locked = {},
+  faults,
+  at,
 }: {
   fields: readonly Member[];
   root: Schema;
   value: Values;
   onChange: (value: Values) => void;
-  locked?: Values;
+  faults: Faults;
+  at: string;
 }): ReactElement {
   const put = (name: string, next: unknown): void => {
     const { [name]: _, ...rest } = value;
@@ -46,23 +94,25 @@ function Members({
   };
   return (
     <div className="form">
-      {fields.map((field) =>
-        field.name in locked ? (
-          <div key={field.name} className="form-place">
-            <Field label={<Name field={field} />} value={text(locked[field.name])} onChange={() => undefined} readOnly mono advice="Pinned by an override: it is sent as it stands here." />
-          </div>
-        ) : (
-          <div key={field.name} className="form-place">
-            {field.name in value || field.required ? (
-              <Place field={field} root={root} value={value[field.name]} onChange={(next) => put(field.name, next)} {...(field.required ? {} : { onLeave: () => put(field.name, undefined) })} />
-            ) : (
-              <Button small look="bare" icon="plus" onClick={() => put(field.name, beginning(field.schema, root) ?? null)}>
-                {field.name}
-              </Button>
-            )}
-          </div>
-        ),
-      )}
+      {fields.map((field) => (
+        <div key={field.name} className="form-place">
+          {field.name in value || field.required ? (
+            <Place
+              field={field}
+              root={root}
+              value={value[field.name]}
+              onChange={(next) => put(field.name, next)}
+              faults={faults}
+              at={place(at, field.name)}
+              {...(field.required ? {} : { onLeave: () => put(field.name, undefined) })}
+            />
+          ) : (
+            <Button small look="bare" icon="plus" onClick={() => put(field.name, beginning(field.schema, root) ?? null)}>
+              {field.name}
+            </Button>
+          )}
+        </div>
+      ))}
     </div>
   );
 }
@@ -88,17 +138,27 @@ function Place({
   value,
   onChange,
   onLeave,
+  faults,
+  at,
 }: {
   field: Member;
   root: Schema;
   value: unknown;
   onChange: (value: unknown) => void;
   onLeave?: () => void;
+  faults: Faults;
+  at: string;
 }): ReactElement {
   const { shape, nullable, schema } = shapeOf(field.schema, root);
   const advice = typeof schema["description"] === "string" ? schema["description"] : undefined;
   const label = onLeave ? <Name field={field} onLeave={onLeave} /> : <Name field={field} />;
-  const around = { label, ...(advice === undefined ? {} : { advice }) };
+  const error = faults.get(at) ?? null;
+  const around = { label, error, ...(advice === undefined ? {} : { advice }) };
+  const wrong = error !== null && (
+    <p className="field-error" role="alert">
+      {error}
+    </p>
+  );
   if (nullable && value === null) {
     return (
       <div className="field">
@@ -137,37 +197,41 @@ function Place({
           <div className="row">
             <Switch label={label} on={value === true} onChange={onChange} />
           </div>
+          {wrong}
           {advice && <p className="field-advice">{advice}</p>}
         </div>
       );
     case "choice": {
-      const at = shape.values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value));
+      const index = shape.values.findIndex((each) => JSON.stringify(each) === JSON.stringify(value));
       return (
         <Select
           {...around}
-          value={String(at)}
+          value={String(index)}
           onChange={(next) => onChange(shape.values[Number(next)])}
-          choices={[...(at < 0 ? [{ value: "-1", label: "choose …" }] : []), ...shape.values.map((each, place) => ({ value: String(place), label: text(each) }))]}
+          choices={[...(index < 0 ? [{ value: "-1", label: "choose …" }] : []), ...shape.values.map((each, order) => ({ value: String(order), label: text(each) }))]}
         />
       );
     }
     case "list": {
       const items = Array.isArray(value) ? (value as readonly unknown[]) : [];
       return (
-        <fieldset className="form-group">
+        <fieldset className={`form-group ${error === null ? "" : "has-error"}`}>
           <legend>{label}</legend>
           {advice && <p className="field-advice">{advice}</p>}
-          {items.map((item, at) => (
-            <div key={at} className="form-item">
+          {wrong}
+          {items.map((item, order) => (
+            <div key={order} className="form-item">
               <div className="grow">
                 <Place
-                  field={{ name: `${at + 1}`, schema: shape.items, required: false }}
+                  field={{ name: `${order + 1}`, schema: shape.items, required: false }}
                   root={root}
                   value={item}
-                  onChange={(next) => onChange(items.map((other, place) => (place === at ? next : other)))}
+                  onChange={(next) => onChange(items.map((other, each) => (each === order ? next : other)))}
+                  faults={faults}
+                  at={place(at, order)}
                 />
               </div>
-              <IconButton icon="close" name={`Remove item ${at + 1} of ${field.name}`} onClick={() => onChange(items.filter((_, place) => place !== at))} />
+              <IconButton icon="close" name={`Remove item ${order + 1} of ${field.name}`} onClick={() => onChange(items.filter((_, each) => each !== order))} />
             </div>
           ))}
           <Button small icon="plus" onClick={() => onChange([...items, beginning(shape.items, root) ?? ""])}>
@@ -181,7 +245,8 @@ function Place({
         <fieldset className="form-group">
           <legend>{label}</legend>
           {advice && <p className="field-advice">{advice}</p>}
-          <Members fields={shape.fields} root={root} value={isSchema(value) ? value : {}} onChange={onChange} />
+          {wrong}
+          <Members fields={shape.fields} root={root} value={isSchema(value) ? value : {}} onChange={onChange} faults={faults} at={at} />
         </fieldset>
       );
     case "raw":
@@ -196,13 +261,16 @@ export function RawField({
   onChange,
   label,
   advice,
+  error = null,
   rows = 4,
 }: {
   name: string;
   value: unknown;
   onChange: (value: unknown) => void;
-  label?: React.ReactNode;
+  label?: ReactNode;
   advice?: string;
+  /** What is wrong with what the JSON says. */
+  error?: ReactNode;
   rows?: number;
 }): ReactElement {
   const id = useId();
@@ -221,7 +289,7 @@ export function RawField({
       label={label ?? name}
       rows={rows}
       value={shown}
-      error={wrong}
+      error={wrong ?? error}
       {...(advice === undefined ? {} : { advice })}
       onChange={(next) => {
         write(next);

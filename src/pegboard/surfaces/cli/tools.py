@@ -13,12 +13,15 @@ from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell
 from .pairs import json_object, json_pairs
 from .result import result_text
+from .sifting import is_sieved, sieved, with_sieve
 from .text import one_line, table
 from .tickets import decided_here
 from .why import verdict_line
 
-MARKS: Final = {"open": "●", "locked": "○", "absent": "·"}
+MARKS: Final = {"open": "●", "locked": "○", "absent": "·", "gone": "▨"}
 _MOST_FLAWS: Final = 10
+_OF_GONE: Final = ("id", "name", "wireName", "toolsetId", "serverId", "verdict", "sentence", "remedy")
+"""What is told of a tool that its provider does not offer any more."""
 CALL_CODES: Final = {
     "returned": Exit.OK,
     "tool_failed": Exit.FAILED,
@@ -36,6 +39,7 @@ def tools() -> None:
 
 @tools.command("list")
 @click.option("--open", "only_open", is_flag=True, help="Only those that can be called.")
+@with_sieve
 @with_view
 @asks(every_server)
 async def list_tools(
@@ -47,17 +51,23 @@ async def list_tools(
     principal: str,
     *,
     as_json: bool,
+    **sieve: Any,
 ) -> None:
-    """Every tool with its verdict: open, locked with its status, or absent from this view."""
+    """Every tool with its verdict: open, locked with its status, or absent from this view. Filtered as the wall is."""
     params = view_params(toolsets, enabled_tools, disabled_tools, principal)
     body = await asked(api, "GET", "/tools", params=params)
+    if is_sieved(sieve):
+        pegs = await sieved(api, params, sieve)
+        gone = [{name: peg[name] for name in _OF_GONE} for peg in pegs.values() if peg["verdict"] == "gone"]
+        body["tools"] = [*(tool for tool in body["tools"] if tool["id"] in pegs), *gone]
     if only_open:
         body["tools"] = [tool for tool in body["tools"] if tool["verdict"] == "open"]
     if as_json:
         document(body)
         return
     if not body["tools"]:
-        say("No tools. See: pegboard servers list, pegboard doctor")
+        none = "No tool passes these filters." if is_sieved(sieve) or only_open else "No tools."
+        say(f"{none} See: pegboard servers list, pegboard doctor")
         return
     rows = [
         (f"{MARKS[tool['verdict']]} {tool['id']}", tool["wireName"] or "", tool.get("status") or tool["verdict"])

@@ -16,6 +16,8 @@ class ProblemShape(TypedDict):
     """Each by itself, where several things were wrong."""
     offered: NotRequired[list[str]]
     """What could have been named instead."""
+    tools: NotRequired[list[str]]
+    """The tools that a name may mean, where it names several or none: those that have it, or are called nearly so."""
     missing: NotRequired[list[str]]
     """The scopes that it takes and the token lacks."""
     scopes: NotRequired[list[str]]

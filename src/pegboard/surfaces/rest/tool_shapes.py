@@ -26,6 +26,8 @@ class ToolsShape(Following):
 
 class WhyShape(TrailShape):
     overrides: list[AppearanceShape]
+    policyVersion: int
+    """What an edit of these overrides is based on."""
 
 
 class EndedShape(TypedDict):

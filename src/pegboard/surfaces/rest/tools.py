@@ -1,7 +1,7 @@
 """Routes for tools: every verdict, one tool in full, a call, and the trail of a decision."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import uuid4
@@ -26,7 +26,7 @@ from pegboard.core.call import (
 from pegboard.core.catalogue import Starting, is_known
 from pegboard.core.explain import explain, seen_by
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, WireName
-from pegboard.core.reference import Kind, Unknown, closest, find, reference
+from pegboard.core.reference import Directory, Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Resolution, directory
 from pegboard.core.scope import Scope
 from pegboard.core.status import Unlisted, status
@@ -91,7 +91,8 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.held)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
-        return {**trail_shape(trail), "overrides": appearance_shape(trail.appearance, trail.effects)}
+        told = appearance_shape(trail.appearance, trail.effects)
+        return {**trail_shape(trail), "overrides": told, "policyVersion": resolution.policy_version}
 
     @routes.post("/call")
     @needs(Scope.CALL, Scope.OPERATE)
@@ -140,15 +141,26 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
     """One tool, by id, by a name that a client sees or saw for it, or by its own name while only one tool has it."""
     if (id := resolution.called(text)) is not None:
         return id
-    found = find(reference(text), directory(gateway.board.catalogue, gateway.board.policy), Kind.TOOL)
+    within = directory(gateway.board.catalogue, gateway.board.policy)
+    found = find(reference(text), within, Kind.TOOL)
     if isinstance(found, Unknown):
-        raise Problem(HTTPStatus.NOT_FOUND, f"{found}{_unheard(gateway)} See: pegboard tools list")
+        near = [id for name in found.near for id in _named(name, within)]
+        raise _not_one(HTTPStatus.NOT_FOUND, f"{found}{_unheard(gateway)} See: pegboard tools list", near)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Problem(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}.{_unheard(gateway)} See: pegboard tools list")
+        raise _not_one(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}.{_unheard(gateway)} See: pegboard tools list", ())
     ids = ", ".join(str(id) for id in found[:10])
-    raise Problem(HTTPStatus.BAD_REQUEST, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.")
+    raise _not_one(HTTPStatus.BAD_REQUEST, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.", found)
+
+
+def _named(text: str, within: Directory) -> tuple[ToolId, ...]:
+    found = find(reference(text), within, Kind.TOOL, suggest=False)
+    return () if isinstance(found, Unknown) else found
+
+
+def _not_one(status: HTTPStatus, detail: str, meant: Sequence[ToolId]) -> Problem:
+    return Problem(status, detail, {"tools": [str(id) for id in meant[:_NAMED]]})
 
 
 def _unheard(gateway: Gateway) -> str:

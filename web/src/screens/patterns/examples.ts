@@ -3,9 +3,8 @@ import type { Schema } from "@/lib/schema";
 
 export const SCHEMA: Schema = {
   type: "object",
-  required: ["repository", "title"],
+  required: ["title"],
   properties: {
-    repository: { type: "string", description: "owner/name" },
     title: { type: "string", description: "One line.", maxLength: 120 },
     priority: { enum: ["low", "usual", "high"] },
     count: { type: "integer", minimum: 1 },

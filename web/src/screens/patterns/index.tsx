@@ -173,7 +173,7 @@ export default function Patterns(): ReactElement {
       </Pattern>
       <Pattern name="Form from a schema">
         <div className="split">
-          <SchemaForm schema={SCHEMA} value={form} onChange={setForm} locked={{ repository: "octo/site" }} />
+          <SchemaForm schema={SCHEMA} value={form} onChange={setForm} fixed={[{ name: "repository", value: "${REPOSITORY}", words: "Pinned by pegboard.yaml:12: every call is sent with it." }]} faults={new Map([["title", "This must be text."]])} />
           <Json value={form} />
         </div>
       </Pattern>

@@ -14,8 +14,8 @@ export function Policy(): ReactElement {
   const operates = useMay("operate");
   return (
     <div className="split settings-policy">
-      {operates ? <Export /> : <Notice>Who takes the policy out needs the scope operate. You are signed in without it.</Notice>}
-      <Import />
+      {operates ? <Export /> : <Notice>To take the policy out or put one in takes the scope operate. You are signed in without it.</Notice>}
+      {operates && <Import />}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { useParam } from "@/lib/place";
 import { isSchema, plain, resolved, type Schema } from "@/lib/schema";
 import { count } from "@/lib/words";
 import { HINTS } from "@/screens/wall/hanging";
-import { EmptyState, Json, SectionDiff, Tag } from "@/parts";
+import { Json, SectionDiff, Tag } from "@/parts";
 import type { Shown, Spec } from "./told";
 
 const FACES = [
@@ -15,15 +15,25 @@ const FACES = [
 ] as const;
 
 export function Face({ peg, shown }: { peg: Peg; shown: Shown }): ReactElement {
-  const [face, setFace] = useParam("face", "overridden");
+  // Where nothing is overridden there is one face: what its provider offers.
+  const isPlain = shown.difference.length === 0;
+  const [wanted, setFace] = useParam("face", isPlain ? "offered" : "overridden");
+  const face = isPlain ? "offered" : wanted;
   const spec = face === "offered" ? shown.asOffered : shown.asOverridden;
   return (
     <section className="sheet stack tool-face" aria-label="As a model sees it">
       <div className="segments" role="group" aria-label="Which face of the tool">
         {FACES.map(([id, words]) => (
-          <button key={id} type="button" aria-pressed={face === id} onClick={() => setFace(id)}>
+          <button
+            key={id}
+            type="button"
+            aria-pressed={face === id}
+            disabled={isPlain && id !== "offered"}
+            title={isPlain && id !== "offered" ? "Nothing is overridden" : undefined}
+            onClick={() => setFace(id)}
+          >
             {words}
-            {id === "difference" && shown.difference.length > 0 && <span className="chip-count">{shown.difference.length}</span>}
+            {id === "difference" && !isPlain && <> <span className="chip-count">{shown.difference.length}</span></>}
           </button>
         ))}
       </div>
@@ -32,19 +42,13 @@ export function Face({ peg, shown }: { peg: Peg; shown: Shown }): ReactElement {
         {count(spec.tokens, "token")} when it is shown whole
         {shown.asOffered.tokens !== shown.asOverridden.tokens &&
           ` (${count(shown.asOffered.tokens, "token")} as offered, ${count(shown.asOverridden.tokens, "token")} as overridden)`}
+        {peg.tokens !== 0 && peg.tokens !== shown.asOverridden.tokens && `; the wall's quick estimate is ${count(peg.tokens, "token")}`}
       </p>
     </section>
   );
 }
 
 function Difference({ shown }: { shown: Shown }): ReactElement {
-  if (shown.difference.length === 0) {
-    return (
-      <EmptyState icon="pencil" title="Nothing is overridden">
-        A model sees this tool as its provider offers it.
-      </EmptyState>
-    );
-  }
   return (
     <div className="stack">
       {shown.difference.map((section) => (

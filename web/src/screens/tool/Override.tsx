@@ -1,21 +1,37 @@
 /** Other words, a person's yes before each call, arguments that are hidden or pinned. The preview is made by the gateway;
- * saving shows the difference first. */
+ * saving shows the difference first. A draft stands on what its writer saw: what somebody else saves meanwhile is told. */
 import { useEffect, useMemo, useState, type ReactElement } from "react";
-import { useAnswer, useDeed } from "@/api/answers";
+import { useAnswer } from "@/api/answers";
 import { ask } from "@/api/client";
 import { useMay } from "@/api/session";
 import type { Peg } from "@/api/types";
 import { listed } from "@/lib/words";
-import { Answered, Button, Dialog, Field, Notice, SectionDiff, Select, Skeleton, TextArea, Trouble } from "@/parts";
-import { asked, begun, isNothing, unwritten, type ArgumentEdit, type Asked, type Edit } from "./editing";
-import type { Preview, Said, Shown, Why } from "./told";
+import { Answered, Button, Field, Notice, SectionDiff, Select, Skeleton, Tag, TextArea, Trouble } from "@/parts";
+import { asked, begun, isNothing, isOwn, NOTHING, plainWords, unwritten, type ArgumentEdit, type Asked, type Edit } from "./editing";
+import { Meeting } from "./Meeting";
+import { met, moved, type Base, type Draft } from "./meeting";
+import { Saving } from "./Saving";
+import { fixedBy, originShort, originWords, pinWords, type Preview, type Said, type Shown, type Why } from "./told";
 
-export function Override({ peg, shown }: { peg: Peg; shown: Shown }): ReactElement {
+type Drafting = { readonly draft: Draft | null; readonly onDraft: (draft: Draft | null) => void };
+
+export function Override({ peg, shown, ...drafting }: { peg: Peg; shown: Shown } & Drafting): ReactElement {
   // As nobody in particular: an override holds for everyone.
   const why = useAnswer<Why>(["board", "policy"], "/why", { tool: peg.id });
   return (
     <Answered of={why} waiting={<Skeleton lines={10} height={32} />}>
-      {(answer) => <Editing key={JSON.stringify(answer.overrides)} peg={peg} shown={shown} said={answer.overrides} />}
+      {(answer) => (
+        <Editing
+          peg={peg}
+          shown={shown}
+          now={{ said: answer.overrides, version: answer.policyVersion }}
+          onLookAgain={async () => {
+            const { data } = await why.refetch();
+            return data === undefined ? null : { said: data.overrides, version: data.policyVersion };
+          }}
+          {...drafting}
+        />
+      )}
     </Answered>
   );
 }
@@ -31,66 +47,164 @@ const HOW = [
   { value: "pin", label: "Pinned" },
 ];
 
-function Editing({ peg, shown, said }: { peg: Peg; shown: Shown; said: readonly Said[] }): ReactElement {
+function Editing({
+  peg,
+  shown,
+  now,
+  onLookAgain,
+  draft: held,
+  onDraft,
+}: { peg: Peg; shown: Shown; now: Base; onLookAgain: () => Promise<Base | null> } & Drafting): ReactElement {
   const properties = shown.asOffered.inputSchema["properties"];
   const names = useMemo(() => Object.keys(typeof properties === "object" && properties !== null ? properties : {}), [properties]);
-  const before = useMemo(() => begun(said, peg.id, names), [said, peg.id, names]);
-  const [edit, setEdit] = useState<Edit>(before);
+  const plain = useMemo(() => plainWords(now.said, peg.id, shown.asOffered), [now.said, peg.id, shown.asOffered]);
+  // Who wrote nothing yet looks at what holds now; who did, at what they began with until they have read what moved.
+  const draft = held !== null && isTouched(held, peg.id, names) ? held : { base: now, edit: begun(now.said, peg.id, names) };
+  const [settling, setSettling] = useState(false);
+  // What was just saved here is no news to who saved it.
+  const others = settling ? [] : moved(draft, now, peg.id, names);
+  const before = useMemo(() => begun(draft.base.said, peg.id, names), [draft.base.said, peg.id, names]);
+  const { edit } = draft;
+  const setEdit = (next: Edit): void => onDraft({ base: others.length === 0 ? now : draft.base, edit: next });
   const [saving, setSaving] = useState(false);
   const operates = useMay("operate");
-  const wanted = useMemo(() => asked(before, edit), [before, edit]);
-  const again = unwritten(before, edit);
-  const ready = !isNothing(wanted) && again.length === 0;
+  const wanted = asked(before, edit, plain);
+  const wanting = unwritten(before, edit);
+  const isWritten = wanting.first.length + wanting.again.length === 0;
+  const ready = !isNothing(wanted) && isWritten;
   const preview = usePreview(peg.id, ready ? wanted : null);
-  const one = (name: string): ArgumentEdit => edit.arguments[name] ?? { how: "", pin: "", description: "" };
+  const may = operates && ready && others.length === 0 && preview.answer !== null && preview.answer.problems.length === 0;
+  const one = (name: string): ArgumentEdit => edit.arguments[name] ?? NOTHING;
   const set = (name: string, change: Partial<ArgumentEdit>): void =>
     setEdit({ ...edit, arguments: { ...edit.arguments, [name]: { ...one(name), ...change } } });
+  const below = (field: string): Said | undefined => now.said.find((said) => said.field === field && !isOwn(said, peg.id));
+  const source = (field: string, words: string): string => {
+    const said = below(field);
+    return said === undefined ? words : `${words} ${originShort(said)} has words of its own for it: what you write lies over them.`;
+  };
   return (
     <form
       className="stack"
       onSubmit={(event) => {
         event.preventDefault();
-        if (ready && preview.answer !== null && preview.answer.problems.length === 0) setSaving(true);
+        if (may) setSaving(true);
       }}
     >
-      <Field label="Name for people" value={edit.name} onChange={(name) => setEdit({ ...edit, name })} placeholder={shown.asOffered.title ?? peg.name} advice="Models keep the name of its id." maxLength={200} />
-      <TextArea label="Description" value={edit.description} onChange={(description) => setEdit({ ...edit, description })} placeholder={shown.asOffered.description} rows={4} advice="What models read in place of its provider's words." />
-      <Select label="Before a call" value={edit.confirm} onChange={(confirm) => setEdit({ ...edit, confirm: confirm as Edit["confirm"] })} choices={CONFIRM} />
+      {others.length > 0 && <Meeting others={others} onMet={(kept) => onDraft(met(draft, now, peg.id, names, kept))} />}
+      <Field label="Name for people" value={edit.name} onChange={(name) => setEdit({ ...edit, name })} placeholder={plain.name || peg.name} advice={source("name_override", "Models keep the name of its id.")} maxLength={200} />
+      <div className="stack tight">
+        <TextArea label="Description" value={edit.description} onChange={(description) => setEdit({ ...edit, description })} placeholder={plain.description} rows={4} advice={source("description_override", "What models read in place of its provider's words.")} />
+        {edit.description.trim() === "" && plain.description !== "" && (
+          <div className="row">
+            <Button small icon="pencil" onClick={() => setEdit({ ...edit, description: plain.description })}>
+              {below("description_override") === undefined ? "Start from the provider's words" : "Start from the words that hold now"}
+            </Button>
+          </div>
+        )}
+      </div>
+      <Select
+        label="Before a call"
+        value={edit.confirm}
+        onChange={(confirm) => setEdit({ ...edit, confirm: confirm as Edit["confirm"] })}
+        choices={CONFIRM}
+        {...confirmAdvice(below("requires_confirmation"))}
+      />
       {names.length > 0 && (
         <fieldset className="form-group">
           <legend className="field-label">Arguments</legend>
           <ul className="stack">
-            {names.map((name) => (
-              <li key={name} className="argument-edit">
-                <code className="wrap-any">{name}</code>
-                <Select label={`What becomes of ${name}`} unlabelled value={one(name).how} onChange={(how) => set(name, { how: how as ArgumentEdit["how"] })} choices={HOW} />
-                {one(name).how === "pin" ? (
-                  <Field label={`Value of ${name}`} unlabelled mono value={one(name).pin} onChange={(pin) => set(name, { pin })} placeholder={before.arguments[name]?.how === "pin" ? "pinned; write it again to change" : "its value, as JSON or text"} />
-                ) : (
-                  <Field label={`Words for ${name}`} unlabelled value={one(name).description} onChange={(description) => set(name, { description })} placeholder="other words for a model" />
-                )}
-              </li>
-            ))}
+            {names.map((name) => {
+              const fixed = fixedBy(now.said, name);
+              if (fixed?.declared === true) return <Settled key={name} name={name} said={fixed} />;
+              return (
+                <li key={name} className="argument-edit">
+                  <code className="wrap-any">{name}</code>
+                  <Select label={`What becomes of ${name}`} unlabelled value={one(name).how} onChange={(how) => set(name, { how: how as ArgumentEdit["how"] })} choices={HOW} />
+                  {one(name).how === "pin" ? (
+                    <Field label={`Value of ${name}`} unlabelled mono value={one(name).pin} onChange={(pin) => set(name, { pin })} placeholder={before.arguments[name]?.how === "pin" ? "pinned; write it again to change" : "its value, as JSON or text"} />
+                  ) : (
+                    <Field label={`Words for ${name}`} unlabelled value={one(name).description} onChange={(description) => set(name, { description })} placeholder={plain.arguments[name] || "other words for a model"} />
+                  )}
+                  {fixed !== undefined && !isOwn(fixed, peg.id) && (
+                    <p className="quiet small argument-source wrap-any">
+                      {fixed.field.endsWith(".pin") ? "Pinned" : "Hidden"} by {originShort(fixed)} for <code>{fixed.target}</code>; what you choose here lies over it.
+                    </p>
+                  )}
+                </li>
+              );
+            })}
           </ul>
         </fieldset>
       )}
-      {again.length > 0 && (
-        <Notice tone="wants">Write the pinned value of {listed(again)} again: it is never shown, and an edit of an argument says all of it.</Notice>
+      {wanting.first.length > 0 && <Notice tone="wants">Write the value to pin for {listed(wanting.first)}: every call is then sent with it.</Notice>}
+      {wanting.again.length > 0 && (
+        <Notice tone="wants">Write the pinned value of {listed(wanting.again)} again: it is never shown, and an edit of an argument says all of it.</Notice>
       )}
-      {isNothing(wanted) && again.length === 0 && <p className="quiet">Change something, and what a model would see appears here before anything is saved.</p>}
+      {isNothing(wanted) && isWritten && <p className="quiet">Change something, and what a model would see appears here before anything is saved.</p>}
       {preview.error !== null && <Trouble error={preview.error} />}
       {preview.answer !== null && <Previewed of={preview.answer} />}
       <div className="row">
-        <Button look="main" type="submit" disabled={!operates || !ready || preview.answer === null || preview.answer.problems.length > 0}>
+        <Button look="main" type="submit" disabled={!may}>
           Save…
         </Button>
-        <Button onClick={() => setEdit(before)} disabled={isNothing(wanted)}>
+        <Button onClick={() => onDraft(null)} disabled={held === null || !isTouched(held, peg.id, names)}>
           Start over
         </Button>
         {!operates && <span className="quiet small">Your token may look, not change.</span>}
+        {operates && others.length > 0 && <span className="quiet small">Choose above first.</span>}
       </div>
-      {saving && preview.answer !== null && <Saving peg={peg} wanted={wanted} preview={preview.answer} onClose={() => setSaving(false)} />}
+      {saving && preview.answer !== null && (
+        <Saving
+          peg={peg}
+          wanted={wanted}
+          version={now.version}
+          others={others}
+          onLookAgain={onLookAgain}
+          onClose={() => setSaving(false)}
+          onSaved={async () => {
+            setSettling(true);
+            await onLookAgain();
+            onDraft(null);
+            setSettling(false);
+            setSaving(false);
+          }}
+        >
+          <Previewed of={preview.answer} />
+        </Saving>
+      )}
     </form>
+  );
+}
+
+/** Whether anything is written that saving, or leaving, would concern. */
+function isTouched(draft: Draft, target: string, names: readonly string[]): boolean {
+  const before = begun(draft.base.said, target, names);
+  const { first, again } = unwritten(before, draft.edit);
+  return !isNothing(asked(before, draft.edit)) || first.length + again.length > 0;
+}
+
+function confirmAdvice(said: Said | undefined): { readonly advice?: string } {
+  return said === undefined ? {} : { advice: `${originShort(said)} says: ${said.value === true ? "ask a person before each call" : "do not ask"}. What you choose here lies over it.` };
+}
+
+/** What a file pins or hides is the operator's: no override of a person loosens it. */
+function Settled({ name, said }: { name: string; said: Said }): ReactElement {
+  const isPin = said.field.endsWith(".pin");
+  return (
+    <li className="argument-edit">
+      <code className="wrap-any">{name}</code>
+      <span>
+        <Tag>{isPin ? "Pinned" : "Hidden"}</Tag>
+      </span>
+      <span className="wrap-any small">
+        {isPin && (
+          <>
+            <code>{pinWords(said)}</code>,{" "}
+          </>
+        )}
+        by <code title={originWords(said)}>{originShort(said)}</code>: only an edit of the file changes it.
+      </span>
+    </li>
   );
 }
 
@@ -143,39 +257,5 @@ function Previewed({ of }: { of: Preview }): ReactElement {
         <p className="quiet">Models see the same words as before.</p>
       )}
     </section>
-  );
-}
-
-function Saving({ peg, wanted, preview, onClose }: { peg: Peg; wanted: Asked; preview: Preview; onClose: () => void }): ReactElement {
-  const deed = useDeed({ silent: true });
-  return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={`Override ${peg.name}`}
-      wide
-      actions={
-        <>
-          <Button onClick={onClose}>Not yet</Button>
-          <Button
-            look="main"
-            busy={deed.isPending}
-            onClick={() =>
-              deed.mutate(
-                { path: "/overrides", body: { target: peg.id, ...wanted }, version: preview.policyVersion, done: `${peg.name} is overridden` },
-                { onSuccess: onClose },
-              )
-            }
-          >
-            Save
-          </Button>
-        </>
-      }
-    >
-      <div className="stack">
-        <Previewed of={preview} />
-        {deed.error && <Trouble error={deed.error} />}
-      </div>
-    </Dialog>
   );
 }

@@ -1,38 +1,66 @@
 /** Try the tool through the same gate as every caller. It is marked as a trial in the activity. */
-import { useState, type ReactElement } from "react";
+import { useMemo, useRef, useState, type ReactElement } from "react";
+import { flushSync } from "react-dom";
 import { useDeed } from "@/api/answers";
+import { useMay } from "@/api/session";
 import type { Peg } from "@/api/types";
+import { faultsOf, filled, NO_FAULTS } from "@/lib/checking";
 import { number } from "@/lib/words";
 import { LOCAL } from "@/screens/wall/SeenBy";
-import { Button, ButtonLink, Check, Code, Dialog, Notice, RawField, Rendered, SchemaForm, Tabs, Tag, Trouble, type Values } from "@/parts";
-import type { Said, Shown, Trial } from "./told";
+import { Button, ButtonLink, Check, Code, Dialog, FixedFields, Notice, RawField, Rendered, SchemaForm, Tabs, Tag, Trouble, type Values } from "@/parts";
+import { fixedArguments, type Said, type Shown, type Trial } from "./told";
 
 type Form = "raw" | "model" | "rendered";
 
 export function Try({
   peg,
   shown,
-  pins,
+  said,
   principal,
   view,
 }: {
   peg: Peg;
   shown: Shown;
-  pins: readonly Said[];
+  said: readonly Said[];
   principal: string;
   view: Readonly<Record<string, unknown>>;
 }): ReactElement {
   const [given, setGiven] = useState<Values>({});
   const [raw, setRaw] = useState(false);
   const [asks, setAsks] = useState(false);
+  const [tried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
   const deed = useDeed<Trial>({ silent: true });
+  const operates = useMay("operate");
+  const schema = shown.asOverridden.inputSchema;
+  const sent = useMemo(() => (raw ? given : (filled(schema, schema, given) as Values)), [raw, schema, given]);
+  const faults = useMemo(() => (tried ? faultsOf(schema, schema, sent, !raw) : NO_FAULTS), [tried, schema, sent, raw]);
+  const fixed = useMemo(() => fixedArguments(said), [said]);
   const run = (): void => {
     setAsks(false);
     // In a body an empty list means none; in an address it is not written at all.
     const narrowed = Object.fromEntries(Object.entries(view).filter(([, value]) => !Array.isArray(value) || value.length > 0));
-    deed.mutate({ path: "/call", body: { tool: peg.id, arguments: given, trial: true, ...narrowed } });
+    deed.mutate({ path: "/call", body: { tool: peg.id, arguments: sent, trial: true, ...narrowed } });
   };
-  const locked = Object.fromEntries(pins.map((said) => [said.field.slice("arguments.".length, -".pin".length), said.value]));
+  /** Nothing is asked or sent while something is wrong that the form itself can tell. */
+  const isFit = (): boolean => {
+    flushSync(() => setTried(true));
+    const first = form.current?.querySelector<HTMLElement>("[aria-invalid='true'], fieldset.has-error > button");
+    first?.focus();
+    return first == null && faultsOf(schema, schema, sent, !raw).size === 0;
+  };
+  if (!operates) {
+    return (
+      <div className="stack">
+        <Notice>Your token may look, not call: to try a tool takes one with the scope operate.</Notice>
+        {fixed.length > 0 && (
+          <div className="form">
+            <FixedFields of={fixed} />
+          </div>
+        )}
+      </div>
+    );
+  }
   return (
     <div className="stack">
       {peg.state !== "open" && (
@@ -42,17 +70,30 @@ export function Try({
       )}
       <form
         className="stack"
+        ref={form}
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
+          if (!isFit()) return;
           if (peg.hints.destructive === true) setAsks(true);
           else run();
         }}
       >
         <Check label="Write the arguments as JSON" on={raw} onChange={setRaw} />
         {raw ? (
-          <RawField name="arguments" label="Arguments" value={given} onChange={(value) => setGiven((value ?? {}) as Values)} rows={8} />
+          <>
+            <RawField
+              name="arguments"
+              label="Arguments"
+              value={given}
+              onChange={(value) => setGiven((value ?? {}) as Values)}
+              rows={8}
+              error={faults.size === 0 ? null : [...faults].map(([at, words]) => (at === "" ? words : `${at}: ${words}`)).join(" ")}
+            />
+            {fixed.length > 0 && <FixedFields of={fixed} />}
+          </>
         ) : (
-          <SchemaForm schema={shown.asOverridden.inputSchema} value={given} onChange={setGiven} locked={locked} />
+          <SchemaForm schema={schema} value={given} onChange={setGiven} fixed={fixed} faults={faults} />
         )}
         <div className="row">
           <Button look="main" type="submit" icon="right" busy={deed.isPending}>
@@ -84,7 +125,8 @@ export function Try({
             <p>
               Its provider says that it can destroy something, and this is a real call with these arguments:
             </p>
-            <Code text={JSON.stringify(given, null, 2)} copies={false} />
+            <Code text={JSON.stringify(sent, null, 2)} copies={false} />
+            {fixed.length > 0 && <p className="quiet small">What is pinned goes with them: {fixed.map((each) => each.name).join(", ")}.</p>}
           </div>
         </Dialog>
       )}

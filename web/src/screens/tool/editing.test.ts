@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asked, begun, isNothing, pinned, unwritten } from "./editing";
+import { asked, begun, isNothing, pinned, plainWords, unwritten } from "./editing";
 import type { Said } from "./told";
 
 const TOOL = "mcp:dev~github:create_issue";
@@ -43,14 +43,33 @@ test("only what differs is said, and what is emptied is unsaid", () => {
 
 test("a pinned value is never shown, so an edit of its argument asks for it again", () => {
   const before = begun([said("arguments.repo.pin", "•••"), said("arguments.repo.default", 3)], TOOL, ["repo"]);
-  expect(unwritten(before, before)).toEqual([]);
+  expect(unwritten(before, before)).toEqual({ first: [], again: [] });
   const reworded = { ...before, arguments: { repo: { ...before.arguments["repo"]!, description: "Which" } } };
-  expect(unwritten(before, reworded)).toEqual(["repo"]);
+  expect(unwritten(before, reworded)).toEqual({ first: [], again: ["repo"] });
   const written = { ...before, arguments: { repo: { ...before.arguments["repo"]!, pin: "octo/site" } } };
-  expect(unwritten(before, written)).toEqual([]);
+  expect(unwritten(before, written)).toEqual({ first: [], again: [] });
   expect(asked(before, written).set).toEqual({ arguments: { repo: { pin: "octo/site", default: 3 } } });
 });
 
 test("a pin is JSON where it is, and text where it is not", () => {
   expect([pinned("3"), pinned("true"), pinned('"3"'), pinned("octo/site"), pinned('{"a": [1]}')]).toEqual([3, true, "3", "octo/site", { a: [1] }]);
+});
+
+test("a value that nobody pinned before is asked for as a first one", () => {
+  const before = begun([], TOOL, ["labels"]);
+  const after = { ...before, arguments: { labels: { how: "pin" as const, pin: "", description: "" } } };
+  expect(unwritten(before, after)).toEqual({ first: ["labels"], again: [] });
+  expect(isNothing(asked(before, after))).toBe(true);
+});
+
+test("who starts from the words that hold and leaves them says nothing", () => {
+  const offered = { title: "Open", description: "Opens it.", inputSchema: { properties: { repo: { description: "Which" }, title: {} } } };
+  const plain = plainWords([said("name_override", "From the file", { declared: true })], TOOL, offered);
+  expect(plain).toEqual({ name: "From the file", description: "Opens it.", arguments: { repo: "Which", title: "" } });
+  const before = begun([], TOOL, ["repo", "title"]);
+  const same = { ...before, name: "From the file", description: "Opens it. ", arguments: { ...before.arguments, repo: { how: "" as const, pin: "", description: "Which" } } };
+  expect(isNothing(asked(before, same, plain))).toBe(true);
+  expect(asked(before, { ...same, description: "Opens one." }, plain)).toEqual({ set: { description_override: "Opens one." }, clear: [] });
+  const mine = begun([said("description_override", "Mine")], TOOL, []);
+  expect(asked(mine, { ...mine, description: "Opens it." }, plain)).toEqual({ set: {}, clear: ["description_override"] });
 });

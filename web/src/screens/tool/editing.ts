@@ -19,15 +19,20 @@ export type Edit = {
 
 export type Asked = { readonly set: Readonly<Record<string, unknown>>; readonly clear: readonly string[] };
 
-const NOTHING: ArgumentEdit = { how: "", pin: "", description: "" };
+/** The words that hold where a person says nothing: to write the same is to say nothing. */
+export type Plain = { readonly name: string; readonly description: string; readonly arguments: Readonly<Record<string, string>> };
+
+export const UNWORDED: Plain = { name: "", description: "", arguments: {} };
+export const NOTHING: ArgumentEdit = { how: "", pin: "", description: "" };
+
+/** Whether it is what a person said of this very tool: what the form edits. */
+export function isOwn(said: Said, target: string): boolean {
+  return !said.declared && !said.manifest && said.target === target;
+}
 
 /** What a person said before, field by field; what the file says shows through where nobody said anything. */
 export function begun(overrides: readonly Said[], target: string, names: readonly string[]): Edit {
-  const own = new Map(
-    overrides
-      .filter((said) => !said.declared && !said.manifest && said.target === target)
-      .map((said) => [said.field, said.value]),
-  );
+  const own = new Map(overrides.filter((said) => isOwn(said, target)).map((said) => [said.field, said.value]));
   const text = (field: string): string => {
     const value = own.get(field);
     return typeof value === "string" ? value : "";
@@ -47,6 +52,24 @@ export function begun(overrides: readonly Said[], target: string, names: readonl
   };
 }
 
+/** What the provider, a file or a pattern says, where a person of this tool says nothing. */
+export function plainWords(overrides: readonly Said[], target: string, offered: { readonly title: string | null; readonly description: string; readonly inputSchema: Readonly<Record<string, unknown>> }): Plain {
+  const below = (field: string): string | null => {
+    const said = overrides.find((each) => each.field === field && !isOwn(each, target));
+    return typeof said?.value === "string" ? said.value : null;
+  };
+  const properties = Object.entries((offered.inputSchema["properties"] ?? {}) as Readonly<Record<string, unknown>>);
+  const own = (schema: unknown): string => {
+    const words = typeof schema === "object" && schema !== null && "description" in schema ? schema.description : "";
+    return typeof words === "string" ? words : "";
+  };
+  return {
+    name: below("name_override") ?? offered.title ?? "",
+    description: below("description_override") ?? offered.description,
+    arguments: Object.fromEntries(properties.map(([name, schema]) => [name, below(`arguments.${name}.description`) ?? own(schema)])),
+  };
+}
+
 /** A pin is JSON; what is none is text, so that nobody has to write quotes around a word. */
 export function pinned(text: string): unknown {
   try {
@@ -56,38 +79,44 @@ export function pinned(text: string): unknown {
   }
 }
 
-/** Arguments whose pinned value must be written again: an edit replaces all that was said of an argument. */
-export function unwritten(before: Edit, after: Edit): readonly string[] {
-  return Object.entries(after.arguments)
+/** Arguments whose pinned value must be written: `first` where there was none, `again` where there is one that is never
+ * shown, because an edit replaces all that was said of an argument. */
+export function unwritten(before: Edit, after: Edit): { readonly first: readonly string[]; readonly again: readonly string[] } {
+  const wanting = Object.entries(after.arguments)
     .filter(([name, now]) => now.how === "pin" && now.pin.trim() === "" && differs(before.arguments[name] ?? NOTHING, now))
     .map(([name]) => name);
+  const was = (name: string): boolean => before.arguments[name]?.how === "pin";
+  return { first: wanting.filter((name) => !was(name)), again: wanting.filter(was) };
 }
 
 function differs(was: ArgumentEdit, now: ArgumentEdit): boolean {
   return was.how !== now.how || was.description.trim() !== now.description.trim() || now.pin.trim() !== "";
 }
 
-/** What differs from how it began. What is emptied is unsaid. */
-export function asked(before: Edit, after: Edit): Asked {
+/** What differs from how it began. What is emptied is unsaid, and so is what says no more than `plain`. */
+export function asked(before: Edit, after: Edit, plain: Plain = UNWORDED): Asked {
   const set: Record<string, unknown> = {};
   const clear: string[] = [];
-  const say = (field: string, was: string, is: string): void => {
-    if (was.trim() === is.trim()) return;
-    if (is.trim() === "") clear.push(field);
-    else set[field] = is.trim();
+  const say = (field: string, was: string, is: string, without: string): void => {
+    const now = is.trim() === without.trim() ? "" : is.trim();
+    if (was.trim() === now) return;
+    if (now === "") clear.push(field);
+    else set[field] = now;
   };
-  say("name_override", before.name, after.name);
-  say("description_override", before.description, after.description);
+  say("name_override", before.name, after.name, plain.name);
+  say("description_override", before.description, after.description, plain.description);
   if (before.confirm !== after.confirm) {
     if (after.confirm === "") clear.push("requires_confirmation");
     else set["requires_confirmation"] = after.confirm === "yes";
   }
   const said: Record<string, Readonly<Record<string, unknown>>> = {};
-  for (const [name, now] of Object.entries(after.arguments)) {
-    if (!differs(before.arguments[name] ?? NOTHING, now)) continue;
+  for (const [name, written] of Object.entries(after.arguments)) {
+    const was = before.arguments[name] ?? NOTHING;
+    const now = written.description.trim() === (plain.arguments[name] ?? "").trim() ? { ...written, description: "" } : written;
+    if (!differs(was, now)) continue;
     const one = argument(now);
     if (Object.keys(one).length > 0) said[name] = one;
-    else clear.push(`arguments.${name}`);
+    else if (Object.keys(argument(was)).length > 0 || was.how === "pin") clear.push(`arguments.${name}`);
   }
   if (Object.keys(said).length > 0) set["arguments"] = said;
   return { set, clear };

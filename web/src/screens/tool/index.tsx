@@ -12,6 +12,8 @@ import { TurningOff, useThrowing } from "@/screens/wall/throwing";
 import { Answered, EmptyState, Link, Screen, SearchField, Skeleton, StateMark, Switch, Tabs, VirtualList } from "@/parts";
 import { Face } from "./Face";
 import { History } from "./History";
+import type { Draft } from "./meeting";
+import { meant, NotOne } from "./NotOne";
 import { Override } from "./Override";
 import type { OnePeg, Shown, Why as Told } from "./told";
 import { Try } from "./Try";
@@ -30,22 +32,33 @@ const TABS = [
   { id: "history", label: "History" },
 ] as const;
 type TabId = (typeof TABS)[number]["id"];
+const COMMANDS = { why: ["why"], override: ["overrides", "show"], try: ["tools", "call"] } as const;
 
 function OneTool({ id }: { id: string }): ReactElement {
   const view = useView();
   const [chosen, choose] = useParam("tab", "why");
   const tab: TabId = TABS.some((each) => each.id === chosen) ? (chosen as TabId) : "why";
+  // Kept here, so that a look at another tab loses nothing of it.
+  const [draft, setDraft] = useState<Draft | null>(null);
   const query = { tool: id, ...view.query };
   const peg = useAnswer<OnePeg>(["board", "policy"], "/board/peg", query);
   const shown = useAnswer<Shown>(["board", "policy"], "/tools/show", query);
   const why = useAnswer<Told>(["board", "policy"], "/why", query);
+  const tools = peg.data === undefined ? meant(peg.error) : null;
+  if (peg.error !== null && tools !== null) {
+    return (
+      <Screen title={id} json={{ path: "/board/peg", query }} command={command("pegboard", "why", id, ...view.words)}>
+        <NotOne id={id} error={peg.error} tools={tools} />
+      </Screen>
+    );
+  }
   return (
     <Screen
       title={peg.data?.peg.title ?? peg.data?.peg.name ?? id}
       lead={<Answered of={peg} waiting={<Skeleton lines={2} />}>{(answer) => <Verdict answer={answer} />}</Answered>}
       actions={<SeenBy view={view} toolsets={[]} />}
       json={tab === "history" ? { path: "/tools/history", query } : { path: tab === "why" ? "/why" : "/tools/show", query }}
-      command={command("pegboard", ...(tab === "try" ? ["tools", "call"] : tab === "override" ? ["overrides", "show"] : ["why"]), id, ...view.words)}
+      command={tab === "history" ? command("pegboard", "activity", "list", "--tool", id) : command("pegboard", ...COMMANDS[tab], id, ...view.words)}
     >
       {peg.data?.peg.verdict === "gone" ? (
         <Gone peg={peg.data.peg} />
@@ -57,12 +70,12 @@ function OneTool({ id }: { id: string }): ReactElement {
           <section className="sheet tool-tabs" aria-label="About the tool">
             <Tabs name="About the tool" tabs={TABS} chosen={tab} onChange={choose}>
               {tab === "why" && <Why id={id} view={view.query} />}
-              {tab === "override" && peg.data && shown.data && <Override peg={peg.data.peg} shown={shown.data} />}
+              {tab === "override" && peg.data && shown.data && <Override peg={peg.data.peg} shown={shown.data} draft={draft} onDraft={setDraft} />}
               {tab === "try" && peg.data && shown.data && (
                 <Try
                   peg={peg.data.peg}
                   shown={shown.data}
-                  pins={(why.data?.overrides ?? []).filter((said) => said.field.endsWith(".pin"))}
+                  said={why.data?.overrides ?? []}
                   principal={view.principal}
                   view={view.query}
                 />

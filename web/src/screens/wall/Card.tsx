@@ -79,7 +79,7 @@ export function Card({
           </Tag>
         ))}
         {peg.overridden && <Tag>overridden</Tag>}
-        <span className="quiet small">{count(peg.tokens, "token")}</span>
+        <span className="quiet small" title="A quick estimate, made for all tools at once; the tool's page counts it">about {count(peg.tokens, "token")}</span>
       </div>
       <footer className="row apart">
         <Unlocking peg={peg} version={version} onWiden={onWiden} />

@@ -47,8 +47,8 @@ export function useView(): View {
   };
 }
 
-export function viewCommand(view: View): string {
-  return command("pegboard", "tools", "list", ...view.words);
+export function viewCommand(view: View, filters: readonly string[]): string {
+  return command("pegboard", "tools", "list", ...filters, ...view.words);
 }
 
 export function widen(): void {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Board, BoardToolset, Peg } from "@/api/types";
-import { likeness, moved, shownPegs, totalsWords, wallIndex, wallLines } from "./hanging";
+import { filterWords, likeness, moved, serversOf, shownPegs, totalsWords, wallIndex, wallLines } from "./hanging";
 
-const NONE = { typed: "", states: [], providers: [], hints: [] };
+const NONE = { typed: "", states: [], providers: [], servers: [], hints: [] };
 
 function peg(id: string, rest: Partial<Peg> = {}): Peg {
   const [toolsetId = "", name = ""] = id.split(":");
@@ -91,4 +91,22 @@ test("the totals are one sentence", () => {
   const words = (rest: Partial<Board["totals"]>): string => totalsWords({ open: 0, locked: 0, wants: 0, broken: 0, gone: 0, tokens: 0, ...rest }, String);
   expect(words({ open: 41, locked: 7, wants: 2, tokens: 6200 })).toBe("41 open, 7 locked, 2 want you; 6200 tokens if all shown");
   expect(words({ wants: 1, gone: 3, broken: 1 })).toBe("0 open, 0 locked, 1 wants you, 1 broken, 3 no longer offered; 0 tokens if all shown");
+});
+
+test("one server is chosen among several, by its toolset too where two have its id", () => {
+  const pegs = [peg("desk:a", { serverId: "desk" }), peg("dev:b", { serverId: "git" }), peg("ops:c", { serverId: "git" }), peg("builtin:d", { provider: "builtin" })];
+  const board = { ...BOARD, pegs };
+  expect(serversOf(board)).toEqual([
+    { id: "desk~desk", label: "desk", many: 1 },
+    { id: "dev~git", label: "dev~git", many: 1 },
+    { id: "ops~git", label: "ops~git", many: 1 },
+  ]);
+  expect(names(shownPegs(wallIndex(board), { ...NONE, servers: ["ops~git", "desk~desk"] }))).toEqual(["a", "c"]);
+});
+
+test("the command has the filters that were chosen", () => {
+  expect(filterWords(NONE)).toEqual([]);
+  expect(filterWords({ typed: " a note ", states: ["locked", "wants"], providers: ["mcp"], servers: ["ops~git"], hints: ["readOnly"] })).toEqual([
+    "--q", "a note", "--state", "locked,wants", "--provider", "mcp", "--server", "ops~git", "--hint", "readOnly",
+  ]);
 });

@@ -11,6 +11,7 @@ export type Filters = {
   readonly typed: string;
   readonly states: readonly string[];
   readonly providers: readonly string[];
+  readonly servers: readonly string[];
   readonly hints: readonly string[];
 };
 
@@ -27,13 +28,41 @@ export function wallIndex(board: Board): Indexed<Peg> {
   return indexed(board.pegs, (peg) => `${peg.name} ${peg.title ?? ""} ${peg.wireName ?? ""} ${peg.id} ${titles.get(peg.toolsetId) ?? ""}`);
 }
 
-export function shownPegs(index: Indexed<Peg>, { typed, states, providers, hints }: Filters): readonly Peg[] {
+/** A server as it is chosen: by its id, and by its toolset too where two toolsets have one of that id. */
+export function serversOf(board: Board): readonly { readonly id: string; readonly label: string; readonly many: number }[] {
+  const groups = Map.groupBy(
+    board.pegs.filter((peg) => peg.serverId !== null),
+    serverOf,
+  );
+  const called = new Map<string, number>();
+  for (const [, pegs] of groups) called.set(pegs[0]?.serverId ?? "", (called.get(pegs[0]?.serverId ?? "") ?? 0) + 1);
+  return [...groups].map(([id, pegs]) => {
+    const own = pegs[0]?.serverId ?? id;
+    return { id, label: (called.get(own) ?? 0) > 1 ? id : own, many: pegs.length };
+  });
+}
+
+function serverOf(peg: Peg): string {
+  return `${peg.toolsetId}~${peg.serverId}`;
+}
+
+/** The same filters as words of the command. */
+export function filterWords({ typed, states, providers, servers, hints }: Filters): readonly string[] {
+  const lists = { state: states, provider: providers, server: servers, hint: hints };
+  return [
+    ...(typed.trim() === "" ? [] : ["--q", typed.trim()]),
+    ...Object.entries(lists).flatMap(([name, chosen]) => (chosen.length === 0 ? [] : [`--${name}`, chosen.join(",")])),
+  ];
+}
+
+export function shownPegs(index: Indexed<Peg>, { typed, states, providers, servers, hints }: Filters): readonly Peg[] {
   const found = matching(index, typed);
-  if (states.length + providers.length + hints.length === 0) return found;
+  if (states.length + providers.length + servers.length + hints.length === 0) return found;
   return found.filter(
     (peg) =>
       (states.length === 0 || states.includes(peg.state)) &&
       (providers.length === 0 || providers.includes(peg.provider)) &&
+      (servers.length === 0 || servers.includes(serverOf(peg))) &&
       hints.every((hint) => peg.hints[hint as keyof Hints]),
   );
 }

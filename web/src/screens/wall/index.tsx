@@ -5,15 +5,26 @@ import { useMay } from "@/api/session";
 import type { Board, Hints, Peg } from "@/api/types";
 import { amend, useListParam, useParam } from "@/lib/place";
 import { count, number } from "@/lib/words";
-import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Skeleton, StateMark, STATES } from "@/parts";
+import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Select, Skeleton, StateMark, STATES } from "@/parts";
 import { FirstRun, NextSteps } from "./FirstRun";
-import { HINTS, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
+import { filterWords, HINTS, serversOf, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
 import { Hanging } from "./Hanging";
 import { SeenBy, useView, viewCommand, type View } from "./SeenBy";
 import { TurningOff, useThrowing } from "./throwing";
 import "./wall.css";
 
-const FILTERS = ["q", "state", "provider", "hint"];
+const FILTERS = ["q", "state", "provider", "server", "hint"];
+/** So many servers are chips; more of them are a list to choose from. */
+const MOST_CHIPS = 12;
+
+function useFilters(): Filters {
+  const [typed] = useParam("q");
+  const [states] = useListParam("state");
+  const [providers] = useListParam("provider");
+  const [servers] = useListParam("server");
+  const [hints] = useListParam("hint");
+  return { typed, states, providers, servers, hints };
+}
 
 function join(before: Board, next: Board): Board {
   return { ...next, pegs: [...before.pegs, ...next.pegs] };
@@ -23,13 +34,14 @@ export default function WallScreen(): ReactElement {
   const view = useView();
   const board = useWhole<Board>(["board", "servers", "toolsets", "approvals", "policy"], "/board", view.query, join);
   const told = board.data;
+  const filters = useFilters();
   return (
     <Screen
       title="Wall"
       lead={told === undefined ? "…" : totalsWords(told.totals, number)}
       actions={<SeenBy view={view} toolsets={told?.toolsets ?? []} />}
       json={{ path: "/board", query: view.query }}
-      command={viewCommand(view)}
+      command={viewCommand(view, filterWords(filters))}
     >
       <Answered of={board} waiting={<Waiting />}>
         {(answer) => <Wall board={answer} view={view} />}
@@ -56,21 +68,24 @@ function isBare(board: Board): boolean {
 }
 
 function Wall({ board, view }: { board: Board; view: View }): ReactElement {
-  const [typed, type] = useParam("q");
-  const [states, setStates] = useListParam("state");
-  const [providers, setProviders] = useListParam("provider");
-  const [hints, setHints] = useListParam("hint");
+  const filters = useFilters();
+  const { typed, states, providers, servers, hints } = filters;
+  const [, type] = useParam("q");
+  const [, setStates] = useListParam("state");
+  const [, setProviders] = useListParam("provider");
+  const [, setServers] = useListParam("server");
+  const [, setHints] = useListParam("hint");
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const [turningOff, turnOff] = useState<readonly Peg[] | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const operates = useMay("operate");
   const { throwAll, busy } = useThrowing(board.policyVersion);
   const index = useMemo(() => wallIndex(board), [board]);
-  const filters: Filters = { typed, states, providers, hints };
   const key = JSON.stringify(filters);
   const shown = useMemo(() => shownPegs(index, JSON.parse(key) as Filters), [index, key]);
   const kinds = useMemo(() => [...Map.groupBy(board.pegs, (peg) => peg.provider)].map(([kind, pegs]) => [kind, pegs.length] as const), [board]);
-  const filtered = typed !== "" || states.length + providers.length + hints.length > 0;
+  const among = useMemo(() => serversOf(board), [board]);
+  const filtered = typed !== "" || states.length + providers.length + servers.length + hints.length > 0;
   const many = useMemo(() => board.pegs.filter((peg) => chosen.has(peg.id)), [board, chosen]);
   if (view.isPlain && isBare(board)) return <FirstRun />;
 
@@ -125,6 +140,29 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
                 <Icon name={providerIcon(kind)} size={14} /> {kind}
               </>
             )}
+          />
+        )}
+        {among.length > 1 && among.length <= MOST_CHIPS && (
+          <Chips
+            name="Server"
+            among={among.map(({ id }) => id)}
+            chosen={servers}
+            onChange={setServers}
+            counts={Object.fromEntries(among.map(({ id, many: each }) => [id, each]))}
+            show={(id) => (
+              <>
+                <Icon name="servers" size={14} /> {among.find((each) => each.id === id)?.label ?? id}
+              </>
+            )}
+          />
+        )}
+        {among.length > MOST_CHIPS && (
+          <Select
+            label="Server"
+            unlabelled
+            value={servers[0] ?? ""}
+            onChange={(id) => setServers(id === "" ? [] : [id])}
+            choices={[{ value: "", label: "every server" }, ...among.map(({ id, label, many: each }) => ({ value: id, label: `${label} (${each})` }))]}
           />
         )}
         <Chips name="Claimed" among={Object.keys(HINTS) as (keyof Hints)[]} chosen={hints} onChange={setHints} show={(hint) => <>claims {HINTS[hint]}</>} />

@@ -1,0 +1,40 @@
+/** An address that names several tools, or none: what the gateway says, and each tool that may be meant as a link. */
+import type { ReactElement } from "react";
+import { Problem } from "@/api/problem";
+import { ButtonLink, EmptyState, Link } from "@/parts";
+
+/** The tools that may be meant, where a name is not that of one; nothing where something else went wrong. */
+export function meant(error: unknown): readonly string[] | null {
+  if (!(error instanceof Problem) || typeof error.body !== "object" || error.body === null || !("tools" in error.body)) return null;
+  return Array.isArray(error.body.tools) ? error.body.tools.map(String) : null;
+}
+
+export function NotOne({ id, error, tools }: { id: string; error: Problem; tools: readonly string[] }): ReactElement {
+  const isSeveral = error.status === 400;
+  return (
+    <div className="sheet">
+      <EmptyState
+        icon="tool"
+        title={isSeveral ? "Several tools have this name" : "No tool has this name"}
+        action={
+          <ButtonLink to="/tool" query={{}} icon="search">
+            Find a tool
+          </ButtonLink>
+        }
+      >
+        <p className="wrap-any">{isSeveral ? `Which ${id} do you mean?` : error.message}</p>
+        {tools.length > 0 && (
+          <ul className="stack tight not-one" aria-label={isSeveral ? "Tools of this name" : "Tools that may be meant"}>
+            {tools.map((tool) => (
+              <li key={tool}>
+                <Link to="/tool" query={{ id: tool }} className="wrap-any">
+                  <code>{tool}</code>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </EmptyState>
+    </div>
+  );
+}
