@@ -30,16 +30,16 @@ export function wallIndex(board: Board): Indexed<Peg> {
 
 /** A server as it is chosen: by its id, and by its toolset too where two toolsets have one of that id. */
 export function serversOf(board: Board): readonly { readonly id: string; readonly label: string; readonly many: number }[] {
-  const groups = Map.groupBy(
-    board.pegs.filter((peg) => peg.serverId !== null),
-    serverOf,
-  );
-  const called = new Map<string, number>();
-  for (const [, pegs] of groups) called.set(pegs[0]?.serverId ?? "", (called.get(pegs[0]?.serverId ?? "") ?? 0) + 1);
-  return [...groups].map(([id, pegs]) => {
-    const own = pegs[0]?.serverId ?? id;
-    return { id, label: (called.get(own) ?? 0) > 1 ? id : own, many: pegs.length };
-  });
+  const many = new Map<string, number>();
+  const own = new Map<string, string>();
+  for (const peg of board.pegs) {
+    if (peg.serverId === null) continue;
+    many.set(serverOf(peg), (many.get(serverOf(peg)) ?? 0) + 1);
+    own.set(serverOf(peg), peg.serverId);
+  }
+  const called = [...own.values()];
+  const isAlone = (name: string): boolean => called.indexOf(name) === called.lastIndexOf(name);
+  return [...own].map(([id, name]) => ({ id, label: isAlone(name) ? name : id, many: many.get(id) ?? 0 }));
 }
 
 function serverOf(peg: Peg): string {
