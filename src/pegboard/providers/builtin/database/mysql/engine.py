@@ -272,10 +272,10 @@ class MysqlEngine:
             hidden = frozenset[str]()
             tell: _Tell = _as_it_is
             if reading.kind == "explain" and not self._access.is_whole:
-                hidden = hidden_keys(tables.ask, tables.visible())
+                hidden = hidden_keys(tables.ask, tables.listed())
                 tell = told_plan(hidden)
             elif not self._access.is_whole:
-                tell = _alike(told_row(reading, self._place.database, tables.visible))
+                tell = _alike(told_row(reading, self._place.database, tables.listed))
             rows = _fetched(connection, text, limits, begun, tell)
             if len(rows.columns) == 1 and names_hidden(rows.rows, hidden):
                 return Refused("Such a plan is told as a table only.", "Leave FORMAT=JSON out.")

@@ -53,7 +53,7 @@ class Tables:
     default: str
     server: Server
     """As it was the last time. Whether it still is comes with the answer to what else is asked."""
-    visible: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
+    listed: Callable[[], Iterable[tuple[str, str, tuple[str, ...]]]]
 
     def judged(self, reading: Reading) -> Failed | Unreadable | tuple[Edit, ...]:
         """What is put in place of tables that are not told whole."""
@@ -114,7 +114,7 @@ class Tables:
             return _of_server(schema)
         if self.access.is_whole or listed.schema is None or schema == self.default:
             return None
-        if any(owner == schema for owner, _, _ in self.visible()):
+        if any(owner == schema for owner, _, _ in self.listed()):
             return None
         return Failed(f"Unknown database '{schema}'", None, Fault.NO_TABLE, schema)
 
@@ -213,7 +213,7 @@ class Tables:
     def _listed(self, name: str) -> str:
         keys = _LISTED[name]
         rows: list[tuple[str, ...]] = []
-        for schema, table, columns in self.visible():
+        for schema, table, columns in self.listed():
             rows += [(schema, table, column) for column in columns] if name == "COLUMNS" else [(schema, table)]
         # A backslash is read in more than one way; such a name is not listed.
         rows = [row for row in rows if not any("\\" in part for part in row)]
