@@ -76,13 +76,18 @@ def test_a_file_that_only_moves_its_lines_changes_nothing(pegboard: Pegboard, ho
 
 def test_another_callers_view_is_compared(pegboard: Pegboard, home: Path) -> None:
     board(home / "pegboard.yaml", {"one": peer("many", "1", trust="open")})
-    board(home / "other.yaml", {"one": peer("many", "1", trust="open")}, grants={"bob": []})
+    other = board(home / "other.yaml", {"one": peer("many", "1", trust="open")}, grants={"bob": []})
+    line = next(at for at, text in enumerate(other.read_text("utf-8").splitlines(), 1) if '"bob"' in text)
     assert pegboard("diff", "other.yaml", "--json").json["shifts"] == []
     assert pegboard("diff", "other.yaml", "--as", "bob", "--json").json["shifts"] == [
         {
             "id": "mcp:one~one:tool_00000",
             "before": {"verdict": "open"},
-            "after": {"verdict": "absent", "sentence": "The principal's grants do not cover its toolset."},
+            "after": {
+                "verdict": "absent",
+                "sentence": "bob may not use toolset one: it is granted nothing.",
+                "remedy": f"This is operator policy: in {other}:{line}, add one to what bob may use (now nothing).",
+            },
         }
     ]
 

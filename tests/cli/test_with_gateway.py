@@ -257,7 +257,7 @@ def test_why_answers_for_a_narrowed_request_and_another_caller(at_gateway: Pegbo
         assert body["verdict"] == "absent"
         return [body["sentence"], *(step["said"] for step in body["steps"] if not step["lets"])]
 
-    assert removed("--as", "bob") == ["The principal's grants do not cover its toolset.", "granted: talker"]
+    assert removed("--as", "bob") == ["bob may not use toolset three: it is granted talker.", "granted: talker"]
     assert removed("--toolsets", "talker,resting") == [
         "The request's own narrowing leaves it out: toolsets talker, resting.",
         "toolsets talker, resting",

@@ -201,11 +201,14 @@ def test_grants_to_a_name_that_no_caller_has_are_refused_beside_principals() -> 
 
 
 @pytest.mark.behaviour("config.grants_name_callers")
-def test_grants_to_a_name_are_told_to_limit_nobody_while_every_caller_is_local() -> None:
-    assert [str(problem) for problem in settings("grants: {local: [], alice: []}").warnings] == [
-        "pegboard.yaml:1: grants.alice: nobody is 'alice': without principals every caller is local, and not limited "
-        "by this. Name the caller under principals, or limit local."
+def test_grants_to_a_name_are_told_to_limit_nobody_until_somebody_has_a_token_of_it() -> None:
+    remarks = settings("grants: {local: [], alice: []}").remarks
+    assert [str(problem) for problem in remarks.told({})] == [
+        "pegboard.yaml:1: grants.alice: nobody is called 'alice', neither under principals nor by a token, and so this "
+        "limits nobody. Name the caller under principals, make it a token (pegboard tokens make alice --scope call), "
+        "or limit local."
     ]
+    assert [*remarks.told({}, {"alice"})] == [], "alice has a token"
 
 
 @pytest.mark.behaviour("principals.the_token_stays_here")

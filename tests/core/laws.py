@@ -143,8 +143,9 @@ def explaining_is_deciding(core: Core, board: Board, view: View) -> None:
         assert trail is not None
         assert (trail.tool, trail.verdict, trail.wire_name) == (id, verdict, resolution.names.get(id))
         of_view, of_rules = trail.steps[: -len(RULES)], trail.steps[-len(RULES) :]
-        # The view's trail ends with the step that removed the tool, and only there.
-        assert [step.lets for step in of_view] == [True] * (len(of_view) - 1) + [not isinstance(verdict, Absent)]
+        assert all(step.lets for step in of_view) == (not isinstance(verdict, Absent))
+        # Whatever else says no is told beside the first that does.
+        assert len(trail.more) == max(0, sum(not step.lets for step in trail.steps) - 1)
         against = [step.said for step in of_rules if not step.lets]
         match verdict:
             case Open():

@@ -53,7 +53,7 @@ def test_a_single_tool_that_the_selection_takes_away_is_told_so() -> None:
     (found,) = closed(Catalogue(), on_board(Declared(selection=Selection(disabled=("kit:sum",)))), BOTH, View(), NOW)
     assert (found.about, found.remedy) == (
         SUM,
-        "This is operator policy: in pegboard.yaml, take it out of disabled_tools under selection "
+        "This is operator policy: in pegboard.yaml, take 'kit:sum' out of disabled_tools under selection "
         "(now toolsets all, minus kit:sum).",
     )
 
@@ -61,7 +61,9 @@ def test_a_single_tool_that_the_selection_takes_away_is_told_so() -> None:
 @pytest.mark.behaviour("toolsets.import_tells_what_is_not_open")
 def test_a_caller_without_the_grant_is_told_which() -> None:
     found = closed(Catalogue(), on_board(Declared(grants={LOCAL: frozenset()})), BOTH, View(), NOW)
-    assert {each.remedy for each in found} == {"This is operator policy: in pegboard.yaml, grant kit to local."}
+    assert {each.remedy for each in found} == {
+        "This is operator policy: in pegboard.yaml, add kit to what local may use (now nothing)."
+    }
 
 
 @pytest.mark.behaviour("toolsets.import_tells_what_is_not_open")

@@ -5,9 +5,10 @@ from tests.core.boards import DEV_FILES, GITHUB, ME, NOW, OFF, Board, board, too
 
 from pegboard.core.explain import QUESTIONS, Step, Trail, explain
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, WireName
-from pegboard.core.policy import Switch
+from pegboard.core.passage import NarrowedAway, NotGranted, NotSelected
+from pegboard.core.policy import Limit, Sayer, Switch
 from pegboard.core.removal import selection_text
-from pegboard.core.resolve import Absent, Locked, NarrowedAway, NotGranted, NotSelected, Open
+from pegboard.core.resolve import Absent, Locked, Open
 from pegboard.core.rules import RULES
 from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.status import OwnerOff, SwitchedOff
@@ -71,22 +72,30 @@ def test_every_question_is_one_to_which_yes_lets_the_tool() -> None:
 
 
 @pytest.mark.behaviour("explain.absent_names_the_step")
-def test_the_trail_of_an_absent_tool_ends_with_the_step_that_removed_it() -> None:
+def test_the_trail_of_an_absent_tool_names_the_step_that_removed_it_and_asks_the_others_too() -> None:
     unselected = trail(BOARD.declaring(selection=ONLY_WRITE), Selection())
-    assert (unselected.verdict, unselected.wire_name) == (Absent(BOARD.tools[READ], NotSelected()), None)
+    assert (unselected.verdict, unselected.wire_name) == (Absent(BOARD.tools[READ], NotSelected(ONLY_WRITE)), None)
     assert unselected.steps[: -len(RULES)] == (
         Step("Does the board's selection choose it?", False, "no: toolsets none, plus write"),
+        Step("Is me granted it?", True, "granted: everything"),
+        Step("Does the request keep it?", True, "toolsets all"),
     )
 
-    ungranted = trail(BOARD.deciding(grants={ME: frozenset({ToolsetId("docs")})}), Selection())
-    assert ungranted.verdict == Absent(BOARD.tools[READ], NotGranted())
-    assert ungranted.steps[1 : -len(RULES)] == (Step("Is me granted it?", False, "granted: docs"),)
+    docs = frozenset({ToolsetId("docs")})
+    ungranted = trail(BOARD.deciding(grants={ME: docs}), ONLY_WRITE)
+    limit = Limit(ME, docs, Sayer.STORE)
+    assert ungranted.verdict == Absent(BOARD.tools[READ], NotGranted(limit, ToolsetId("dev")))
+    assert ungranted.steps[1 : -len(RULES)] == (
+        Step("Is me granted it?", False, "granted: docs"),
+        Step("Does the request keep it?", False, "toolsets none, plus write"),
+    )
 
     narrowed = trail(BOARD, Selection(), ONLY_WRITE, Selection())
     assert narrowed.verdict == Absent(BOARD.tools[READ], NarrowedAway(ONLY_WRITE))
     assert narrowed.steps[2 : -len(RULES)] == (
         Step("Does the request keep it?", True, "toolsets all"),
         Step("Does the request keep it?", False, "toolsets none, plus write"),
+        Step("Does the request keep it?", True, "toolsets all"),
     )
 
 
@@ -96,6 +105,7 @@ def test_a_tool_outside_the_view_is_still_told_what_else_would_lock_it() -> None
         "Does the request keep it?",
         "Is the tool switched on?",
     ]
+    assert told.more == ("mcp:dev~github:read was switched off by me on 2026-01-02 (out of order).",)
 
 
 def test_a_tool_that_the_catalogue_does_not_have_has_no_trail() -> None:

@@ -35,9 +35,10 @@ from pegboard.core.launch import (
 )
 from pegboard.core.launch_vain import named_in_vain
 from pegboard.core.offers import Beyond, openings, why_not
+from pegboard.core.passage import FilteredAway
 from pegboard.core.pattern import Pattern
 from pegboard.core.removal import removal_remedy, removal_sentence
-from pegboard.core.resolve import Absent, FilteredAway, Open, resolve
+from pegboard.core.resolve import Absent, Open, resolve
 from pegboard.core.view import View
 
 READ, WRITE = ToolId(GITHUB, "read"), ToolId(DEV_FILES, "write")
@@ -190,7 +191,7 @@ def test_an_operator_is_told_which_step_filtered_a_tool_away() -> None:
     assert isinstance(trail.verdict, Absent)
     removed = trail.verdict.removed
     assert removal_sentence(removed) == "It is filtered away: the launch filter denies it: '*:write' under deny_tools."
-    assert removal_remedy(removed, WRITE, made.policy, ME) == (
+    assert removal_remedy(removed, WRITE) == (
         "Change deny_tools of the filter: in pegboard.yaml under prompts, or by its flag."
     )
     other = explain(made.catalogue, made.policy, view, READ)

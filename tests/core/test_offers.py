@@ -29,9 +29,9 @@ from pegboard.core.catalogue import Catalogue, Down
 from pegboard.core.ids import ToolsetId, WireName
 from pegboard.core.offer import Offers, Prompt, Resource, Template, same_offers
 from pegboard.core.offers import Beyond, Given, Offered, Unreviewed, Withheld, offered, openings, why_not
+from pegboard.core.passage import NarrowedAway
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Denial
-from pegboard.core.resolve import NarrowedAway
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.server import Trust
 from pegboard.core.status import OwnerOff, Quarantined, Unavailable

@@ -6,9 +6,10 @@ import pytest
 from tests.core.boards import FILE, GITHUB, MATH, board, tool
 
 from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
-from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.passage import NotGranted
+from pegboard.core.policy import Decided, Declared, Limit, Policy, Sayer
 from pegboard.core.principal import Principal
-from pegboard.core.resolve import Absent, NotGranted, resolve
+from pegboard.core.resolve import Absent, resolve
 from pegboard.core.scope import Scope
 from pegboard.core.view import View
 
@@ -41,7 +42,10 @@ def test_every_tool_is_absent_for_a_name_that_nobody_gave() -> None:
     wall = board([tool(GITHUB, "read"), tool(MATH, "add")])
     policy = replace(wall.policy, declared=replace(wall.policy.declared, principals=NAMED))
     resolution = resolve(wall.catalogue, policy, View(MALLORY))
-    assert dict(resolution.verdicts) == {id: Absent(one, NotGranted()) for id, one in wall.tools.items()}
+    nothing = Limit(MALLORY, frozenset(), Sayer.NOBODY)
+    assert dict(resolution.verdicts) == {
+        id: Absent(one, NotGranted(nothing, id.toolset)) for id, one in wall.tools.items()
+    }
     assert resolution.names == {}
 
 

@@ -8,11 +8,13 @@ from tests.core.boards import DAMAGES, FILE, GITHUB, MATH, ME, NOW, PERSON, Boar
 
 from pegboard.core.argument import Argument, Held
 from pegboard.core.catalogue import Asleep, Down, Starting, Up
+from pegboard.core.database.source import SourceId
 from pegboard.core.gone import Gone, gone, gone_remedy, gone_sentence
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
+from pegboard.core.passage import NoDatabase
 from pegboard.core.policy import Switch
-from pegboard.core.resolve import Absent, Locked, NoDatabase, resolve
+from pegboard.core.resolve import Absent, Locked, resolve
 from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.server import OnlyTools, Trust
 from pegboard.core.tokens import rough_cost
@@ -37,17 +39,29 @@ def hung(board: Board, view: View | None = None) -> Wall:
 
 def seen(board: Board, view: View | None = None, id: ToolId = ID) -> tuple[PegState, Action]:
     peg = next(peg for peg in hung(board, view).pegs if peg.id == id)
-    return peg.state, unlocking(peg.verdict, board.policy, (view or View()).principal)
+    return peg.state, unlocking(peg.verdict, board.policy)
 
 
 TOLD = {
     "toolset switched off": (PegState.LOCKED, Action(Act.SWITCH_TOOLSET, "dev", "Switch toolset dev on")),
     "server declared off": (PegState.LOCKED, Action(Act.SWITCH_SERVER, "dev~github", "Switch server dev~github on")),
     "server quarantined": (PegState.WANTS, Action(Act.REVIEW_SERVER, "dev~github", "Review dev~github")),
-    "not among the enabled_tools": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
-    "among the disabled_tools": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Let it be used")),
-    "denied by a pattern": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Change the deny pattern")),
-    "denied by a declared override": (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Change the override")),
+    "not among the enabled_tools": (
+        PegState.LOCKED,
+        Action(Act.EDIT_FILE, "pegboard.yaml:7", "Add read to enabled_tools"),
+    ),
+    "among the disabled_tools": (
+        PegState.LOCKED,
+        Action(Act.EDIT_FILE, "pegboard.yaml:7", "Take read out of disabled_tools"),
+    ),
+    "denied by a pattern": (
+        PegState.LOCKED,
+        Action(Act.EDIT_FILE, "pegboard.yaml:7", "Take the deny pattern 'dev~github:read' out, or narrow it"),
+    ),
+    "denied by a declared override": (
+        PegState.LOCKED,
+        Action(Act.EDIT_FILE, "pegboard.yaml", "Take enabled: false out of its override"),
+    ),
     "switched off": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
     "hidden by a person's override": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
     "hidden by its manifest": (PegState.LOCKED, Action(Act.SWITCH_TOOL, str(ID), "Switch it on")),
@@ -93,7 +107,7 @@ def test_what_lacks_a_secret_wants_the_secret_and_no_restart() -> None:
     ("declared", "action"),
     [
         (False, Action(Act.CORRECT_OVERRIDE, str(ID), "Correct the override")),
-        (True, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Correct the override")),
+        (True, Action(Act.EDIT_FILE, "pegboard.yaml:7", "Correct the override of its arguments")),
     ],
 )
 def test_an_override_that_does_not_fit_is_corrected_where_it_was_said(declared: bool, action: Action) -> None:
@@ -121,7 +135,7 @@ def test_own_tools_that_were_declared_off_are_enabled_in_the_file() -> None:
     own = replace(OPEN.policy.declared.servers[MATH], enabled=False)
     assert seen(OPEN.with_server(own), id=ADD.id) == (
         PegState.LOCKED,
-        Action(Act.EDIT_FILE, "pegboard.yaml:7", "Enable it"),
+        Action(Act.EDIT_FILE, "pegboard.yaml:7", "Set its enabled to true"),
     )
 
 
@@ -129,15 +143,24 @@ def test_what_is_outside_of_a_view_is_locked_by_choice_and_says_whose() -> None:
     narrow = View().narrowed(Selection(TheseToolsets(("math",))))
     assert seen(OPEN, narrow) == (PegState.LOCKED, Action(Act.WIDEN, str(ID), "Ask without narrowing it away"))
     unselected = OPEN.declaring(selection=Selection(Everything(), (), ("read",)))
-    assert seen(unselected) == (PegState.LOCKED, Action(Act.EDIT_FILE, "pegboard.yaml", "Select it in pegboard.yaml"))
+    assert seen(unselected) == (
+        PegState.LOCKED,
+        Action(
+            Act.EDIT_FILE,
+            "pegboard.yaml",
+            "Take 'read' out of disabled_tools under selection (now toolsets all, minus read)",
+        ),
+    )
     eve = PrincipalId("eve")
     granted = OPEN.deciding(grants={eve: frozenset({ToolsetId("math")})})
-    assert seen(granted, View(eve)) == (PegState.LOCKED, Action(Act.GRANT, "eve", "Grant dev to eve"))
+    grant = Action(Act.GRANT, "eve", "Grant dev to eve", (ToolsetId("dev"), ToolsetId("math")))
+    assert seen(granted, View(eve)) == (PegState.LOCKED, grant)
 
 
 def test_who_may_ask_no_database_is_given_one_in_the_file() -> None:
-    told = unlocking(Absent(READ, NoDatabase()), OPEN.policy, PrincipalId("eve"))
-    assert told == Action(Act.EDIT_FILE, "pegboard.yaml", "Name a database for eve in pegboard.yaml")
+    eve, off, shop = PrincipalId("eve"), SourceId("off"), SourceId("shop")
+    told = unlocking(Absent(READ, NoDatabase(eve, frozenset({off}), FILE, (shop,))), OPEN.policy)
+    assert told == Action(Act.EDIT_FILE, "pegboard.yaml:7", "Name shop under databases of eve (now off)")
 
 
 # What is no longer offered

@@ -35,9 +35,10 @@ from pegboard.core.explain import explain
 from pegboard.core.ids import BUILTIN, LOCAL, BuiltinKey, ToolId
 from pegboard.core.launch import LaunchFilter, launch_filter
 from pegboard.core.override import Override
+from pegboard.core.passage import FilteredAway, NarrowedAway, NotGranted, NotSelected
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
-from pegboard.core.resolve import Absent, FilteredAway, NarrowedAway, NotGranted, NotSelected
+from pegboard.core.resolve import Absent
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.ticket import Scope
 from pegboard.core.tool import JsonSchema, Tool, ToolSpec

@@ -42,7 +42,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "sentence": None,
                     "remedy": None,
                     "more": [],
-                    "action": {"kind": "none", "target": "", "label": ""},
+                    "action": {"kind": "none", "target": "", "label": "", "toolsets": []},
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
@@ -62,7 +62,12 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "sentence": "mcp:dev~github:write was switched off by me on 2026-01-02 (too risky).",
                     "remedy": "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:write",
                     "more": [],
-                    "action": {"kind": "switch_tool", "target": "mcp:dev~github:write", "label": "Switch it on"},
+                    "action": {
+                        "kind": "switch_tool",
+                        "target": "mcp:dev~github:write",
+                        "label": "Switch it on",
+                        "toolsets": [],
+                    },
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
@@ -82,7 +87,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "sentence": None,
                     "remedy": None,
                     "more": [],
-                    "action": {"kind": "none", "target": "", "label": ""},
+                    "action": {"kind": "none", "target": "", "label": "", "toolsets": []},
                     "overridden": False,
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
@@ -126,10 +131,52 @@ async def test_the_wall_is_resolved_anew_for_the_view_that_is_asked_for() -> Non
         nothing = await desk.ask("GET", "/board", params={"toolsets": ["nothing"]})
     assert states(everyone) == {str(READ): "open", str(WRITE): "open", "mcp:docs~notes:jot": "open"}
     assert states(hers) == {str(READ): "locked", str(WRITE): "locked", "mcp:docs~notes:jot": "open"}
-    assert acts(hers)[str(READ)] == {"kind": "grant", "target": "ada", "label": "Grant dev to ada"}
+    assert acts(hers)[str(READ)] == {
+        "kind": "edit_file",
+        "target": "pegboard.yaml",
+        "label": "Add dev to what ada may use (now docs)",
+        "toolsets": [],
+    }
     assert states(narrowed) == {str(READ): "locked", str(WRITE): "open", "mcp:docs~notes:jot": "locked"}
     assert problem(nobody)[0] == 404
     assert problem(nothing)[0] == 400
+
+
+@pytest.mark.behaviour("absent.remedy_is_where_it_was_said", "locked.what_remains_is_told")
+async def test_who_has_a_token_is_granted_what_is_missing_by_the_act_and_what_remains_is_told() -> None:
+    async with at_desk() as desk:
+        await desk.ask("POST", "/tools/switch", json={"tool": str(READ), "on": False, "note": "broken"})
+        token = {"principal": "bot", "name": "x", "scopes": ["call"], "toolsets": ["docs"]}
+        assert (await desk.ask("POST", "/tokens", json=token)).status_code == 201
+        [peg] = [each for each in (await desk.get("/board", **{"as": "bot"}))["pegs"] if each["id"] == str(READ)]
+        told = await desk.get("/why", tool=str(READ), **{"as": "bot"})
+        grant = peg["action"]
+        assert grant == {
+            "kind": "grant",
+            "target": "bot",
+            "label": "Grant dev to bot",
+            "toolsets": ["dev", "docs"],
+        }
+        said = {key: peg[key] for key in ("verdict", "sentence", "remedy", "more", "action")}
+        assert {key: told[key] for key in said} == said
+        assert said["sentence"] == "bot may not use toolset dev: it is granted docs."
+        assert said["remedy"].endswith("pegboard grants set bot dev docs")
+        [off] = said["more"]
+        assert off.startswith(f"{READ} was switched off by local on ")
+        sent = {"toolsets": grant["toolsets"]}
+        assert (await desk.ask("PUT", f"/principals/{grant['target']}/grants", json=sent)).status_code == 200
+        after = await desk.get("/why", tool=str(READ), **{"as": "bot"})
+    assert (after["verdict"], after["sentence"], after["more"]) == ("locked", off, [])
+
+
+async def test_the_gateways_own_tools_can_be_granted_and_what_left_the_board_stays_granted() -> None:
+    async with at_desk() as desk:
+        token = {"principal": "bot", "name": "x", "scopes": ["call"], "toolsets": ["builtin", "docs"]}
+        assert (await desk.ask("POST", "/tokens", json=token)).status_code == 201
+        wanted = {"toolsets": ["builtin", "dev"]}
+        assert (await desk.ask("PUT", "/principals/bot/grants", json=wanted)).status_code == 200
+        left = await desk.ask("PUT", "/principals/bot/grants", json={"toolsets": ["builtin", "nowhere"]})
+    assert problem(left)[0] == 404
 
 
 @pytest.mark.behaviour("wall.pages")

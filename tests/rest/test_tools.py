@@ -171,6 +171,22 @@ async def test_a_tool_in_vain_may_belong_to_a_server_that_is_not_up() -> None:
         )
 
 
+@pytest.mark.behaviour("web.name_in_vain")
+async def test_a_name_in_vain_is_answered_with_what_is_near_and_with_who_may_have_it_and_the_act_for_it() -> None:
+    off, on = key("ops~files"), "ops~files"
+    async with at_desk(declared(GITHUB, off), settle=False) as desk:
+        await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})
+        await desk.ask("POST", "/servers/ops~files/switch", json={"on": False})
+        body = (await desk.ask("GET", "/why", params={"tool": "raed"})).json()
+        fits = (await desk.ask("GET", "/why", params={"tool": "*:r*"})).json()
+    assert (body["status"], body["tools"]) == (404, [READ])
+    [silent] = body["unheard"]
+    assert silent["sentence"].startswith("Server ops~files is off: switched off by local on ")
+    act = {"kind": "switch_server", "target": on, "label": "Switch server ops~files on", "toolsets": []}
+    assert (silent["id"], silent["action"]) == (on, act)
+    assert fits["verdict"] == "open", "one tool fits"
+
+
 @pytest.mark.behaviour("explain.every_step", "explain.absent_names_the_step", "law.deciding_is_explaining")
 async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
     selection = Selection(TheseToolsets(("dev",)))

@@ -78,6 +78,8 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         denials=tuple(_denials(values.value(keys.DENY, ()), place, tell)),
         overrides=tuple(overrides(values, place.file, tell)),
         grants=_grants(values.value(keys.GRANTS, {})),
+        selected_at=None if selection is None else place.at(selection),
+        granted_at={PrincipalId(who): place.at(names) for who, names in values.value(keys.GRANTS, {}).items()},
         redaction=Redaction(tuple(said.value for said in values.value(keys.REDACT, ()))),
         presenting=_presenting(values, place, tell),
         prompting=prompting(values, place.file, tell),

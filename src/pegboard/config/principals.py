@@ -12,6 +12,7 @@ from pegboard.core.policy import Declared
 from pegboard.core.principal import Principal
 from pegboard.core.reference import closest
 from pegboard.core.scope import Scope
+from pegboard.core.server import DeclaredAt
 from pegboard.ports import Unresolved
 
 from . import keys, principal_keys
@@ -44,7 +45,12 @@ def with_principals(board: Declared, values: Values, place: Place, tell: Telling
     if principals:
         _check_tokens_stay(values, tell)
         _check_grants(values, principals, tell)
-    return replace(board, principals=principals, grants={**board.grants, **_grants(values, said, tell)})
+    return replace(
+        board,
+        principals=principals,
+        grants={**board.grants, **_grants(values, said, tell)},
+        granted_at={**board.granted_at, **_granted_at(said, place)},
+    )
 
 
 def principal_warnings(values: Values, place: Place) -> Iterator[Problem]:
@@ -141,3 +147,8 @@ def _grants(
         if all(toolset.value != "all" for toolset in named.value):
             grants[PrincipalId(name)] = frozenset(ToolsetId(toolset.value) for toolset in named.value)
     return grants
+
+
+def _granted_at(said: Mapping[str, Placed[Values]], place: Place) -> Mapping[PrincipalId, DeclaredAt]:
+    named = {name: one.value.get(principal_keys.PRINCIPAL_TOOLSETS) for name, one in said.items()}
+    return {PrincipalId(name): place.at(toolsets) for name, toolsets in named.items() if toolsets is not None}

@@ -35,17 +35,27 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class Stranger:
+    """A caller that a file grants toolsets and does not declare: nobody, unless people have made it a token."""
+
+    caller: str
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
 class Remarks:
     """What will not work of a file that was loaded."""
 
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    strangers: tuple[Stranger, ...] = ()
     in_passing: bool = False
     """Whether a command read the file for its own use, so that a gateway may see it differently."""
 
-    def told(self, toolsets: Container[str]) -> Iterator[Problem]:
-        """What stands on a board with these toolsets, in the order of the file."""
-        standing = (doubt.problem for doubt in self.doubts if doubt.toolset not in toolsets)
+    def told(self, toolsets: Container[str], callers: Container[str] = ()) -> Iterator[Problem]:
+        """What stands on a board with these toolsets and callers, in the order of the file."""
+        standing = [doubt.problem for doubt in self.doubts if doubt.toolset not in toolsets]
+        standing += [stranger.problem for stranger in self.strangers if stranger.caller not in callers]
         yield from sorted((*self.warnings, *standing), key=lambda problem: problem.line)
 
     def words(self, problem: Problem) -> str:

@@ -7,12 +7,13 @@ from pegboard.core.pattern import Pattern, is_pattern, pattern
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.reference import closest
 from pegboard.core.running import wanted
+from pegboard.core.said import shell_word
 
 from . import keys, principal_keys
 from .declaring import Place, key_of
 from .override_keys import ARGUMENTS, PIN
 from .overriding import texts_in
-from .problem import Doubt, Problem
+from .problem import Doubt, Problem, Stranger
 from .references import unresolved
 from .section import Values
 from .telling import Placed
@@ -30,7 +31,6 @@ def warnings(values: Values, board: Declared, place: Place) -> Iterator[Problem]
             yield Problem(place.file, names.line, names.at, "this allows one tool named 'all'. Remove it to allow all.")
     yield from _pins(values, place)
     yield from _misspelt(values, board, place)
-    yield from _granted_to_nobody(values, place)
 
 
 def doubts(values: Values, board: Declared, place: Place) -> Iterator[Doubt]:
@@ -67,17 +67,19 @@ def _pins(values: Values, place: Place) -> Iterator[Problem]:
                 yield Problem(place.file, pin.line, pin.at, missing.why, here=True)
 
 
-def _granted_to_nobody(values: Values, place: Place) -> Iterator[Problem]:
-    """Without principals everybody is `local`; with them, a name that nobody has is an error of its own."""
+def strangers(values: Values, place: Place) -> Iterator[Stranger]:
+    """Grants to names that the file gives nobody. People may have made them tokens: the board knows. With principals, a
+    name that nobody has is an error of its own."""
     if values.says(keys.PRINCIPALS.name):
         return
     for who, toolsets in values.value(keys.GRANTS, {}).items():
         if who != LOCAL:
             told = (
-                f"nobody is {who!r}: without principals every caller is local, and not limited by this. Name the "
-                "caller under principals, or limit local."
+                f"nobody is called {who!r}, neither under principals nor by a token, and so this limits nobody. Name "
+                f"the caller under principals, make it a token (pegboard tokens make {shell_word(who) or 'NAME'} "
+                "--scope call), or limit local."
             )
-            yield Problem(place.file, toolsets.line, toolsets.at, told)
+            yield Stranger(who, Problem(place.file, toolsets.line, toolsets.at, told))
 
 
 def _texts(values: Values) -> Iterator[Placed[str]]:

@@ -21,9 +21,9 @@ from .docspace import with_docspace
 from .files import decoded, read_bytes
 from .json_text import parse_json
 from .principals import principal_warnings, with_principals
-from .problem import Doubt, Problem, Remarks
+from .problem import Doubt, Problem, Remarks, Stranger
 from .references import unresolved
-from .remarking import doubts, warnings
+from .remarking import doubts, strangers, warnings
 from .search_keys import SearchSettings, search_settings
 from .section import Values
 from .telling import Telling, Wrong
@@ -78,11 +78,12 @@ class Settings:
     """`None` where no model server is named."""
     warnings: tuple[Problem, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    strangers: tuple[Stranger, ...] = ()
     written: Written = field(default_factory=Written, compare=False, repr=False)
 
     @property
     def remarks(self) -> Remarks:
-        return Remarks(self.warnings, self.doubts)
+        return Remarks(self.warnings, self.doubts, self.strangers)
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ def load_text(
             *database_warnings(values, place),
         ),
         doubts=(*doubts(values, board, place),),
+        strangers=(*strangers(values, place),),
         written=Written(file, parsed.root if isinstance(parsed.root, Table) else None, digest),
     )
 

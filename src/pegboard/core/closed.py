@@ -40,7 +40,7 @@ def closed(known: Catalogue, policy: Policy, install: InstallToolset, view: View
     resting = [Listing(key, Asleep(at), some) for key, some in tools.items()]
     verdicts = resolve(catalogue((*known.listings.values(), *resting)), policy, view).verdicts
     mine = [(tool.id, verdicts[tool.id]) for some in tools.values() for tool in some]
-    return tuple(found for id, verdict in mine for found in _told(id, verdict, policy, view, id.source in silent))
+    return tuple(found for id, verdict in mine for found in _told(id, verdict, id.source in silent))
 
 
 def _any_of(key: ServerKey) -> Tool:
@@ -48,11 +48,11 @@ def _any_of(key: ServerKey) -> Tool:
     return Tool(ToolId(key, "*"), ToolSpec("*", None, "", {}))
 
 
-def _told(id: ToolId, verdict: Verdict, policy: Policy, view: View, is_any: bool) -> Iterator[Closed]:
+def _told(id: ToolId, verdict: Verdict, is_any: bool) -> Iterator[Closed]:
     about = id.source if is_any and isinstance(id.source, ServerKey) else id
     match verdict:
         case Absent(_, removed):
-            yield Closed(about, None, removal_sentence(removed), removal_remedy(removed, id, policy, view.principal))
+            yield Closed(about, None, removal_sentence(removed), removal_remedy(removed, id))
         case Locked(_, reason) if not is_any or isinstance(reason, OwnerOff | Quarantined):
             yield Closed(about, verdict.status, sentence(reason), remedy(reason))
         case Locked() | Open():

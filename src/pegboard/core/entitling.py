@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
 from .api_token import ApiToken, Revoked
-from .ids import LOCAL, PrincipalId, ToolsetId
+from .ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
 from .policy import Decided, Policy
 from .reference import closest
 from .rejected import Rejected
@@ -109,7 +109,7 @@ def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
         return f"There is a token {command.id!r} already. Try again."
     if len(decided.tokens) >= MOST_TOKENS:
         return f"There are {MOST_TOKENS} tokens already. Forget principals that are not needed any more."
-    unknown = sorted((command.toolsets or frozenset()) - policy.toolsets.keys())
+    unknown = sorted((command.toolsets or frozenset()) - {*policy.toolsets, BUILTIN})
     if unknown:
         near = closest(unknown[0], policy.toolsets)
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"

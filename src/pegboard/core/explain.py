@@ -1,6 +1,6 @@
 """Why a tool is where it is: every step of the decision and what it said, by the code that decides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -11,21 +11,11 @@ from .effects import Effect, effects
 from .ids import ToolId, WireName
 from .naming import is_legal
 from .override import PLAIN, Appearance
+from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Passage
 from .policy import Policy
+from .remaining import remaining
 from .removal import selection_text
-from .resolve import (
-    Absent,
-    FilteredAway,
-    Locked,
-    NarrowedAway,
-    NoDatabase,
-    NotGranted,
-    NotSelected,
-    Resolution,
-    Verdict,
-    resolve,
-    verdict_on,
-)
+from .resolve import Locked, Resolution, Verdict, passage, resolve, verdict_on
 from .rules import RULES, Rule
 from .status import remedy, sentence
 from .tool import Tool
@@ -53,6 +43,8 @@ class Trail:
     """By the same places, what comes of it where that is not plain."""
     naming: tuple[str, ...] = ()
     """Why clients see it under another name than its own, and under which they still reach it."""
+    more: tuple[str, ...] = ()
+    """What else would still keep it from the caller, in the order in which it would show."""
 
 
 QUESTIONS: Final = {
@@ -81,7 +73,7 @@ def explain(
     tool = catalogue.tools.get(id)
     if tool is None:
         return None
-    resolution = resolve(catalogue, policy, view, held=held)
+    resolution, way = resolve(catalogue, policy, view, held=held), passage(catalogue, policy, view)
     tool = seen_by(tool, policy, view)
     health = catalogue.health(id.source)
     rules = [_rule_step(rule, verdict_on(tool, health, policy, (rule,))) for rule in RULES]
@@ -89,10 +81,11 @@ def explain(
         tool=id,
         verdict=resolution.verdicts[id],
         wire_name=resolution.names.get(id),
-        steps=(*_view_steps(resolution, policy, id), *rules, *_confirmation_steps(policy, view, tool)),
+        steps=(*_view_steps(way, tool), *rules, *_confirmation_steps(policy, view, tool)),
         appearance=policy.overrides.for_tool(id),
         effects=effects(tool, policy),
         naming=_naming(resolution, id),
+        more=remaining(resolution.verdicts[id], way, catalogue),
     )
 
 
@@ -151,40 +144,23 @@ def _confirmation_steps(policy: Policy, view: View, tool: Tool) -> Sequence[Step
     return (Step("Does it run without asking a person?", True, "; ".join(said)),)
 
 
-def _view_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:
-    """As far as the step that removed it: what a later one would have said was never asked."""
-    verdict = resolution.verdicts[id]
-    removed = verdict.removed if isinstance(verdict, Absent) else None
-    view = resolution.view
-    steps = [
-        Step(
-            "Does the board's selection choose it?",
-            not isinstance(removed, NotSelected),
-            f"{'no' if isinstance(removed, NotSelected) else 'yes'}: {selection_text(policy.declared.selection)}",
-        )
-    ]
-    if isinstance(removed, NotSelected):
-        return steps
-    granted = policy.granted(view.principal)
+def _view_steps(way: Passage, tool: Tool) -> Iterator[Step]:
+    """Each is asked, whatever those before it said: the first that says no is why the tool is absent."""
+    policy, view, removals = way.policy, way.view, way.removals(tool.id)
+    unselected = any(isinstance(each, NotSelected) for each in removals)
+    chosen = selection_text(policy.declared.selection)
+    yield Step("Does the board's selection choose it?", not unselected, f"{'no' if unselected else 'yes'}: {chosen}")
+    granted = None if way.limit is None else way.limit.toolsets
     scope = "everything" if granted is None else ", ".join(sorted(granted)) or "nothing"
-    steps.append(Step(f"Is {view.principal} granted it?", not isinstance(removed, NotGranted), f"granted: {scope}"))
-    if isinstance(removed, NotGranted):
-        return steps
-    if isinstance(verdict.tool, OverSources) and (asked := policy.asks(view.principal)) is not None:
+    ungranted = any(isinstance(each, NotGranted) for each in removals)
+    yield Step(f"Is {view.principal} granted it?", not ungranted, f"granted: {scope}")
+    if isinstance(tool, OverSources) and (asked := policy.asks(view.principal)) is not None:
         some = ", ".join(sorted(asked)) or "nothing"
-        without = isinstance(removed, NoDatabase)
+        without = any(isinstance(each, NoDatabase) for each in removals)
         none = "none that is on: " if without else ""
-        steps.append(Step(f"Which databases may {view.principal} ask?", not without, f"{none}databases: {some}"))
-        if without:
-            return steps
+        yield Step(f"Which databases may {view.principal} ask?", not without, f"{none}databases: {some}")
     for narrowing in view.narrowings:
-        away = isinstance(removed, NarrowedAway) and removed.by == narrowing
-        steps.append(Step("Does the request keep it?", not away, selection_text(narrowing)))
-        if away:
-            return steps
+        yield Step("Does the request keep it?", NarrowedAway(narrowing) not in removals, selection_text(narrowing))
     if view.filters:
-        filtered = removed.why if isinstance(removed, FilteredAway) else None
-        steps.append(
-            Step("Does the launch filter let it?", filtered is None, "yes" if filtered is None else str(filtered))
-        )
-    return steps
+        barred = next((each.why for each in removals if isinstance(each, FilteredAway)), None)
+        yield Step("Does the launch filter let it?", barred is None, "yes" if barred is None else str(barred))

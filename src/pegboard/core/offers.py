@@ -13,10 +13,10 @@ from .catalogue import Catalogue, Listing
 from .ids import BuiltinKey, ProviderKey, Source, ToolId, WireName
 from .naming import wire_names
 from .offer import Offers, Prompt, Resource, Template
+from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
 from .pattern import Pattern
 from .policy import Policy
 from .reference import OfServer, OfToolset, reference
-from .resolve import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Removal
 from .rules import RULES, SOURCE_RULES
 from .selection import Everything, Selection
 from .server import DeclaredAt, InstalledBy, Trust
@@ -280,10 +280,10 @@ def _opening(listing: Listing, policy: Policy, view: View) -> Opening:
 
 def _removal(source: Source, policy: Policy, view: View) -> Removal | None:
     if not chooses(policy.declared.selection, source):
-        return NotSelected()
-    granted = policy.granted(view.principal)
-    if granted is not None and source.toolset not in granted:
-        return NotGranted()
+        return NotSelected(policy.declared.selection)
+    limit = policy.limit(view.principal)
+    if limit is not None and source.toolset not in limit.toolsets:
+        return NotGranted(limit, source.toolset)
     for narrowing in view.narrowings:
         if not chooses(narrowing, source):
             return NarrowedAway(narrowing)

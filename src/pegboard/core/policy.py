@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import Final, TypeAlias
 
@@ -68,6 +69,25 @@ class Denial:
     at: DeclaredAt
 
 
+class Sayer(StrEnum):
+    """Who said what a principal may use."""
+
+    STORE = "store"
+    FILE = "file"
+    NOBODY = "nobody"
+    """Callers have names, and this is none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The toolsets that a principal may use, and where that is changed."""
+
+    principal: PrincipalId
+    toolsets: frozenset[ToolsetId]
+    by: Sayer
+    at: DeclaredAt | None = field(default=None, compare=False)
+
+
 @dataclass(frozen=True)
 class Declared:
     """The operator's file: read-only to everything else."""
@@ -87,6 +107,10 @@ class Declared:
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
     databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
+    selected_at: DeclaredAt | None = field(default=None, compare=False)
+    granted_at: Mapping[PrincipalId, DeclaredAt] = field(
+        default_factory=dict[PrincipalId, DeclaredAt], compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True)
@@ -201,10 +225,18 @@ class Policy:
 
         Once callers have names, a name that nobody gave has nothing, whatever was once granted to it.
         """
+        limit = self.limit(principal)
+        return None if limit is None else limit.toolsets
+
+    def limit(self, principal: PrincipalId) -> Limit | None:
+        """The same with who said it: what people decided goes before the file."""
         if not self.knows(principal):
-            return frozenset()
-        said = self.decided.grants.get(principal)
-        return self.declared.grants.get(principal) if said is None else said
+            return Limit(principal, frozenset(), Sayer.NOBODY)
+        if (said := self.decided.grants.get(principal)) is not None:
+            return Limit(principal, said, Sayer.STORE)
+        if (said := self.declared.grants.get(principal)) is not None:
+            return Limit(principal, said, Sayer.FILE, self.declared.granted_at.get(principal))
+        return None
 
     def asks(self, principal: PrincipalId) -> frozenset[SourceId] | None:
         """The databases that it may ask; `None` for every one. A name that nobody gave has none, as it has nothing."""

@@ -10,12 +10,13 @@ from .catalogue import Catalogue, Health, Listing
 from .database.source import SourceId
 from .database.sourced import OverSources
 from .ids import BuiltinKey, LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
-from .launch import Barred, barring
+from .launch import barring
 from .naming import RESERVED, is_hashed, wire_names
+from .passage import Passage, Removal
 from .policy import Policy
 from .reference import Directory, Unknown
 from .rules import RULES, SOURCE_RULES, Rule, shape_of
-from .selection import Everything, Selected, Selection, select
+from .selection import Everything, select
 from .shaping import Shaped
 from .status import Reason, Status, precedence, status
 from .tool import Tool
@@ -48,38 +49,6 @@ class Locked:
     @property
     def status(self) -> Status:
         return status(self.reason)
-
-
-@dataclass(frozen=True, slots=True)
-class NotGranted:
-    """The principal's grants do not cover the tool's toolset."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotSelected:
-    """The board's own selection leaves it out."""
-
-
-@dataclass(frozen=True, slots=True)
-class NarrowedAway:
-    """The caller's own narrowing leaves it out."""
-
-    by: Selection
-
-
-@dataclass(frozen=True, slots=True)
-class FilteredAway:
-    """The launch filter of whoever asks leaves it out."""
-
-    why: Barred
-
-
-@dataclass(frozen=True, slots=True)
-class NoDatabase:
-    """The principal may ask none of the databases that it is over."""
-
-
-Removal: TypeAlias = NotGranted | NotSelected | NarrowedAway | FilteredAway | NoDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +191,20 @@ def directory(catalogue: Catalogue, policy: Policy) -> Directory:
     )
 
 
+def passage(catalogue: Catalogue, policy: Policy, view: View) -> Passage:
+    everyone = directory(catalogue, policy)
+    chosen = select(policy.declared.selection, everyone)
+    limit = policy.limit(view.principal)
+    granted = None if limit is None else limit.toolsets
+    reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
+    asked = policy.asks(view.principal)
+    limited = {} if asked is None else _limited(catalogue, asked)
+    reach -= frozenset(id for id, tool in limited.items() if not tool.sources)
+    offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
+    narrowed = tuple((narrowing, select(narrowing, offered)) for narrowing in view.narrowings)
+    return Passage(view, policy, everyone, chosen, limit, limited, reach, offered, narrowed)
+
+
 def resolve(
     catalogue: Catalogue,
     policy: Policy,
@@ -232,24 +215,16 @@ def resolve(
 ) -> Resolution:
     """`held` are the names under which tools were open to this caller before: a name never moves from one tool to
     another, and calls under it go on reaching the tool that had it."""
-    everyone = directory(catalogue, policy)
-    chosen = select(policy.declared.selection, everyone)
-    granted = policy.granted(view.principal)
-    reach = chosen.tools if granted is None else frozenset(id for id in chosen.tools if id.toolset in granted)
-    asked = policy.asks(view.principal)
-    limited = {} if asked is None else _limited(catalogue, asked)
-    sourceless = frozenset(id for id, tool in limited.items() if not tool.sources) & reach
-    reach -= sourceless
-    offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
-    narrowed = [(narrowing, select(narrowing, offered)) for narrowing in view.narrowings]
-    untouched = not narrowed and not view.filters and len(reach) == len(everyone.ids)
+    way = passage(catalogue, policy, view)
+    everyone, offered, narrowed, limited = way.everyone, way.offered, way.narrowed, way.limited
+    untouched = not narrowed and not view.filters and len(way.reach) == len(everyone.ids)
     verdicts: dict[ToolId, Verdict] = {}
     for listing in catalogue.listings.values():
         judged = judge(listing, policy)
         for tool in listing.tools:
-            removed = None if untouched else _removal(tool.id, chosen, reach, narrowed, view)
+            removed = None if untouched else way.removal(tool.id)
             if removed is not None:
-                verdicts[tool.id] = Absent(tool, NoDatabase() if tool.id in sourceless else removed)
+                verdicts[tool.id] = Absent(tool, removed)
             elif (own := limited.get(tool.id, tool)) is tool:
                 verdicts[tool.id] = judged[tool.id]
             else:
@@ -264,7 +239,7 @@ def resolve(
         names=wire_names(present, held, locked=locked, vouched=known),
         held=held,
         vouched=known,
-        unknown=chosen.unknown,
+        unknown=way.chosen.unknown,
         refused=tuple(unknown for _, selected in narrowed for unknown in selected.unknown),
         offered=offered.known,
         offered_toolsets=offered.toolsets,
@@ -308,22 +283,3 @@ def _offered(everyone: Directory, reach: frozenset[ToolId], whole: frozenset[Too
             servers | {key for key in everyone.servers if key.toolset in whole and key not in everyone.by_server}
         ),
     )
-
-
-def _removal(
-    id: ToolId,
-    chosen: Selected,
-    reach: frozenset[ToolId],
-    narrowed: list[tuple[Selection, Selected]],
-    view: View,
-) -> Removal | None:
-    if id not in chosen.tools:
-        return NotSelected()
-    if id not in reach:
-        return NotGranted()
-    for narrowing, selected in narrowed:
-        if id not in selected.tools:
-            return NarrowedAway(narrowing)
-    if view.filters and (barred := barring(view.filters, id)) is not None:
-        return FilteredAway(barred)
-    return None

@@ -229,8 +229,8 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
 """One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a DocSpace
-that is misconfigured, a toolset that is off, a tool that was blocked, an override that does not fit and a tool of
-nobody have words of their own."""
+that is misconfigured, a toolset that is off, a tool that was blocked, an override that does not fit, a limit that
+was installed and a tool of nobody have words of their own."""
 
 
 def remedy(reason: Reason) -> str:
@@ -272,6 +272,9 @@ def _remedy(reason: Reason) -> str:
         case OwnerOff(str()):
             # To switch its server on would not help.
             return "Ask the user to enable the toolset first: pegboard toolset enable {toolset}"
+        case DeniedByLimit(tool, _, InstalledBy()):
+            # No file says so: what was installed with a limit keeps it.
+            return f"It was installed so: ask the user to install its {_owner(tool)} again without that limit."
         case SwitchedOff(_, Switch(blocks=True)):
             # To switch it on would pass over what somebody read and refused.
             return "Ask the user to review the tool again: pegboard approvals show {tool}"

@@ -4,19 +4,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting
-from .ids import BuiltinKey, ProviderKey, ServerKey, ToolId, tool_id
+from .catalogue import Catalogue, Down, NeedsSignIn, Off, Starting, is_known
+from .ids import BuiltinKey, ProviderKey, ServerKey, Source, ToolId, tool_id
 from .launch import barring
 from .naming import MAX_LENGTH, RESERVED, is_hashed, is_legal
 from .policy import Policy
 from .reference import Directory
-from .resolve import directory
-from .rules import under_review
+from .resolve import Locked, Open, directory, verdict_on
+from .rules import RULES, SOURCE_RULES, under_review
 from .selection import select
 from .status import Unlisted
+from .tool import Tool, ToolSpec
 from .view import View
 
 _NAMED: Final = 5
+_ANY: Final = "*"
+_OF_SOURCES: Final = tuple(rule for rule in RULES if rule in SOURCE_RULES)
 
 
 def may_have(name: str, catalogue: Catalogue, policy: Policy, view: View) -> Mapping[ProviderKey, ToolId]:
@@ -50,6 +53,14 @@ def kept_off(name: str, catalogue: Catalogue, policy: Policy, view: View) -> str
     states = {"in quarantine" if key in unreviewed else "off": None for key in keys}
     named = ", ".join(map(str, keys[:_NAMED])) + (" or another server" if len(keys) > _NAMED else "")
     return f"It may be a tool of {named}, which {'is' if len(keys) == 1 else 'are'} {' or '.join(states)}."
+
+
+def unheard(catalogue: Catalogue, policy: Policy) -> Iterator[tuple[Source, Open | Locked]]:
+    """Every source of which nobody knows what it has, with what would be said of each of its tools."""
+    for source, word in catalogue.listings.items():
+        if not is_known(word):
+            any_of_it = Tool(ToolId(source, _ANY), ToolSpec(_ANY))
+            yield source, verdict_on(any_of_it, word.reach, policy, _OF_SOURCES)
 
 
 def _possible(

@@ -6,11 +6,14 @@ from typing import Final, assert_never
 
 from .catalogue import Down, NeedsSignIn, Off, Starting
 from .gone import Gone
-from .ids import BuiltinKey, PrincipalId, ServerKey, Source, ToolId, ToolsetKey
+from .ids import BuiltinKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
 from .outage import lacking
-from .policy import Policy
-from .resolve import Absent, FilteredAway, Locked, NarrowedAway, NoDatabase, NotGranted, NotSelected, Open, Verdict
-from .server import DeclaredAt, InstalledBy, Origin
+from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected
+from .policy import Limit, Policy, Sayer
+from .removal import edit_of, granted_then, place_of
+from .resolve import Absent, Locked, Open, Verdict
+from .rules import means
+from .server import AllButTools, DeclaredAt, InstalledBy, OnlyTools, Origin
 from .status import (
     ChangedSinceApproval,
     DeniedByLimit,
@@ -54,21 +57,24 @@ class Act(StrEnum):
     CORRECT_OVERRIDE = "correct_override"
     EDIT_FILE = "edit_file"
     GRANT = "grant"
+    MAKE_TOKEN = "make_token"  # noqa: S105  the name of an act
     WIDEN = "widen"
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """`target` is what the act is done to: a tool's id, a server's key, a toolset, a file and line, a principal."""
+    """`target` is what the act is done to: a tool's id, a server's key, a toolset, a file and line, a principal. For
+    operators alone: a file is named with its folder."""
 
     act: Act
     target: str = ""
     label: str = ""
+    toolsets: tuple[ToolsetId, ...] = ()
+    """Of a grant: all that the principal may use after it."""
 
 
 NOTHING: Final = Action(Act.NONE)
-_FILE: Final = "pegboard.yaml"
 
 
 def state_of(verdict: Verdict | Gone) -> PegState:
@@ -106,7 +112,7 @@ def _state(reason: Reason) -> PegState:
             assert_never(reason)
 
 
-def unlocking(verdict: Verdict | Gone, policy: Policy, principal: PrincipalId) -> Action:
+def unlocking(verdict: Verdict | Gone, policy: Policy) -> Action:
     """The first step towards an open tool: where more than one reason locks it, the next shows after it."""
     match verdict:
         case Open() | Gone():
@@ -115,12 +121,13 @@ def unlocking(verdict: Verdict | Gone, policy: Policy, principal: PrincipalId) -
             return _unlocking(tool.id, reason, policy)
         case Absent(tool, removed):
             match removed:
-                case NotSelected():
-                    return Action(Act.EDIT_FILE, _FILE, "Select it in pegboard.yaml")
-                case NotGranted():
-                    return Action(Act.GRANT, principal, f"Grant {tool.id.toolset} to {principal}")
-                case NoDatabase():
-                    return Action(Act.EDIT_FILE, _FILE, f"Name a database for {principal} in pegboard.yaml")
+                case NotSelected(_, at) | NoDatabase(at=at) | NotGranted(Limit(by=Sayer.FILE, at=at)):
+                    return Action(Act.EDIT_FILE, place_of(at), _capital(edit_of(removed, tool.id)))
+                case NotGranted(Limit(principal, by=Sayer.NOBODY)):
+                    return Action(Act.MAKE_TOKEN, principal, f"Make {principal} a token")
+                case NotGranted(limit, toolset):
+                    who, then = limit.principal, granted_then(limit, toolset)
+                    return Action(Act.GRANT, who, f"Grant {toolset} to {who}", then)
                 case NarrowedAway() | FilteredAway():
                     return Action(Act.WIDEN, str(tool.id), "Ask without narrowing it away")
                 case _:
@@ -137,23 +144,23 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
             own = policy.servers.get(ToolsetKey(owner))
             if own is not None and not own.enabled and by is own.origin:
                 # What the toolset brings itself is off as it was declared, and the toolset's switch is over all of it.
-                return _editing(own.origin, "Enable it")
+                return _editing(own.origin, "Set its enabled to true")
             return Action(Act.SWITCH_TOOLSET, owner, f"Switch toolset {owner} on")
         case Quarantined(server):
             return Action(Act.REVIEW_SERVER, str(server), f"Review {server}")
         case DeniedByLimit(_, _, at):
-            return _editing(at, "Let it be used")
-        case DeniedByPattern(_, _, at):
-            return _editing(at, "Change the deny pattern")
+            return _editing(at, _letting(tool, policy))
+        case DeniedByPattern(_, pattern, at):
+            return _editing(at, f"Take the deny pattern {str(pattern)!r} out, or narrow it")
         case DeniedByOverride(_, where):
-            return _editing(where, "Change the override")
+            return _editing(where, "Take enabled: false out of its override")
         case SwitchedOff(_, switch):
             if switch is not None and switch.blocks:
                 return Action(Act.APPROVE, str(tool), "Review it again")
             return Action(Act.SWITCH_TOOL, str(tool), "Switch it on")
         case OverrideUnfit(_, operators, where):
             if operators:
-                return _editing(where, "Correct the override")
+                return _editing(where, "Correct the override of its arguments")
             return Action(Act.CORRECT_OVERRIDE, str(tool), "Correct the override")
         case NeverApproved():
             return Action(Act.APPROVE, str(tool), "Review and approve it")
@@ -188,10 +195,27 @@ def _editing(at: Origin | None, label: str) -> Action:
     """What was installed so stays so for as long as it is installed."""
     match at:
         case DeclaredAt():
-            return Action(Act.EDIT_FILE, at.short, label)
+            return Action(Act.EDIT_FILE, str(at), label)
         case InstalledBy():
             return NOTHING
         case None:
-            return Action(Act.EDIT_FILE, _FILE, label)
+            return Action(Act.EDIT_FILE, place_of(None), label)
         case _:
             assert_never(at)
+
+
+def _letting(tool: ToolId, policy: Policy) -> str:
+    """What to do in the list of the server that does not let it."""
+    server = None if isinstance(tool.source, BuiltinKey) else policy.servers.get(tool.source)
+    match server and server.limit:
+        case OnlyTools():
+            return f"Add {tool.name} to enabled_tools"
+        case AllButTools(names):
+            fitting = [name for name in names if name == tool.name or means(name, tool)]
+            return f"Take {', '.join(fitting)} out of disabled_tools"
+        case _:
+            return "Let it be used"
+
+
+def _capital(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}"

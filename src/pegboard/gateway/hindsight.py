@@ -6,7 +6,7 @@ from typing import Final
 
 from pegboard.core.activity import CALL, REFUSAL
 from pegboard.core.ids import PrincipalId, ToolId, tool_id
-from pegboard.core.removal import removal_sentence
+from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open
 from pegboard.core.status import remedy, sentence
 from pegboard.core.view import View
@@ -78,4 +78,6 @@ def resolved_now(gateway: Gateway, row: AuditRow) -> Now | None:
         case Locked(_, reason):
             return Now("locked", version, verdict.status.value, sentence(reason), remedy(reason))
         case Absent(_, removed):
-            return Now("absent", version, sentence=removal_sentence(removed))
+            return Now(
+                "absent", version, sentence=removal_sentence(removed), remedy=removal_remedy(removed, verdict.tool.id)
+            )

@@ -2,16 +2,17 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from anyio import to_thread
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import ToolId
+from pegboard.core.passage import Passage
 from pegboard.core.policy import Policy
 from pegboard.core.presentations.costs import as_told
-from pegboard.core.resolve import Resolution
+from pegboard.core.resolve import Resolution, passage
 from pegboard.core.tokens import rough_cost
 from pegboard.core.tool import Tool, ToolSpec
 from pegboard.core.view import View
@@ -32,6 +33,10 @@ class Hung:
     resolution: Resolution
     catalogue: Catalogue
     policy: Policy
+
+    @cached_property
+    def way(self) -> Passage:
+        return passage(self.catalogue, self.policy, self.resolution.view)
 
 
 class Walls:

@@ -12,10 +12,11 @@ from pegboard.core.database import SourceId
 from pegboard.core.database.sourced import OverSources, SourceTold, over
 from pegboard.core.explain import Step, explain
 from pegboard.core.ids import LOCAL, BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.passage import NoDatabase
 from pegboard.core.policy import Policy
 from pegboard.core.principal import Principal
 from pegboard.core.removal import removal_remedy, removal_sentence
-from pegboard.core.resolve import Absent, NoDatabase, Open, resolve
+from pegboard.core.resolve import Absent, Open, resolve
 from pegboard.core.selection import Selection
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
@@ -68,7 +69,8 @@ def test_who_may_ask_no_database_has_no_tool_over_them_and_cannot_choose_one() -
     found = over_databases(alice=frozenset(), carol=frozenset({SourceId("off")}))
     for who in (ALICE, CAROL):
         resolution = resolve(*found, View(who))
-        assert resolution.verdicts[SQL] == Absent(found[0].tools[SQL], NoDatabase())
+        asked = frozenset[SourceId]() if who == ALICE else frozenset({SourceId("off")})
+        assert resolution.verdicts[SQL] == Absent(found[0].tools[SQL], NoDatabase(who, asked))
         assert SQL not in resolution.names
         assert SQL not in resolution.offered
         narrowed = resolve(*found, View(who).narrowed(Selection(enabled=("execute_sql",))))
@@ -113,11 +115,14 @@ def test_why_tells_which_databases_a_caller_may_ask() -> None:
     assert step(BOB) == []
     assert step(CAROL) == [Step("Which databases may carol ask?", False, "none that is on: databases: nothing")]
     assert (
-        removal_sentence(NoDatabase()),
-        removal_remedy(NoDatabase(), SQL, found[1], CAROL),
+        removal_sentence(NoDatabase(CAROL, frozenset())),
+        removal_remedy(NoDatabase(CAROL, frozenset({SourceId("off")}), FILE, (SHOP, PAYROLL)), SQL),
+        removal_remedy(NoDatabase(CAROL, frozenset()), SQL),
     ) == (
-        "The principal may ask none of the databases that are on.",
-        "This is operator policy: in pegboard.yaml, name a database under databases of carol.",
+        "carol may ask none of the databases that are on: it may ask nothing.",
+        "This is operator policy: in pegboard.yaml:7, name shop or payroll under databases of carol (now off).",
+        "This is operator policy: in pegboard.yaml, enable a database, and name it under databases of carol (now "
+        "nothing).",
     )
 
 

@@ -30,6 +30,8 @@ export type PegState = Peg["state"];
 export type Action = Peg["action"];
 export type ActionKind = Action["kind"];
 export type Hints = Peg["hints"];
+/** A server of which nobody knows what it has, with the one act that would change that. */
+export type Unheard = { readonly id: string; readonly sentence: string; readonly action: Action };
 export type BoardToolset = Board["toolsets"][number];
 export type Counts = Board["totals"];
 

@@ -24,7 +24,11 @@ export function Dialog({
   useEffect(() => {
     const dialog = box.current;
     if (dialog === null) return;
-    if (open && !dialog.open) dialog.showModal();
+    if (open && !dialog.open) {
+      dialog.showModal();
+      // The browser goes to the first button, which closes it again: whoever comes to write goes to the field.
+      dialog.querySelector<HTMLElement>("[data-first]")?.focus();
+    }
     if (!open && dialog.open) dialog.close();
   }, [open]);
   if (!open) return null;

@@ -6,6 +6,7 @@ import { found, indexed } from "@/lib/finding";
 import { go, type Query } from "@/lib/place";
 import { Icon, type IconName } from "@/parts";
 import { ROUTES } from "@/routes";
+import { InVain } from "@/screens/wall/InVain";
 
 type Target = { readonly id: string; readonly name: string; readonly more: string; readonly icon: IconName; readonly to: string; readonly query: Query };
 
@@ -88,7 +89,11 @@ export function Palette({ onClose }: { onClose: () => void }): ReactElement {
           </li>
         ))}
       </ul>
-      {hits.length === 0 && <p className="quiet palette-none">Nothing is called so.</p>}
+      {hits.length === 0 && text.trim() !== "" && tools !== undefined && (
+        <div className="palette-none">
+          <InVain text={text} view={{}} version={tools.policyVersion} onGo={onClose} />
+        </div>
+      )}
     </dialog>
   );
 }

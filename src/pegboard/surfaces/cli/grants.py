@@ -50,8 +50,9 @@ async def list_grants(api: Api, *, as_json: bool) -> None:
 @click.argument("toolsets", nargs=-1)
 @asks(no_server)
 async def set_grants(api: Api, principal: str, toolsets: tuple[str, ...], *, as_json: bool) -> None:
-    """Let a principal use exactly these toolsets; none named, nothing."""
-    await _grant(api, principal, [*toolsets], as_json)
+    """Let a principal use exactly these toolsets, separated by spaces or commas; none named, nothing."""
+    named = [each.strip() for some in toolsets for each in some.split(",")]
+    await _grant(api, principal, [*filter(None, named)], as_json)
 
 
 @grants.command("clear")

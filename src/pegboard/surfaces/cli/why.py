@@ -35,6 +35,11 @@ async def why(
     say(f"{body['id']}\n  {verdict_line(body)}")
     if body.get("remedy"):
         say(f"  {to_you(body['remedy'])}")
+    if body["action"]["kind"] == "edit_file" and body.get("status"):
+        # The remedy is told to agents, too, and so it names no place of this machine.
+        say(f"  {body['action']['label']}: {body['action']['target']}")
+    for each in body.get("more", ()):
+        say(f"  And then: {one_line(each)}")
     if body.get("detail"):
         say(f"  {one_line(body['detail'])}")
     say()

@@ -12,13 +12,14 @@ from typing_extensions import TypedDict
 
 from pegboard.core.catalogue import Off
 from pegboard.core.gone import Gone, gone_remedy, gone_sentence
-from pegboard.core.ids import BUILTIN, PrincipalId, ServerKey, ToolId, ToolsetId, tool_id
+from pegboard.core.ids import BUILTIN, ServerKey, ToolId, ToolsetId, tool_id
 from pegboard.core.policy import Policy
+from pegboard.core.remaining import remaining
 from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open
 from pegboard.core.server import Server
 from pegboard.core.status import remedy, sentence
-from pegboard.core.unlocking import Act, PegState, unlocking
+from pegboard.core.unlocking import PegState, unlocking
 from pegboard.core.wall import Peg, Provided, Tally, kind_of, shown, switch_is_on
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.walls import Hung
@@ -27,19 +28,13 @@ from .answers import JSON, routes_about, written
 from .bodies import ViewQuery
 from .claims import Hints, hints_shape
 from .problems import Problem
-from .shapes import HealthShape, health_shape
+from .shapes import ActionShape, HealthShape, action_shape, health_shape
 from .tools import resolution_of
 from .toolset_shapes import healths, is_on, worst
 
 MOST_PEGS: Final = 2000
 _KEPT_PAGES: Final = 16
 """Of one wall. Several people look at the same pages, and each of them after every change."""
-
-
-class ActionShape(TypedDict):
-    kind: Act
-    target: str
-    label: str
 
 
 class PegShape(TypedDict):
@@ -110,7 +105,7 @@ def board_routes(gateway: Gateway) -> APIRouter:
         known = pages.setdefault(hung, {})
         if (page := known.get((place, asked.limit))) is None:
             # Thousands of pegs take as long as many calls, which must not wait for them.
-            page = await to_thread.run_sync(_page, hung, view.principal, place, asked.limit)
+            page = await to_thread.run_sync(_page, hung, place, asked.limit)
             if len(known) < _KEPT_PAGES:
                 known[place, asked.limit] = page
         return Response(page, media_type=JSON)
@@ -118,14 +113,14 @@ def board_routes(gateway: Gateway) -> APIRouter:
     return routes
 
 
-def _page(hung: Hung, principal: PrincipalId, place: ToolId | None, limit: int) -> bytes:
-    return written(board_shape(hung, principal, place, limit))
+def _page(hung: Hung, place: ToolId | None, limit: int) -> bytes:
+    return written(board_shape(hung, place, limit))
 
 
-def board_shape(hung: Hung, principal: PrincipalId, place: ToolId | None, limit: int) -> BoardShape:
+def board_shape(hung: Hung, place: ToolId | None, limit: int) -> BoardShape:
     pegs, has_more = hung.wall.after(place, limit)
     return {
-        "pegs": [peg_shape(peg, hung, principal) for peg in pegs],
+        "pegs": [peg_shape(peg, hung) for peg in pegs],
         "toolsets": _toolsets(hung),
         "totals": _counts(hung.wall.total),
         "policyVersion": hung.wall.policy_version,
@@ -142,11 +137,10 @@ def _place(after: str | None) -> ToolId | None:
     return id
 
 
-def peg_shape(peg: Peg, hung: Hung, principal: PrincipalId) -> PegShape:
+def peg_shape(peg: Peg, hung: Hung) -> PegShape:
     id, policy, source = peg.id, hung.policy, peg.id.source
     tool, appearance = shown(peg.verdict), policy.overrides.for_tool(id)
-    action = unlocking(peg.verdict, policy, principal)
-    verdict, status, said, cure, more = _said(peg, policy, principal)
+    verdict, status, said, cure, more = _said(peg, hung)
     return {
         "id": peg.text,
         "name": id.name,
@@ -161,7 +155,7 @@ def peg_shape(peg: Peg, hung: Hung, principal: PrincipalId) -> PegShape:
         "sentence": said,
         "remedy": cure,
         "more": more,
-        "action": {"kind": action.act, "target": action.target, "label": action.label},
+        "action": action_shape(unlocking(peg.verdict, policy)),
         "overridden": bool(appearance.origin),
         "hints": UNCLAIMED if tool is None else hints_shape(tool.spec),
         "tokens": peg.tokens,
@@ -174,14 +168,16 @@ UNCLAIMED: Hints = {"readOnly": None, "destructive": None, "idempotent": None, "
 _Said = tuple[Literal["open", "locked", "absent", "gone"], str | None, str | None, str | None, list[str]]
 
 
-def _said(peg: Peg, policy: Policy, principal: PrincipalId) -> _Said:
+def _said(peg: Peg, hung: Hung) -> _Said:
     match peg.verdict:
         case Open():
             return "open", None, None, None, []
-        case Locked(_, reason, others) as locked:
-            return "locked", locked.status.value, sentence(reason), remedy(reason), [sentence(each) for each in others]
-        case Absent(_, removed):
-            return "absent", None, removal_sentence(removed), removal_remedy(removed, peg.id, policy, principal), []
+        case Locked(_, reason) as locked:
+            more = [*remaining(locked, hung.way, hung.catalogue)]
+            return "locked", locked.status.value, sentence(reason), remedy(reason), more
+        case Absent(_, removed) as absent:
+            more = [*remaining(absent, hung.way, hung.catalogue)]
+            return "absent", None, removal_sentence(removed), removal_remedy(removed, peg.id), more
         case Gone() as left:
             return "gone", None, gone_sentence(left), gone_remedy(left), []
 

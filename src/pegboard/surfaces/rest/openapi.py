@@ -38,7 +38,10 @@ def described(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         document: dict[str, Any] = get_openapi(title=TITLE, version=__version__, routes=app.routes)
         components = document.setdefault("components", {})
-        components.setdefault("schemas", {})["ProblemShape"] = TypeAdapter(ProblemShape).json_schema()
+        told = TypeAdapter(ProblemShape).json_schema(ref_template="#/components/schemas/{model}")
+        schemas = components.setdefault("schemas", {})
+        schemas.update({name: shape for name, shape in told.pop("$defs", {}).items() if name not in schemas})
+        schemas["ProblemShape"] = told
         components["securitySchemes"] = _SCHEMES
         document["security"] = [{name: []} for name in _SCHEMES]
         for method, path, scopes in _needs(app):

@@ -34,6 +34,6 @@ def peg_routes(gateway: Gateway) -> APIRouter:
         if peg is None:
             peg = hung.wall.of(tool_named(gateway, asked.tool, resolution))
         assert peg is not None, "every tool of the catalogue hangs on the wall"
-        return {"peg": peg_shape(peg, hung, view.principal), "policyVersion": hung.wall.policy_version}
+        return {"peg": peg_shape(peg, hung), "policyVersion": hung.wall.policy_version}
 
     return routes

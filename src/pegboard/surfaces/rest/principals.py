@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from pegboard.core.commands import Grant
 from pegboard.core.entitling import RemovePrincipal
-from pegboard.core.ids import LOCAL, PrincipalId, ToolsetId
+from pegboard.core.ids import BUILTIN, LOCAL, PrincipalId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.reference import closest
 from pegboard.core.scope import Scope, in_order
@@ -31,7 +31,7 @@ class PrincipalShape(TypedDict):
     toolsets: list[str] | None
     """What it may use; null for everything on the board."""
     limitFrom: str | None
-    """file, or store: who set that limit."""
+    """file, or store: who set that limit; nobody, where callers have names and this is none of them."""
 
 
 class PrincipalsShape(TypedDict):
@@ -84,8 +84,10 @@ def principal_routes(gateway: Gateway) -> APIRouter:
         """Which toolsets a principal may use. What it was not granted does not exist for it."""
         policy = gateway.board.policy
         principal = _named(policy, id)
+        # What is granted already stays grantable, though its toolset may have left the board.
+        known = {*policy.toolsets, BUILTIN, *(policy.granted(principal) or ())}
         for toolset in body.toolsets or ():
-            if toolset not in policy.toolsets:
+            if toolset not in known:
                 near = closest(toolset, policy.toolsets)
                 hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
                 raise Problem(HTTPStatus.NOT_FOUND, f"There is no toolset {toolset[:100]!r}. {hint}")
@@ -125,13 +127,12 @@ def _shape(gateway: Gateway, id: PrincipalId) -> PrincipalShape:
     declared = policy.declared.principals.get(id)
     tokens = [token for token in policy.tokens.values() if token.principal == id and not token.is_over(now)]
     scopes = {scope for token in tokens for scope in token.scopes} | (declared.scopes if declared else frozenset())
-    granted = policy.granted(id)
-    limit = "store" if id in policy.decided.grants else "file" if id in policy.declared.grants else None
+    limit = policy.limit(id)
     return {
         "id": id,
         "declaredAt": None if declared is None else str(declared.at),
         "scopes": [scope.value for scope in in_order(Scope if id == LOCAL else scopes)],
         "tokens": len(tokens) + (len(declared.hashes) if declared else 0),
-        "toolsets": None if granted is None else sorted(granted),
-        "limitFrom": limit,
+        "toolsets": None if limit is None else sorted(limit.toolsets),
+        "limitFrom": None if limit is None else limit.by,
     }

@@ -4,6 +4,16 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
+from .shapes import ActionShape
+
+
+class UnheardShape(TypedDict):
+    """A server or toolset of which nobody knows what it has: what was named may be a tool of it."""
+
+    id: str
+    sentence: str
+    action: ActionShape
+
 
 class ProblemShape(TypedDict):
     """RFC 9457. `detail` says what was wrong, where, and what to do."""
@@ -18,6 +28,8 @@ class ProblemShape(TypedDict):
     """What could have been named instead."""
     tools: NotRequired[list[str]]
     """The tools that a name may mean, where it names several or none: those that have it, or are called nearly so."""
+    unheard: NotRequired[list[UnheardShape]]
+    """Of a tool that nobody has: who has not listed its tools, why, and the one act that would change that."""
     missing: NotRequired[list[str]]
     """The scopes that it takes and the token lacks."""
     scopes: NotRequired[list[str]]

@@ -12,7 +12,7 @@ from pegboard.core.counts import counts
 from pegboard.core.explain import Trail
 from pegboard.core.ids import ServerKey, ToolId
 from pegboard.core.policy import Policy, Switch
-from pegboard.core.removal import removal_sentence
+from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open, Resolution, Verdict
 from pegboard.core.rules import awaited_review
 from pegboard.core.running import wanted
@@ -32,6 +32,7 @@ from pegboard.core.server import (
 )
 from pegboard.core.status import Status, detail, remedy, sentence
 from pegboard.core.tool import Tool
+from pegboard.core.unlocking import Act, Action
 from pegboard.gateway.board import Board, Notice
 
 Told: TypeAlias = Mapping[str, object]
@@ -80,6 +81,16 @@ class RunningShape(TypedDict):
     timeouts: TimeoutsShape
     enabledTools: NotRequired[list[str]]
     disabledTools: NotRequired[list[str]]
+
+
+class ActionShape(TypedDict):
+    """The one act that would open a tool. Only operators are told of it: `target` may be a file with its folder."""
+
+    kind: Act
+    target: str
+    label: str
+    toolsets: list[str]
+    """Of a grant: all that the principal may use after it."""
 
 
 class VerdictShape(TypedDict):
@@ -280,7 +291,11 @@ def verdict_shape(verdict: Verdict) -> VerdictShape:
             shape["more"] = [sentence(other) for other in more]
             return shape
         case Absent(_, removed):
-            return {"verdict": "absent", "sentence": removal_sentence(removed)}
+            return {
+                "verdict": "absent",
+                "sentence": removal_sentence(removed),
+                "remedy": removal_remedy(removed, verdict.tool.id),
+            }
         case _:
             assert_never(verdict)
 
@@ -326,11 +341,16 @@ def tool_in_full(tool: Tool, resolution: Resolution, policy: Policy) -> ToolInFu
     }
 
 
+def action_shape(action: Action) -> ActionShape:
+    return {"kind": action.act, "target": action.target, "label": action.label, "toolsets": [*action.toolsets]}
+
+
 def trail_shape(trail: Trail) -> TrailShape:
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
         **verdict_shape(trail.verdict),
+        "more": [*trail.more],
         "steps": [{"asked": step.asked, "lets": step.lets, "said": step.said} for step in trail.steps],
         "naming": [*trail.naming],
     }

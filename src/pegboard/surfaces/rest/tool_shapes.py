@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from .override_shapes import AppearanceShape, RenderedShape
 from .pages import Following
-from .shapes import NoticeShape, Told, ToolInFull, ToolShape, TrailShape
+from .shapes import ActionShape, NoticeShape, Told, ToolInFull, ToolShape, TrailShape
 from .tool_faces import Faces
 from .trials import Trial
 
@@ -25,6 +25,7 @@ class ToolsShape(Following):
 
 
 class WhyShape(TrailShape):
+    action: ActionShape
     overrides: list[AppearanceShape]
     policyVersion: int
     """What an edit of these overrides is based on."""

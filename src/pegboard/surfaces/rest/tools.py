@@ -23,13 +23,15 @@ from pegboard.core.call import (
     UnknownTool,
     refusal_text,
 )
-from pegboard.core.catalogue import Starting, is_known
+from pegboard.core.catalogue import Starting
 from pegboard.core.explain import explain, seen_by
-from pegboard.core.ids import LOCAL, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.ids import LOCAL, CallId, PrincipalId, Source, ToolId, WireName
 from pegboard.core.reference import Directory, Kind, Unknown, closest, find, reference
-from pegboard.core.resolve import Resolution, directory
+from pegboard.core.resolve import Locked, Open, Resolution, directory
 from pegboard.core.scope import Scope
-from pegboard.core.status import Unlisted, status
+from pegboard.core.status import Unlisted, sentence, status
+from pegboard.core.unlisted import unheard
+from pegboard.core.unlocking import unlocking
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
@@ -41,12 +43,15 @@ from .answers import routes_about
 from .bodies import CallBody, ToolQuery, ToolsQuery
 from .override_shapes import appearance_shape, rendered_shape
 from .pages import page_of
+from .problem_shapes import UnheardShape
 from .problems import Problem
 from .rendering import render
-from .shapes import notices_shape, tool_in_full, tool_shape, trail_shape
+from .shapes import action_shape, notices_shape, tool_in_full, tool_shape, trail_shape
 from .tool_faces import faces_shape
 from .tool_shapes import EndedShape, ShownTool, ToolsShape, TriedShape, WhyShape
 from .trials import trial_shape
+
+_NAMED = 50
 
 
 def tool_routes(gateway: Gateway) -> APIRouter:
@@ -91,8 +96,12 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         trail = explain(board.catalogue, board.policy, view, id, held=resolution.held)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
-        told = appearance_shape(trail.appearance, trail.effects)
-        return {**trail_shape(trail), "overrides": told, "policyVersion": resolution.policy_version}
+        return {
+            **trail_shape(trail),
+            "action": action_shape(unlocking(trail.verdict, board.policy)),
+            "overrides": appearance_shape(trail.appearance, trail.effects),
+            "policyVersion": resolution.policy_version,
+        }
 
     @routes.post("/call")
     @needs(Scope.CALL, Scope.OPERATE)
@@ -144,14 +153,14 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
     within = directory(gateway.board.catalogue, gateway.board.policy)
     found = find(reference(text), within, Kind.TOOL)
     if isinstance(found, Unknown):
-        near = [id for name in found.near for id in _named(name, within)]
-        raise _not_one(HTTPStatus.NOT_FOUND, f"{found}{_unheard(gateway)} See: pegboard tools list", near)
+        raise _in_vain(gateway, str(found), [id for name in found.near for id in _named(name, within)])
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _not_one(HTTPStatus.NOT_FOUND, f"No tool fits {text!r}.{_unheard(gateway)} See: pegboard tools list", ())
+        raise _in_vain(gateway, f"No tool fits {text!r}.", ())
     ids = ", ".join(str(id) for id in found[:10])
-    raise _not_one(HTTPStatus.BAD_REQUEST, f"{len(found)} tools fit {text!r}: {ids}. Name one by its id.", found)
+    several = f"{len(found)} tools fit {text!r}: {ids}. Name one by its id."
+    raise Problem(HTTPStatus.BAD_REQUEST, several, {"tools": [str(id) for id in found[:_NAMED]]})
 
 
 def _named(text: str, within: Directory) -> tuple[ToolId, ...]:
@@ -159,16 +168,19 @@ def _named(text: str, within: Directory) -> tuple[ToolId, ...]:
     return () if isinstance(found, Unknown) else found
 
 
-def _not_one(status: HTTPStatus, detail: str, meant: Sequence[ToolId]) -> Problem:
-    return Problem(status, detail, {"tools": [str(id) for id in meant[:_NAMED]]})
-
-
-def _unheard(gateway: Gateway) -> str:
+def _in_vain(gateway: Gateway, told: str, near: Sequence[ToolId]) -> Problem:
     """A tool that is looked for in vain may belong to a server that has not listed any yet."""
-    listings = gateway.board.catalogue.listings
-    silent = [str(source) for source, word in listings.items() if not is_known(word)]
-    told = ", ".join(silent[:5]) + (" and others" if len(silent) > 5 else "")
-    return f" Not up, so its tools are not known: {told}." if silent else ""
+    silent = [*unheard(gateway.board.catalogue, gateway.board.policy)]
+    names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
+    told += f" Not up, so its tools are not known: {names}." if silent else ""
+    shapes = [_unheard_shape(gateway, source, verdict) for source, verdict in silent[:_NAMED]]
+    told += " See: pegboard tools list"
+    return Problem(HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_NAMED]], "unheard": shapes})
+
+
+def _unheard_shape(gateway: Gateway, source: Source, verdict: Open | Locked) -> UnheardShape:
+    said = sentence(verdict.reason) if isinstance(verdict, Locked) else f"{source} has not listed its tools yet."
+    return {"id": str(source), "sentence": said, "action": action_shape(unlocking(verdict, gateway.board.policy))}
 
 
 async def cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
@@ -176,9 +188,6 @@ async def cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
-
-
-_NAMED = 50
 
 
 def resolution_of(gateway: Gateway, view: View) -> Resolution:

@@ -77,7 +77,7 @@ export function Granting({ principal, version, onClose }: { principal: Principal
             </div>
             <div>
               <dt>Said by</dt>
-              <dd>{principal.limitFrom === "file" ? "the file; what is saved here goes before it" : principal.limitFrom === "store" ? "a decision here" : "nobody, so everything"}</dd>
+              <dd>{principal.limitFrom === "file" ? "the file; what is saved here goes before it" : principal.limitFrom === "store" ? "a decision here" : principal.limitFrom === "nobody" ? "nobody: no principal and no token has this name" : "nobody, so everything"}</dd>
             </div>
           </dl>
           <div className="row">

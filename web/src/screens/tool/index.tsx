@@ -7,6 +7,7 @@ import { indexed, matching } from "@/lib/finding";
 import { useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
 import { Unlocking } from "@/screens/wall/acting";
+import { heldWords, isHeldElsewhere } from "@/screens/wall/held";
 import { SeenBy, useView, widen } from "@/screens/wall/SeenBy";
 import { TurningOff, useThrowing } from "@/screens/wall/throwing";
 import { Answered, EmptyState, Link, Screen, SearchField, Skeleton, StateMark, Switch, Tabs, VirtualList } from "@/parts";
@@ -101,7 +102,7 @@ function Verdict({ answer: { peg, policyVersion } }: { answer: OnePeg }): ReactE
         {peg.status !== null && <code className="quiet">{peg.status}</code>}
         {operates && peg.verdict !== "gone" && (
           <Switch
-            label={peg.switchOn ? "Switched on" : "Switched off"}
+            label={isHeldElsewhere(peg) ? heldWords(peg) : peg.switchOn ? "Switched on" : "Switched off"}
             on={peg.switchOn}
             disabled={busy}
             onChange={(on) => (on ? void throwAll({ pegs: [peg], on }) : setTurningOff(true))}

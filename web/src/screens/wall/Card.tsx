@@ -4,6 +4,7 @@ import type { Hints, Peg } from "@/api/types";
 import { count, number } from "@/lib/words";
 import { ButtonLink, StateMark, Tag } from "@/parts";
 import { Unlocking } from "./acting";
+import { heldWords, isHeldElsewhere } from "./held";
 import { HINTS } from "./hanging";
 
 export const CARD_ID = "peg-card";
@@ -71,6 +72,7 @@ export function Card({
             and {peg.more.length} more
           </button>
         ))}
+      {isHeldElsewhere(peg) && <p className="quiet small">{heldWords(peg)}</p>}
       {peg.remedy !== null && peg.action.kind === "none" && <p className="quiet small wrap-any">{peg.remedy}</p>}
       <div className="row tight">
         {claimed.map((hint) => (

@@ -8,6 +8,7 @@ import { command, listed } from "@/lib/words";
 import { Button, Check, Dialog, Field, TextArea } from "@/parts";
 
 export const LOCAL = "local";
+const NARROWING = ["toolsets", "enabled", "disabled"];
 
 export type View = {
   readonly principal: string;
@@ -51,9 +52,16 @@ export function viewCommand(view: View, filters: readonly string[]): string {
   return command("pegboard", "tools", "list", ...filters, ...view.words);
 }
 
+/** The same caller, without what the request was narrowed to. */
 export function widen(): void {
   amend((query) => {
-    for (const name of ["as", "toolsets", "enabled", "disabled"]) query.delete(name);
+    for (const name of NARROWING) query.delete(name);
+  });
+}
+
+function asIAm(): void {
+  amend((query) => {
+    for (const name of ["as", ...NARROWING]) query.delete(name);
   });
 }
 
@@ -74,7 +82,7 @@ export function SeenBy({ view, toolsets }: { view: View; toolsets: readonly Boar
         <span className="quiet">Seen by</span> {spoken(view)}
       </Button>
       {!view.isPlain && (
-        <Button look="bare" icon="close" onClick={widen}>
+        <Button look="bare" icon="close" onClick={asIAm}>
           As I am
         </Button>
       )}

@@ -20,7 +20,7 @@ function peg(id: string, rest: Partial<Peg> = {}): Peg {
     sentence: null,
     remedy: null,
     more: [],
-    action: { kind: "none", target: "", label: "" },
+    action: { kind: "none", target: "", label: "", toolsets: [] },
     overridden: false,
     hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
     tokens: 10,

@@ -5,10 +5,12 @@ import { useMay } from "@/api/session";
 import type { Board, Hints, Peg } from "@/api/types";
 import { amend, useListParam, useParam } from "@/lib/place";
 import { count, number } from "@/lib/words";
-import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Select, Skeleton, StateMark, STATES } from "@/parts";
+import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Select, Skeleton, StateMark, STATES, toast } from "@/parts";
 import { FirstRun, NextSteps } from "./FirstRun";
 import { filterWords, HINTS, serversOf, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
 import { Hanging } from "./Hanging";
+import { heldWords, isHeldElsewhere } from "./held";
+import { InVain } from "./InVain";
 import { SeenBy, useView, viewCommand, type View } from "./SeenBy";
 import { TurningOff, useThrowing } from "./throwing";
 import "./wall.css";
@@ -93,6 +95,10 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
   const thrown = (peg: Peg): void => {
     if (!operates) return;
     const pegs = chosen.has(peg.id) ? many : [peg];
+    if (pegs.length === 1 && isHeldElsewhere(peg)) {
+      toast(`${peg.name}: ${heldWords(peg)} ${peg.sentence ?? ""}`, "wants");
+      return;
+    }
     if (peg.switchOn) turnOff(pegs);
     else void throwAll({ pegs, on: true });
   };
@@ -170,7 +176,9 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
       {shown.length === 0 && (
         <div className="board">
           {filtered ? (
-            <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <EmptyState title="No tool passes these filters" icon="filter" action={<Button onClick={clear}>Clear the filters</Button>}>
+              {typed !== "" && <InVain text={typed} view={view.query} version={board.policyVersion} />}
+            </EmptyState>
           ) : (
             <EmptyState title="Nothing hangs here" action={view.isPlain ? <ButtonLink look="main" to="/servers" query={{ add: "paste" }}>Add a server</ButtonLink> : undefined}>
               {view.isPlain ? "No provider offers a tool yet." : `${view.principal} gets no tool at all in this view.`}

@@ -62,7 +62,7 @@ export function TurningOff({ pegs, busy, onClose, onDone }: { pegs: readonly Peg
           onChange={setNote}
           rows={2}
           maxLength={500}
-          autoFocus
+          data-first=""
           onKeyDown={(event) => {
             if (event.key === "Enter" && !event.shiftKey) {
               event.preventDefault();

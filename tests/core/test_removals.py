@@ -1,0 +1,132 @@
+"""Why a tool is absent, told with the act that brings it back and with all that would keep it away after that act."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from tests.core.boards import FILE, GITHUB, ME, NOW, OFF, Board, board, boards, tool, views
+from tests.core.launching import launches
+
+from pegboard.core.api_token import ApiToken
+from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.launch import LaunchFilter
+from pegboard.core.passage import NotGranted, NotSelected
+from pegboard.core.policy import Limit, Sayer
+from pegboard.core.remaining import remaining
+from pegboard.core.removal import removal_remedy, removal_sentence
+from pegboard.core.resolve import Absent, Locked, passage, resolve
+from pegboard.core.scope import Scope
+from pegboard.core.selection import Everything, Selection, TheseToolsets
+from pegboard.core.view import View
+
+READ = ToolId(GITHUB, "read")
+BOARD = board([tool(GITHUB, "read")])
+BOT, DEV, PROD = PrincipalId("bot"), ToolsetId("dev"), ToolsetId("prod")
+TOKEN = ApiToken("1", BOT, "for tests", "pb_", b"", frozenset({Scope.CALL}), ME, NOW)
+
+
+def words(made: Board, view: View) -> tuple[str, str]:
+    verdict = resolve(made.catalogue, made.policy, view).verdicts[READ]
+    assert isinstance(verdict, Absent)
+    return removal_sentence(verdict.removed), removal_remedy(verdict.removed, READ)
+
+
+@pytest.mark.behaviour("absent.remedy_is_where_it_was_said")
+def test_what_people_granted_is_granted_anew_by_the_command_and_what_the_file_grants_in_its_line() -> None:
+    sentence = "bot may not use toolset dev: it is granted prod."
+    said = replace(BOARD.policy.declared, grants={BOT: frozenset({PROD})}, granted_at={BOT: FILE})
+    declared = replace(BOARD, policy=replace(BOARD.policy, declared=said))
+    decided = replace(declared.policy.decided, tokens={"1": TOKEN})
+    of_token = replace(declared, policy=replace(declared.policy, decided=decided))
+    for made in (declared, of_token):
+        assert words(made, View(BOT)) == (
+            sentence,
+            "This is operator policy: in pegboard.yaml:7, add dev to what bot may use (now prod).",
+        )
+    stored = of_token.deciding(grants={BOT: frozenset({PROD})})
+    assert words(stored, View(BOT)) == (
+        sentence,
+        "Grant toolset dev to bot, under People in Settings or by: pegboard grants set bot dev prod",
+    )
+    assert words(stored, View(ME)) == (
+        "Nobody is called 'me' here, and that name is granted nothing.",
+        "Make the name a token: pegboard tokens make me --scope call",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("a bot", "pegboard grants set 'a bot' dev"),
+        ("-x", "pegboard grants set -- -x dev"),
+        ("a\x1bb", "pegboard grants set PRINCIPAL dev"),
+    ],
+)
+def test_a_name_stands_in_the_command_as_a_shell_reads_it(name: str, command: str) -> None:
+    limit = Limit(PrincipalId(name), frozenset(), Sayer.STORE)
+    assert removal_remedy(NotGranted(limit, DEV), READ).partition("by: ")[2] == command
+
+
+@pytest.mark.behaviour("absent.remedy_is_where_it_was_said")
+@pytest.mark.parametrize(
+    ("selection", "edit"),
+    [
+        (
+            Selection(TheseToolsets(("docs",))),
+            "add dev to toolsets under selection (now toolsets docs)",
+        ),
+        (
+            Selection(Everything(), (), ("*:r*", "write", "toolset:dev")),
+            "take '*:r*', 'toolset:dev' out of disabled_tools under selection (now toolsets all, minus *:r*, write, "
+            "toolset:dev)",
+        ),
+        (
+            Selection(TheseToolsets(("docs",)), (), ("mcp:dev~github",)),
+            "add dev to toolsets under selection (now toolsets docs, minus mcp:dev~github) and take 'mcp:dev~github' "
+            "out of disabled_tools under selection (now toolsets docs, minus mcp:dev~github)",
+        ),
+    ],
+)
+def test_a_selection_is_told_with_every_edit_that_it_takes(selection: Selection, edit: str) -> None:
+    told = removal_remedy(NotSelected(selection, FILE), READ)
+    assert told == f"This is operator policy: in pegboard.yaml:7, {edit}."
+
+
+def test_a_tool_of_docspace_may_be_left_out_where_docspace_is_set_up() -> None:
+    id = ToolId(ToolsetKey(ToolsetId("files")), "delete_file")
+    assert removal_remedy(NotSelected(Selection(disabled=("files:delete_file",))), id) == (
+        "This is operator policy: in pegboard.yaml, choose files:delete_file where DocSpace is set up, and take it out "
+        "of disabled_tools under selection too."
+    )
+
+
+# What remains
+
+
+@pytest.mark.behaviour("locked.what_remains_is_told")
+def test_all_that_would_remain_after_the_first_act_is_told_in_the_order_in_which_it_would_show() -> None:
+    locked = BOARD.deciding(approvals={}, switches={READ: OFF}, grants={ME: frozenset({PROD})})
+    locked = locked.declaring(selection=Selection(disabled=("read",)))
+    view = View(ME).narrowed(Selection(TheseToolsets(("prod",))))
+    verdict = resolve(locked.catalogue, locked.policy, view).verdicts[READ]
+    assert verdict == Absent(BOARD.tools[READ], NotSelected(Selection(disabled=("read",))))
+    assert remaining(verdict, passage(locked.catalogue, locked.policy, view), locked.catalogue) == (
+        "me may not use toolset dev: it is granted prod.",
+        "The request's own narrowing leaves it out: toolsets prod.",
+        "mcp:dev~github:read was switched off by me on 2026-01-02 (out of order).",
+        "mcp:dev~github:read is waiting for a person's approval.",
+    )
+
+
+@pytest.mark.behaviour("locked.what_remains_is_told")
+@given(boards(), views, launches)
+def test_the_first_of_all_steps_that_leave_a_tool_out_is_why_it_is_absent(
+    board: Board, view: View, launch: LaunchFilter
+) -> None:
+    seen = view.filtered(launch)
+    way = passage(board.catalogue, board.policy, seen)
+    for id, verdict in resolve(board.catalogue, board.policy, seen).verdicts.items():
+        removals = way.removals(id)
+        assert removals[:1] == ((verdict.removed,) if isinstance(verdict, Absent) else ())
+        if isinstance(verdict, Locked):
+            assert len(remaining(verdict, way, board.catalogue)) == len(verdict.more)
