@@ -2,14 +2,19 @@
 has nothing beside it."""
 
 import json
+import os
 import re
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import jsonschema_rs
 
 from pegboard.surfaces.rest.document import document
+
+RECORDED = "PEGBOARD_RECORDED"
+"""Names a file for what is answered here: `python -m tests.rest.examples` makes the document's examples of it."""
 
 
 def assert_conforms(answer: httpx2.Response) -> None:
@@ -20,6 +25,8 @@ def assert_conforms(answer: httpx2.Response) -> None:
     )
     if operation is None:
         return
+    if (file := os.environ.get(RECORDED)) is not None:
+        _record(Path(file), operation[1]["operationId"], answer)
     responses = operation[1]["responses"]
     status = str(answer.status_code)
     assert status in responses or f"{status[0]}XX" in responses, f"{method} {path} does not announce {status}"
@@ -30,11 +37,32 @@ def assert_conforms(answer: httpx2.Response) -> None:
     kind = answer.headers["content-type"].partition(";")[0]
     assert kind in content, f"{method} {path} does not announce {kind}, but {list(content)}"
     if kind in ("application/json", "application/problem+json"):
-        wrong = [
-            f"{'.'.join(map(str, error.instance_path)) or 'the body'}: {error.message}"
-            for error in _validator(_text(content[kind]["schema"])).iter_errors(answer.json())
-        ]
+        wrong = faults(content[kind]["schema"], answer.json())
         assert not wrong, f"{method} {path} is not as it is described: {'; '.join(wrong)}"
+
+
+def operation_at(method: str, path: str) -> str:
+    """The id of the operation that is there."""
+    found = (operation for pattern, operation in _operations() if pattern.fullmatch(path))
+    return next(str(operation["operationId"]) for way, operation in found if way == method.lower())
+
+
+def faults(schema: Any, value: Any, *, closed: bool = True) -> list[str]:
+    """What is not as the schema says, and if it is closed, what is beside it."""
+    return [
+        f"{'.'.join(map(str, error.instance_path)) or 'the body'}: {error.message}"
+        for error in _validator(_text(schema), closed).iter_errors(value)
+    ]
+
+
+def _record(file: Path, operation: str, answer: httpx2.Response) -> None:
+    """For the examples of the document: what was asked and answered, a line each."""
+    kind = answer.headers.get("content-type", "")
+    if answer.is_success and kind.partition(";")[0] == "application/json":
+        sent = answer.request.content if "json" in answer.request.headers.get("content-type", "") else b""
+        line = {"operation": operation, "sent": json.loads(sent or b"null"), "answer": answer.json()}
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(line) + "\n")
 
 
 @lru_cache
@@ -66,7 +94,11 @@ def _closed(schema: Any) -> Any:
 
 
 @cache
-def _validator(reference: str) -> Any:
+def _validator(reference: str, closed: bool) -> Any:
+    if not closed:
+        return jsonschema_rs.Draft202012Validator(
+            {**json.loads(reference), "components": {"schemas": document()["components"]["schemas"]}}
+        )
     schema = {**_closed(json.loads(reference)), "components": {"schemas": _components()}}
     return jsonschema_rs.Draft202012Validator(schema)
 

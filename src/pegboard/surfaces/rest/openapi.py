@@ -12,6 +12,7 @@ from pegboard import __version__
 from pegboard.core.scope import in_order
 
 from .access import needed_at
+from .examples import exemplify
 from .problem_shapes import ProblemShape
 
 TITLE: Final = "Pegboard"
@@ -48,5 +49,6 @@ def described(app: FastAPI) -> dict[str, Any]:
             operation = document["paths"].get(path, {}).get(method.lower())
             if operation is not None:
                 operation["security"] = [] if scopes is None else [{name: scopes} for name in _SCHEMES]
+        exemplify(document)
         app.openapi_schema = document
     return app.openapi_schema

@@ -1,0 +1,29 @@
+"""The examples of the OpenAPI document: every operation has one, and each is as its schema says."""
+
+import json
+import re
+
+import pytest
+from tests.rest.conforming import faults
+from tests.rest.examples import answer_of, body_of, operations
+
+from pegboard.surfaces.rest.examples import FILE
+
+
+@pytest.mark.behaviour("rest.examples")
+@pytest.mark.parametrize("id", sorted(operations()))
+def test_an_operation_has_an_example_that_is_as_it_is_described(id: str) -> None:
+    operation = operations()[id]
+    answer, body = answer_of(operation), body_of(operation)
+    assert answer is not None
+    assert "example" in answer, f"{id} has none: see tests/rest/examples.py"
+    assert faults(answer["schema"], answer["example"]) == []
+    if body is not None:
+        assert faults(body["schema"], body["example"], closed=False) == []
+
+
+@pytest.mark.behaviour("rest.examples")
+def test_examples_are_of_operations_that_there_are_and_hold_no_secret() -> None:
+    recorded = json.loads(FILE.read_text("utf-8"))
+    assert {*recorded} == {*operations()}
+    assert not re.search(r"pgb_\w{8}|s3cret|swordfish|/tmp/|/root/", FILE.read_text("utf-8"))
