@@ -68,6 +68,19 @@ def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_befo
 
 
 @pytest.mark.behaviour("web.tool")
+def test_a_tool_that_nobody_overrode_has_one_face_and_its_history_a_command(page: Page, served: Site) -> None:
+    opened(page, served, MOVE, "history")
+    faces = page.get_by_role("group", name="Which face of the tool")
+    expect(faces.get_by_role("button", name="As offered")).to_have_attribute("aria-pressed", "true")
+    for other in ("Overridden", "Difference"):
+        expect(faces.get_by_role("button", name=other)).to_be_disabled()
+    page.get_by_role("button", name="as command").click()
+    words = ["activity", "list", "--tool", MOVE]
+    expect(page.get_by_role("dialog", name="As command")).to_contain_text(f"pegboard {' '.join(words)}")
+    assert served.pegboard(*words)["activity"] == served.ask("GET", f"/activity?tool={MOVE}")["activity"]
+
+
+@pytest.mark.behaviour("web.tool")
 def test_a_tool_is_switched_off_with_a_note_and_on_again(page: Page, served: Site) -> None:
     opened(page, served, SEARCH)
     page.get_by_role("switch", name="Switched on").click()

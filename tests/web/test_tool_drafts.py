@@ -225,6 +225,7 @@ def test_one_starts_from_the_words_that_hold_and_the_same_words_are_no_override(
     panel = opened(page, served, tool)
     panel.get_by_role("button", name="Start from the provider's words").click()
     expect(panel.get_by_role("textbox", name="Description")).to_have_value(words)
+    expect(panel).to_contain_text("Change something, and what a model would see appears here")
     expect(panel.get_by_role("button", name="Save…")).to_be_disabled()
     panel.get_by_role("textbox", name="Description").fill(f"{words} Nothing else.")
     expect(panel.get_by_role("button", name="Save…")).to_be_enabled()
