@@ -155,6 +155,22 @@ async def test_how_a_table_was_created_is_told_without_keys_that_lead_to_closed_
     assert people == Refused("That is not told of 'people'.", "DESCRIBE `people` tells its columns.")
 
 
+@pytest.mark.behaviour("databases.catalogue_is_narrowed")
+async def test_columns_are_counted_as_though_a_closed_one_were_not_there(shop: Shop) -> None:
+    texts = (
+        "SELECT COLUMN_NAME, ORDINAL_POSITION FROM information_schema.COLUMNS"
+        " WHERE TABLE_NAME = 'people' ORDER BY ORDINAL_POSITION",
+        "SELECT * FROM information_schema.COLUMNS WHERE TABLE_NAME = 'people'",
+    )
+    counted, starred = await asked(shop, texts, closed(shop))
+    (whole,) = await asked(shop, texts[1:], EVERYTHING)
+    assert isinstance(counted, Rows), counted
+    assert isinstance(starred, Rows), starred
+    assert isinstance(whole, Rows), whole
+    assert counted.rows == (("id", 1), ("name", 2), ("city", 3))
+    assert [column.name for column in starred.columns] == [column.name for column in whole.columns]
+
+
 async def test_a_source_with_thousands_of_columns_lists_them_all_where_something_is_closed(shop: Shop) -> None:
     names = [f"wide_{number}" for number in range(4)]
     columns = ", ".join(f"a_rather_long_name_of_a_column_{number} int" for number in range(500))

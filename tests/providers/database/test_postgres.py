@@ -157,8 +157,12 @@ async def test_a_value_larger_than_anyone_can_want_is_not_taken_in(shop: Shop) -
     some = await engine.run(
         "SELECT CASE WHEN i < 3 THEN 'a' ELSE repeat('x', 200000000) END FROM generate_series(1, 9) i", (), LIMITS
     )
+    each = await engine.run("SELECT repeat('x', 12000000) FROM generate_series(1, 4)", (), LIMITS)
     after = await engine.run("SELECT 1", (), LIMITS)
     await engine.aclose()
+    # Four that are too large together are taken in one after the other.
+    assert isinstance(each, Rows)
+    assert len(each.rows) == 4
     assert huge == Failed("A row of the answer is larger than 32 MB.", None, Fault.MEMORY)
     assert isinstance(some, Rows)
     assert some.rows in ((("a",),), (("a",), ("a",)))

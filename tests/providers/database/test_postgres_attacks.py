@@ -189,6 +189,27 @@ async def test_what_the_catalogue_lists_is_what_is_open(shop: Shop) -> None:
     assert columns.rows == (("city",), ("id",), ("name",))
 
 
+@pytest.mark.behaviour("databases.catalogue_is_narrowed")
+async def test_columns_are_counted_in_the_catalogue_as_though_a_closed_one_were_not_there(shop: Shop) -> None:
+    every = "SELECT * FROM information_schema.columns WHERE table_name = 'people'"
+    (whole,) = await asked(shop, [every], EVERYTHING)
+    counted, starred = await asked(
+        shop,
+        [
+            "SELECT column_name, ordinal_position, dtd_identifier, pg_typeof(ordinal_position)::text"
+            " FROM information_schema.columns WHERE table_name = 'people' ORDER BY ordinal_position",
+            every,
+        ],
+        CLOSED,
+    )
+    assert isinstance(counted, Rows), counted
+    kind = "information_schema.cardinal_number"
+    assert counted.rows == (("id", 1, "1", kind), ("name", 2, "2", kind), ("city", 3, "3", kind))
+    assert isinstance(starred, Rows), starred
+    assert isinstance(whole, Rows), whole
+    assert starred.columns == whole.columns
+
+
 @pytest.mark.behaviour("databases.postgres.superuser")
 async def test_a_superuser_is_refused_with_the_reason_unless_its_operator_insists(shop: Shop) -> None:
     engine = postgresql_engine(shop.admin, EVERYTHING)

@@ -6,7 +6,7 @@ from tests.providers.database.postgres_shop import Shop
 
 from pegboard.core.database import Access, Answer, Failed, Limits, NamePattern, Refused, Rows, name_pattern
 from pegboard.providers.builtin.database.postgres import postgresql_engine
-from pegboard.providers.builtin.database.postgres.catalogue import ask
+from pegboard.providers.builtin.database.postgres.catalogue import ask, ask_for
 from pegboard.providers.builtin.database.postgres.connecting import connect
 from pegboard.providers.builtin.database.postgres.found import Found
 from pegboard.providers.builtin.database.postgres.memory import Memory, Wanted
@@ -114,3 +114,69 @@ async def test_nothing_is_kept_for_later_while_a_transaction_is_under_way() -> N
     assert kept == ["7:7:{public}", "", "", "", ""]
     memory.learn("9:9:{public}", Wanted(fields=frozenset({"g"})), nothing)
     assert memory.lacks(wanted) == wanted
+
+
+KINDS = """
+CREATE SCHEMA kinds;
+CREATE TYPE kinds.pair AS (a int, b int);
+CREATE TYPE kinds.mood AS ENUM ('well');
+CREATE TABLE kinds.alone (id int, note text);
+CREATE TABLE kinds.parent (id int);
+CREATE TABLE kinds.heir (word text) INHERITS (kinds.parent);
+CREATE TABLE kinds.parted (id int) PARTITION BY LIST (id);
+CREATE TABLE kinds.part PARTITION OF kinds.parted FOR VALUES IN (1);
+CREATE TABLE kinds.computed (id int, twice int GENERATED ALWAYS AS (id * 2) STORED);
+CREATE TABLE kinds.paired (id int, two kinds.pair);
+CREATE TABLE kinds.rows (id int, kept kinds.alone[]);
+CREATE TABLE kinds.moody (id int, how kinds.mood);
+CREATE TABLE kinds.ruled (id int);
+CREATE RULE quiet AS ON INSERT TO kinds.ruled DO INSTEAD NOTHING;
+CREATE TABLE kinds.left_alone (id int);
+CREATE TABLE kinds.gone () INHERITS (kinds.left_alone);
+DROP TABLE kinds.gone;
+CREATE VIEW kinds.seen AS SELECT id FROM kinds.heir;
+CREATE MATERIALIZED VIEW kinds.stored AS SELECT id FROM kinds.seen;
+CREATE SEQUENCE kinds.steps
+"""
+"""With what is read along with each of them, and with nothing of the kind."""
+
+
+async def test_whatever_is_read_along_with_a_table_is_found_by_the_question_that_is_put_first(shop: Shop) -> None:
+    outside, connection = await asyncpg.connect(shop.admin), await connect(shop.reader)
+    try:
+        await outside.execute(KINDS)
+        rows = await outside.fetch(
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE c.oid >= 16384 AND c.relkind NOT IN ('i', 'I', 'c', 't')"
+        )
+        keys = [(schema, name) for schema, name in rows] + [(None, "orders"), (None, "nowhere"), (None, "pg_class")]
+        first, long, deep = [], [], set()
+        for key in keys:
+            wanted = Wanted(frozenset({key}))
+            connection.memory = Memory()
+            first.append(await ask_for(connection, wanted))
+            deep |= connection.memory.deep
+            connection.memory = Memory(deep={key})
+            long.append(await ask_for(connection, wanted))
+    finally:
+        await connection.close()
+        await outside.execute("DROP SCHEMA IF EXISTS kinds CASCADE")
+        await outside.close()
+    assert first == long
+    assert {("kinds", name) for name in ("alone", "steps")} & deep == {("kinds", "steps")}
+    found = {key: one.relations[key] for key, one in zip(keys, first, strict=True) if key in one.relations}
+    assert {
+        name: (found["kinds", name].family, found["kinds", name].generated, len(found["kinds", name].made))
+        for name in ("alone", "parent", "heir", "part", "computed", "paired", "rows", "moody", "seen", "stored")
+    } == {
+        "alone": ((), (), 0),
+        "parent": ((("kinds", "heir"),), (), 0),
+        "heir": ((("kinds", "parent"),), (), 0),
+        "part": ((("kinds", "parted"),), (), 0),
+        "computed": ((), (("twice", "id"),), 0),
+        "paired": ((), (), 1),
+        "rows": ((), (), 1),
+        "moody": ((), (), 0),
+        "seen": ((("kinds", "parent"), ("kinds", "heir")), (), 0),
+        "stored": ((("kinds", "parent"), ("kinds", "heir"), ("kinds", "seen")), (), 0),
+    }

@@ -1,5 +1,6 @@
 """A connection to a MySQL or MariaDB server."""
 
+import re
 import ssl
 import struct
 from collections.abc import Sequence
@@ -191,19 +192,24 @@ def is_mariadb(connection: Metered) -> bool:
 
 def set_up(connection: Metered, seconds: float, *, write: bool) -> None:
     """A session that reads, for so long; and a transaction that cannot do more."""
-    late = (
-        f"max_statement_time = {seconds:.3f}"
-        if is_mariadb(connection)
-        else f"max_execution_time = {int(seconds * 1000)}"
+    settings = (
+        f"SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = '{_MODE}', SESSION lock_wait_timeout = 2, "
+        "SESSION innodb_lock_wait_timeout = 2, SESSION "
     )
     way = "WRITE" if write else "ONLY"
-    for line in (
-        f"SET NAMES utf8mb4, SESSION autocommit = 1, SESSION sql_mode = '{_MODE}', SESSION lock_wait_timeout = 2, "
-        f"SESSION innodb_lock_wait_timeout = 2, SESSION {late}",
-        f"SET SESSION TRANSACTION READ {way}",
-        f"START TRANSACTION READ {way}",
-    ):
+    if is_mariadb(connection):
+        lines = [f"{settings}max_statement_time = {seconds:.3f}, SESSION {_read_only(connection)} = {int(not write)}"]
+    else:
+        # Which name it has there is not always what the greeting lets one think.
+        lines = [f"{settings}max_execution_time = {int(seconds * 1000)}", f"SET SESSION TRANSACTION READ {way}"]
+    for line in (*lines, f"START TRANSACTION READ {way}"):
         connection.query(line)
+
+
+def _read_only(connection: Metered) -> str:
+    """The setting of MariaDB by which a session's transactions only read, by the name that its version has for it."""
+    version = [int(number) for number in re.findall(r"\d+", str(connection.get_server_info()).removeprefix("5.5.5-"))]
+    return "transaction_read_only" if version >= [11, 1, 1] else "tx_read_only"
 
 
 def asked(connection: Metered, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:

@@ -32,6 +32,11 @@ _SCHEMA: Final = names(
 _DEEPEST: Final = 16
 _LISTED: Final = {"TABLES": ("TABLE_SCHEMA", "TABLE_NAME"), "COLUMNS": ("TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME")}
 
+_PLACE: Final = (
+    "ROW_NUMBER() OVER (PARTITION BY TABLE_SCHEMA, TABLE_NAME ORDER BY `COLUMNS`.ORDINAL_POSITION)"
+    " AS `ORDINAL_POSITION`"
+)
+
 
 @dataclass(frozen=True)
 class Known:
@@ -220,7 +225,15 @@ class Tables:
         # What is open is listed, not what is closed: who forgets something forgets to show it.
         listed = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
         where = f"({', '.join(keys)}) IN ({listed})" if rows else "FALSE"
-        return f"SELECT * FROM information_schema.{name} WHERE {where}"  # noqa: S608 - names that the server itself told, as literals
+        shown = self._counted() if name == "COLUMNS" else "*"
+        return f"SELECT {shown} FROM information_schema.{name} WHERE {where}"  # noqa: S608 - names that the server itself told, as literals
+
+    def _counted(self) -> str:
+        """Columns of information_schema.COLUMNS, which are counted as they are told: a number that is left out would
+        tell of one that is not."""
+        told = columns_of(self.ask, [("information_schema", "COLUMNS")])
+        names = [quoted(name) for _, _, name, *_ in told]
+        return ", ".join(_PLACE if name.upper() == "`ORDINAL_POSITION`" else name for name in names)
 
 
 def _of_server(name: str) -> Unreadable:

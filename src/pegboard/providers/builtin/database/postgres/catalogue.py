@@ -1,4 +1,4 @@
-"""What the server's catalogue says of the names in a statement: one question, put in the transaction that runs it.
+"""What the server's catalogue says of the names in a statement, asked in the transaction that runs it.
 
 Names are resolved by the search path of the session, which is pinned. What was answered before is asked again as soon
 as anything was written on the server, because a view or a function may be replaced at any time.
@@ -6,135 +6,13 @@ as anything was written on the server, because a view or a function may be repla
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from .connecting import Metered
 from .found import Beneath, Found, Function, Made, Operator, Relation, Type
-from .memory import STAMP, Wanted
+from .memory import Wanted
+from .question import LISTS, question
 from .reading import Reading
-
-_FACTS: Final = """
-    p.proname, n.nspname, p.oid >= 16384 AS added, p.provolatile, p.pronargs - p.pronargdefaults AS least,
-    CASE WHEN p.provariadic <> 0 THEN NULL ELSE p.pronargs END AS most, p.prosecdef,
-    (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
-      WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = p.oid AND d.deptype = 'e') AS extname,
-    EXISTS (SELECT FROM pg_catalog.unnest(p.proargtypes || p.prorettype) a(t)
-      WHERE a.t IN (24, 1033, 1034, 2202, 2203, 2204, 2205, 4089, 4096)
-         OR (a.t = 2206 AND a.t <> p.prorettype)) AS catalogued,
-    (p.proargtypes || p.prorettype) && ARRAY[2275, 2281]::oid[] AS inward
-"""
-# The numbers are regproc, aclitem, aclitem[], regprocedure, regoper, regoperator, regclass, regnamespace, regrole and
-# (as an argument) regtype; cstring and internal: as all of pg_type's built-in rows, they are the same on every server.
-
-GENERATED: Final = """
-    SELECT a.attrelid, a.attname, s.attname AS of FROM pg_catalog.pg_attribute a
-    LEFT JOIN pg_catalog.pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
-    JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
-     AND d.refobjid = a.attrelid AND d.refobjsubid > 0 AND d.refobjsubid <> a.attnum
-     AND ((d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = f.oid)
-       OR (d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = a.attrelid AND d.objsubid = a.attnum))
-    JOIN pg_catalog.pg_attribute s ON s.attrelid = a.attrelid AND s.attnum = d.refobjsubid
-    WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''
-"""
-"""Which column is computed from which. Before PostgreSQL 15 the column itself depends, since then its expression."""
-
-COMPOSED: Final = "t.oid >= 16384 AND (t.typtype IN ('c', 'r', 'm') OR t.typelem >= 16384 OR t.typbasetype >= 16384)"
-"""A type that is put together from others."""
-
-QUESTION: Final = f"""
-WITH RECURSIVE asked AS (
-    SELECT * FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) WITH ORDINALITY AS
-    a(schema, name, at)
-), path AS (
-    SELECT s, at FROM pg_catalog.unnest(pg_catalog.current_schemas(true)) WITH ORDINALITY AS p(s, at)
-), found AS (
-    SELECT DISTINCT ON (a.at) a.at, a.schema, a.name, c.oid, n.nspname, c.relname, c.relkind
-    FROM asked a JOIN pg_catalog.pg_class c ON c.relname = a.name
-    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    LEFT JOIN path ON path.s = n.nspname
-    WHERE c.relkind NOT IN ('i', 'I', 'c') AND (a.schema = n.nspname OR (a.schema IS NULL AND path.s IS NOT NULL))
-    ORDER BY a.at, path.at
-), under(at, oid, way) AS (
-    SELECT at, oid, 'self' FROM found WHERE oid >= 16384
-    UNION
-    SELECT u.at, e.oid, e.way FROM under u CROSS JOIN LATERAL (
-        SELECT d.refobjid, 'self' FROM pg_catalog.pg_rewrite r JOIN pg_catalog.pg_depend d ON d.objid = r.oid
-        WHERE r.ev_class = u.oid AND r.ev_type = '1' AND d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
-          AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid <> u.oid
-        UNION ALL SELECT i.inhparent, 'up' FROM pg_catalog.pg_inherits i WHERE i.inhrelid = u.oid AND u.way <> 'down'
-        UNION ALL SELECT i.inhrelid, 'down' FROM pg_catalog.pg_inherits i WHERE i.inhparent = u.oid AND u.way <> 'up'
-    ) e(oid, way)
-), beneath AS (
-    SELECT DISTINCT u.at, u.oid, n.nspname, c.relname, c.relkind,
-        CASE WHEN c.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(c.oid) END AS definition,
-        ARRAY(SELECT DISTINCT a.attname::text FROM under v
-              JOIN pg_catalog.pg_rewrite r ON r.ev_class = v.oid AND r.ev_type = '1'
-              JOIN pg_catalog.pg_depend d ON d.objid = r.oid AND d.classid =
-              'pg_catalog.pg_rewrite'::pg_catalog.regclass
-               AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = u.oid
-              JOIN pg_catalog.pg_attribute a ON a.attrelid = u.oid AND a.attnum = d.refobjsubid
-              WHERE v.at = u.at AND v.oid <> u.oid AND d.refobjsubid > 0) AS columns
-    FROM under u JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-)
-SELECT pg_catalog.json_build_object(
-    'stamp', {STAMP},
-    'path', (SELECT pg_catalog.json_agg(s ORDER BY at) FROM path),
-    'database', pg_catalog.current_database(),
-    'hides', EXISTS (SELECT FROM pg_catalog.pg_cast k WHERE k.oid >= 16384 AND k.castfunc >= 16384
-            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
-                WHERE d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid = k.castfunc
-                  AND d.deptype = 'e'))
-        OR EXISTS (SELECT FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_depend d
-            ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = k.oid
-            WHERE k.contypid >= 16384 AND d.refobjid >= 16384 AND d.refclassid IN
-            ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass))
-        OR EXISTS (SELECT FROM pg_catalog.pg_opclass k WHERE k.oid >= 16384 AND k.opcmethod IN (403, 405)
-            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
-                WHERE d.classid = 'pg_catalog.pg_opclass'::pg_catalog.regclass AND d.objid = k.oid
-                  AND d.deptype = 'e')),
-    'relations', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
-        'schema', f.schema, 'name', f.name, 'oid', f.oid::bigint, 'nspname', f.nspname, 'relname', f.relname,
-        'relkind', f.relkind,
-        'definition', CASE WHEN f.oid >= 16384 AND f.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(f.oid) END,
-        'columns', ARRAY(SELECT a.attname FROM pg_catalog.pg_attribute a
-                         WHERE a.attrelid = f.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum),
-        'generated', (SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(g.attname, g.of))
-                      FROM under u CROSS JOIN LATERAL ({GENERATED} AND a.attrelid = u.oid) g WHERE u.at = f.at),
-        'made', (SELECT pg_catalog.jsonb_agg(DISTINCT pg_catalog.jsonb_build_array(
-                    n.nspname, c.relname, a.attname, t.oid::bigint)) FROM under u
-                 JOIN pg_catalog.pg_attribute a ON a.attrelid = u.oid AND a.attnum > 0 AND a.atttypid >= 16384
-                 JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND {COMPOSED}
-                 JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                 WHERE u.at = f.at),
-        'beneath', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(b)) FROM beneath b
-                    WHERE b.at = f.at AND b.oid <> f.oid)
-    )) FROM found f),
-    'functions', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
-        SELECT {_FACTS} FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        WHERE p.proname = ANY($3::text[])) f),
-    'fields', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
-        SELECT {_FACTS} FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        JOIN pg_catalog.pg_type t ON t.oid = p.proargtypes[0]
-        WHERE p.proname = ANY($4::text[]) AND n.nspname <> 'pg_catalog' AND t.typtype IN ('c', 'p', 'd')
-          AND p.pronargs - p.pronargdefaults <= 1) f),
-    'operators', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
-        SELECT o.oprname, s.nspname AS oprschema, {_FACTS}
-        FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace s ON s.oid = o.oprnamespace
-        JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-        WHERE o.oprname = ANY($5::text[]) AND o.oid >= 16384 AND s.nspname <> 'pg_catalog') f),
-    'types', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(f)) FROM (
-        SELECT t.typname, n.nspname, t.typtype, CASE WHEN {COMPOSED} THEN t.oid::bigint END AS oid,
-            (SELECT e.extname FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_extension e ON e.oid = d.refobjid
-              WHERE d.classid = 'pg_catalog.pg_type'::pg_catalog.regclass AND d.objid = t.oid AND d.deptype = 'e') AS
-              extname,
-            (SELECT ARRAY[m.nspname, c.relname] FROM pg_catalog.pg_type b
-              JOIN pg_catalog.pg_class c ON c.oid = b.typrelid AND c.relkind <> 'c'
-              JOIN pg_catalog.pg_namespace m ON m.oid = c.relnamespace
-              WHERE b.oid IN (t.oid, NULLIF(t.typelem, 0)) LIMIT 1) AS row_of
-        FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-        WHERE t.typname = ANY($6::text[])) f)
-)
-"""  # noqa: S608 - put together from constants
 
 
 async def ask(connection: Metered, readings: Iterable[Reading]) -> Found:
@@ -155,17 +33,29 @@ async def ask_for(connection: Metered, wanted: Wanted) -> Found:
 
 
 async def _told(connection: Metered, wanted: Wanted) -> dict[str, Any]:
+    """Whether a table is more than its own columns may change at any time; that it was, saves asking twice."""
+    was_deep = connection.memory.deep
+    if was_deep.isdisjoint(wanted.relations):
+        told = await _answered(connection, wanted, deep=False)
+        deep = {(one["schema"], one["name"]) for one in told["relations"] or () if one["deep"]}
+        if not deep:
+            return told
+        was_deep |= deep
+    return await _answered(connection, wanted, deep=True)
+
+
+async def _answered(connection: Metered, wanted: Wanted, *, deep: bool) -> dict[str, Any]:
     named = sorted(wanted.relations, key=str)
-    lists = (wanted.functions, wanted.fields, wanted.operators, wanted.types)
+    lists = {name: names for name in LISTS if (names := sorted(getattr(wanted, name)))}
     answer = await connection.fetchval(
-        QUESTION, [schema for schema, _ in named], [name for _, name in named], *map(sorted, lists)
+        question(tuple(lists), deep=deep), [schema for schema, _ in named], [name for _, name in named], *lists.values()
     )
-    told: dict[str, Any] = json.loads(answer)
+    told: dict[str, Any] = dict.fromkeys(LISTS) | json.loads(answer)
     return told
 
 
 def found(told: dict[str, Any]) -> Found:
-    """The answer to `QUESTION` as values."""
+    """The answer to `question` as values."""
     return Found(
         tuple(told["path"] or ()),
         told["database"],

@@ -68,7 +68,11 @@ as text it would make another."""
 
 
 class TooMuch(Exception):  # noqa: N818 - it is told as a limit, not as an error
-    """More bytes came than were allowed."""
+    """More bytes came than were allowed, of so many rows that were asked for at once."""
+
+    def __init__(self, rows: int = 1) -> None:
+        super().__init__(rows)
+        self.rows = rows
 
 
 class _Meter(asyncio.Protocol):
@@ -222,7 +226,7 @@ async def connect(url: str) -> Metered:
     """Raises `SourceAway`, in words without the password."""
     try:
         connection: Metered = await asyncpg.connect(
-            address(url), timeout=PATIENCE, server_settings=_SETTINGS, connection_class=Metered, statement_cache_size=20
+            address(url), timeout=PATIENCE, server_settings=_SETTINGS, connection_class=Metered, statement_cache_size=40
         )
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, ssl.SSLError, TimeoutError) as error:
         raise SourceAway(_away(url, error)) from error

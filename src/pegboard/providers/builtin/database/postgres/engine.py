@@ -38,6 +38,9 @@ _CONNECTIONS: Final = 8
 _IDLE: Final = 4
 _GRACE: Final = 5.0
 """Seconds for a server to take a cancel and a rollback; after them the connection is cut."""
+_FIRST: Final = 16
+"""Rows that are asked for at first. Few answers have more; where they are too large together, they are asked for one by
+one."""
 _SHORT: Final = 4000
 """Characters that are read in less than it takes to hand them to a thread, or not much more."""
 _DRIVER: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
@@ -99,10 +102,15 @@ class PostgresEngine:
         answer: Answer = Failed(_late(limits), None, Fault.TIME)
         try:
             with anyio.move_on_after(limits.seconds):
-                async with self._connection(partial(_begin, reading.writes and not is_tried, limits)) as connection:
-                    if connection.role.powers and not self._forced:
-                        return Refused(connection.role.powers[0], MEND)
-                    answer = await self._answer(connection, statement, reading, parameters, limits, begun, is_tried)
+                for first in (_FIRST, 1):
+                    with suppress(TooMuch):
+                        async with self._connection(partial(_begin, reading.writes and not is_tried, limits)) as one:
+                            if one.role.powers and not self._forced:
+                                return Refused(one.role.powers[0], MEND)
+                            answer = await self._answer(
+                                one, statement, reading, parameters, limits, begun, is_tried, first
+                            )
+                        break
         except SourceAway as away:
             return Failed(str(away), None, Fault.AWAY)
         return answer
@@ -126,7 +134,9 @@ class PostgresEngine:
         limits: Limits,
         begun: float,
         is_tried: bool,
+        first: int,
     ) -> Answer:
+        """Raises `TooMuch` for rows that may be taken in one by one."""
         text = Rewritten(statement)
         try:
             judged = await self._judge(connection, statement, reading)
@@ -147,14 +157,16 @@ class PostgresEngine:
                 await connection.fetch(f"EXPLAIN {text.text}", *arguments)
                 return WAITS
             if not reading.writes:
-                return await fetched(connection, prepared, arguments, limits, begun)
+                return await fetched(connection, prepared, arguments, limits, begun, first)
             rows = await changed(connection, prepared, arguments, limits, begun)
             # Once the server was told to commit, to stop waiting would leave the caller without an answer to what
             # happened.
             with anyio.CancelScope(shield=True):
                 await connection.execute("COMMIT")
             return rows
-        except TooMuch:
+        except TooMuch as much:
+            if much.rows > 1:
+                raise
             return Failed(f"A row of the answer is larger than {ROW // 2**20} MB.", None, Fault.MEMORY)
         except asyncpg.DataError as error:
             return self._told(

@@ -39,9 +39,11 @@ class Portal(Cursor):  # type: ignore[misc]  # the driver has no types
         return rows
 
 
-async def fetched(connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float) -> Rows:
-    """The first rows of a prepared statement, in the transaction that is open. Raises `TooMuch` for a row that is too
-    large to be taken in."""
+async def fetched(
+    connection: Metered, prepared: Any, arguments: list[object], limits: Limits, begun: float, first: int
+) -> Rows:
+    """The first rows of a prepared statement, in the transaction that is open; to begin with, so many are asked for at
+    once. Raises `TooMuch` for rows that are too large to be taken in together."""
     attributes = prepared.get_attributes()
     names, types = _described(attributes)
     ranged = any(
@@ -51,7 +53,7 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
     before = connection.allow(ROW)
     try:
         portal = Portal(connection, prepared.get_query(), prepared._state, arguments, None)
-        asked = wanted = 1
+        asked = wanted = min(first, limits.rows + 1)
         rows = await portal.first(asked)
         while True:
             if not catch.take([tuple(map(plain, row)) for row in rows] if ranged else rows) or len(rows) < asked:
@@ -67,7 +69,7 @@ async def fetched(connection: Metered, prepared: Any, arguments: list[object], l
         if not connection.meter.overrun:
             raise
         if not catch.rows:
-            raise TooMuch from None
+            raise TooMuch(asked) from None
         cells = catch.cut.cells if catch.cut else ()
         return replace(answered(names, types, catch, time.monotonic() - begun), cut=Cut(True, "bytes", cells))
     return answered(names, types, catch, time.monotonic() - begun)

@@ -64,9 +64,14 @@ class Memory:
     within: dict[int, frozenset[tuple[str, str]]] = field(default_factory=dict)
     """The tables whose rows lie in a type, by its number."""
     hides: bool = True
+    deep: set[Key] = field(default_factory=set)
+    """Tables that were more than their own columns when they were last asked for. It outlives everything else, because
+    it only tells which question to put first."""
 
     def forget(self) -> None:
         self.stamp, self.path = "", None
+        if len(self.deep) > _MOST:
+            self.deep.clear()
         for kept in self._kept:
             kept.clear()
 

@@ -45,6 +45,12 @@ _FILTERED: Final = {
     ("information_schema", "tables"): "(table_schema, table_name)",
     ("information_schema", "columns"): "(table_schema, table_name, column_name)",
 }
+_PLACE: Final = "pg_catalog.row_number() OVER (PARTITION BY table_schema, table_name ORDER BY ordinal_position)"
+_COUNTED: Final = {
+    "ordinal_position": f"({_PLACE})::information_schema.cardinal_number AS ordinal_position",
+    "dtd_identifier": f"({_PLACE})::text::information_schema.sql_identifier AS dtd_identifier",
+}
+"""Columns are counted as they are told: a number that is left out would tell of one that is not."""
 _NO_CATALOGUE: Final = "Use search_schemas, or information_schema.tables and information_schema.columns."
 
 
@@ -199,8 +205,9 @@ def _catalogued(
     )
     listed = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
     where = f"{key} IN (VALUES {listed})" if rows else "false"
+    shown = ", ".join(_COUNTED.get(column, quoted(column)) for column in relation.columns) if columns else "*"
     table = f"{relation.schema}.{relation.name}"
-    return Replacement(named, f"(SELECT * FROM {table} WHERE {where})")  # noqa: S608 - names that the server told, quoted
+    return Replacement(named, f"(SELECT {shown} FROM {table} WHERE {where})")  # noqa: S608 - names that the server told, quoted
 
 
 def _unwrappable(named: Named) -> Unreadable | None:

@@ -6,9 +6,9 @@ from typing import Final
 
 from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Table, TableName, narrowed
 
-from .catalogue import COMPOSED, GENERATED
 from .connecting import Metered
 from .found import Made
+from .question import COMPOSED, GENERATED
 from .relations import names_columns, takes_rows
 from .row_types import without
 from .views import unread
