@@ -130,6 +130,7 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/policy/export/file"),
         ("POST", "/api/v1/policy/what-if"),
         ("POST", "/api/v1/policy/import"),
+        ("GET", "/api/v1/policy/decisions"),
         ("GET", "/api/v1/toolsets"),
         ("POST", "/api/v1/toolsets/import"),
         ("GET", "/api/v1/toolsets/imports/{name}"),

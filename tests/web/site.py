@@ -73,8 +73,8 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path, board: Mapping[str, object] | Path = DEMO) -> Iterator[Site]:
-    """Listening when the block begins, gone when it has ended."""
+def site(folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0) -> Iterator[Site]:
+    """Listening when the block begins, gone when it has ended. In the same folder it is the same gateway, once more."""
     data_dir = folder / "data"
     data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"
@@ -82,8 +82,8 @@ def site(folder: Path, board: Mapping[str, object] | Path = DEMO) -> Iterator[Si
         config.write_text(yaml.safe_dump(dict(board)), "utf-8")
     lending = folder / "lending.db"
     subprocess.run([sys.executable, str(DEMO.parent / "lending.py"), str(lending)], check=True, capture_output=True)
-    words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", "0", "--json"]
-    with (folder / "log").open("wb") as log:
+    words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", str(port), "--json"]
+    with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
             [*PEGBOARD, *words],
             env={**environment(data_dir), "LENDING_DB": str(lending)},

@@ -137,27 +137,6 @@ def test_several_are_chosen_and_switched_together(page: Page, served: Site) -> N
         expect(peg(page, id)).to_have_attribute("aria-label", re.compile("open$"))
 
 
-@pytest.mark.behaviour("web.collision")
-def test_two_operators_collide_and_the_second_is_told(page: Page, served: Site) -> None:
-    peg(page, LIST).focus()
-    page.keyboard.press("Space")
-    dialog = page.get_by_role("dialog", name="Turn off list_notes")
-    # Its bell cannot be heard on this page, whose line is cut.
-    page.context.set_offline(True)
-    version = served.ask("GET", "/board")["policyVersion"]
-    served.ask("POST", "/tools/switch", {"tool": SEARCH, "on": False}, version=version)
-    page.route("**/api/v1/board*", lambda route: route.abort())
-    page.context.set_offline(False)
-    dialog.get_by_role("button", name="Turn off").click()
-    stale = page.get_by_role("dialog", name="Someone else changed the board meanwhile")
-    expect(stale).to_contain_text("Nothing of what you just did was carried out.")
-    page.unroute("**/api/v1/board*")
-    stale.get_by_role("button", name="Look again").click()
-    expect(peg(page, SEARCH)).to_have_attribute("aria-label", "search_books, locked")
-    expect(peg(page, LIST)).to_have_attribute("aria-label", "list_notes, open")
-    served.ask("POST", "/tools/switch", {"tool": SEARCH, "on": True})
-
-
 @pytest.mark.behaviour("web.live")
 def test_what_is_decided_elsewhere_shows_without_a_reload(page: Page, served: Site) -> None:
     expect(peg(page, LIST)).to_have_attribute("aria-label", "list_notes, open")

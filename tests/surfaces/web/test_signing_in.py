@@ -16,7 +16,9 @@ async def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(
         assert (answer.status_code, answer.headers["location"], answer.content) == (303, "/ui/", b"")
         assert answer.headers["cache-control"] == "no-store"
         (line,) = answer.headers.get_list("set-cookie")
-        assert re.fullmatch(rf"{COOKIE}=[A-Za-z0-9_-]{{43}}; Max-Age=604800; Path=/; HttpOnly; SameSite=Strict", line)
+        assert re.fullmatch(
+            rf"{COOKIE}=[0-9a-f]{{8}}[.][A-Za-z0-9_-]{{43}}; Max-Age=604800; Path=/; HttpOnly; SameSite=Strict", line
+        )
         assert TOKEN not in str(answer.headers)
         client.cookies.clear()
         held = await client.get("/api/v1/session", headers={"cookie": f"{COOKIE}={secret_in(answer)}", **PAGE})
@@ -108,6 +110,20 @@ async def test_a_cookie_that_was_copied_is_worth_nothing_after_the_sign_out() ->
         client.cookies.clear()
         again = await client.get("/api/v1/status", headers={**cookie, **PAGE})
         assert problem(again)[0] == 401
+
+
+@pytest.mark.behaviour("access.sessions")
+async def test_who_signed_in_at_an_earlier_run_is_told_that_the_gateway_was_started_anew() -> None:
+    async with browsing() as (client, _):
+        earlier = await signed_in(client)
+    async with browsing() as (client, reception):
+        again = await client.get("/api/v1/session", headers={**earlier, **PAGE})
+        anew = "The gateway was started anew since you signed in here. Sign in again."
+        assert problem(again) == (401, anew)
+        ended = await signed_in(client)
+        reception.sign_out([(b"cookie", ended["cookie"].encode())])
+        told = "You are signed out, or were for too long without a look at the board. Sign in again."
+        assert problem(await client.get("/api/v1/session", headers={**ended, **PAGE})) == (401, told)
 
 
 @pytest.mark.behaviour("access.sessions")

@@ -13,6 +13,7 @@ import { queryText } from "@/lib/place";
 import { toast, tellStale } from "@/parts/toast";
 import { ask, type Asking } from "./client";
 import { Problem } from "./problem";
+import type { Stand } from "./standing";
 
 /** What the event stream rings for. */
 export type Noun =
@@ -96,18 +97,19 @@ export type Deed = {
   readonly path: string;
   readonly query?: Query;
   readonly body?: unknown;
-  /** `answer.policyVersion` of what the person looked at. */
+  /** `answer.policyVersion` of what the person looked at, where it is not that of a stand. */
   readonly version?: number | null;
   /** Said when it is done: "delete_repo is off". */
   readonly done?: string;
 };
 
 /** A write. A problem is told in its own words; when somebody else decided meanwhile, the page says so and offers to
- * look again. Pass `silent` where the screen shows the problem itself. */
-export function useDeed<T = unknown>({ silent = false }: { silent?: boolean } = {}): UseMutationResult<T, Problem, Deed> {
+ * look again, or leaves it to the `stand` of an open dialog or draft, on whose version it is sent. Pass `silent` where
+ * the screen shows the problem itself. */
+export function useDeed<T = unknown>({ silent = false, stand }: { silent?: boolean; stand?: Stand } = {}): UseMutationResult<T, Problem, Deed> {
   const client = useQueryClient();
   return useMutation<T, Problem, Deed>({
-    mutationFn: ({ method = "POST", path, query, body, version }) =>
+    mutationFn: ({ method = "POST", path, query, body, version = stand?.version }) =>
       ask<T>(path, {
         method,
         ...(query === undefined ? {} : { query }),
@@ -116,11 +118,15 @@ export function useDeed<T = unknown>({ silent = false }: { silent?: boolean } = 
       }),
     onSuccess: (_, deed) => {
       if (deed.done !== undefined) toast(deed.done, "open");
+      stand?.settle();
       return client.invalidateQueries();
     },
     onError: (problem) => {
-      if (problem.isStale) tellStale(problem);
-      else if (!silent && !problem.isSignedOut) toast(problem.message, "broken");
+      if (problem.isStale) {
+        if (stand === undefined || !stand.open) tellStale(problem);
+        else stand.refuse(problem);
+        ring();
+      } else if (!silent && !problem.isSignedOut) toast(problem.message, "broken");
       if (problem.isSignedOut) ring();
     },
   });

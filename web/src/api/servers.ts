@@ -52,6 +52,7 @@ export function useShares(): UseQueryResult<Shares, Problem> {
 export function useWall(): UseQueryResult<Wall, Problem> {
   return useWhole<Wall>(["board", "servers", "toolsets", "approvals", "policy"], "/board", {}, (before, next) => ({
     ...next,
+    policyVersion: before.policyVersion,
     pegs: [...before.pegs, ...next.pegs],
   }));
 }

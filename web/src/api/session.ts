@@ -6,12 +6,18 @@ import type { Session } from "./types";
 
 export type Scope = "read" | "operate" | "admin" | "call";
 
+export const SESSION = [["tokens"], "/session", ""] as const;
+
+/** While nobody is signed in, how often it is asked whether somebody is: in another tab, by the same cookie. */
+const ASK_AGAIN = 5_000;
+
 export function useSession(): UseQueryResult<Session, Problem> {
   return useQuery<Session, Problem>({
-    queryKey: [["tokens"], "/session", ""],
+    queryKey: SESSION,
     queryFn: ({ signal }) => ask<Session>("/session", { signal }),
     staleTime: 60_000,
     retry: false,
+    refetchInterval: (query) => (query.state.error?.isSignedOut ? ASK_AGAIN : false),
   });
 }
 
@@ -24,8 +30,11 @@ export function useSigning(): { signIn: (token: string) => Promise<void>; signOu
   const client = useQueryClient();
   return {
     signIn: async (token) => {
-      await ask("/session", { method: "POST", body: { token } });
-      await client.resetQueries();
+      const before = client.getQueryData<Session>(SESSION);
+      const now = await ask<Session>("/session", { method: "POST", body: { token } });
+      // The same person goes on where they were, with all that they wrote.
+      if (before?.principal === now.principal) await client.invalidateQueries();
+      else await client.resetQueries();
     },
     signOut: async () => {
       await ask("/session", { method: "DELETE" });

@@ -8,6 +8,7 @@ export * from "./fields";
 export * from "./icons";
 export * from "./Json";
 export * from "./marks";
+export * from "./Meanwhile";
 export * from "./Peg";
 export * from "./Plain";
 export * from "./plots";

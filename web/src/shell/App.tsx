@@ -1,8 +1,8 @@
-import { useState, type FormEvent, type ReactElement } from "react";
+import { useEffect, useRef, useState, type FormEvent, type ReactElement } from "react";
 import { sentence } from "@/api/problem";
 import { useSession, useSigning } from "@/api/session";
 import { usePath } from "@/lib/place";
-import { Button, Code, Field, Trouble } from "@/parts";
+import { Button, Code, Field, Notice, Trouble } from "@/parts";
 import { PATTERNS } from "@/routes";
 import { Shell } from "./Shell";
 import { Waiting } from "./Waiting";
@@ -15,8 +15,22 @@ export function App(): ReactElement {
 
 function SignedIn(): ReactElement {
   const session = useSession();
-  if (session.data !== undefined) return <Shell session={session.data} />;
-  if (session.error?.isSignedOut) return <SignIn />;
+  const out = session.error?.isSignedOut ? session.error : null;
+  if (session.data !== undefined) {
+    return (
+      <>
+        <Shell key={session.data.principal} session={session.data} signedIn={out === null} />
+        {out !== null && <SignInAgain why={out.message} />}
+      </>
+    );
+  }
+  if (out !== null) {
+    return (
+      <main className="alone">
+        <SignIn />
+      </main>
+    );
+  }
   return (
     <main className="alone">
       {session.error ? <Trouble error={session.error} onAgain={() => void session.refetch()} /> : <p className="quiet" role="status">Opening …</p>}
@@ -24,7 +38,23 @@ function SignedIn(): ReactElement {
   );
 }
 
-function SignIn(): ReactElement {
+/** Over everything, and hiding it: what was written beneath stays, for when the same person is back. */
+function SignInAgain({ why }: { why: string }): ReactElement {
+  const box = useRef<HTMLDialogElement>(null);
+  const show = (): void => {
+    if (box.current?.open === false) box.current.showModal();
+  };
+  useEffect(show, []);
+  return (
+    <dialog ref={box} className="sign-in-again" aria-label="Sign in to Pegboard" onCancel={(event) => event.preventDefault()} onClose={show}>
+      <div className="alone">
+        <SignIn why={why} />
+      </div>
+    </dialog>
+  );
+}
+
+function SignIn({ why }: { why?: string }): ReactElement {
   const { signIn } = useSigning();
   const [token, setToken] = useState("");
   const [error, setError] = useState<string | null>(null);
@@ -42,10 +72,10 @@ function SignIn(): ReactElement {
     }
   };
   return (
-    <main className="alone">
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
         <img src="/ui/icon.svg" alt="" width="40" height="40" />
         <h1>Sign in to Pegboard</h1>
+        {why !== undefined && <Notice tone="wants">{why}</Notice>}
         <p className="quiet">
           Open the address that the gateway printed when it started: it signs you in. Or paste a token here: the start-up token, or
           one that an operator made for you.
@@ -60,6 +90,5 @@ function SignIn(): ReactElement {
           <Code text="pegboard ui" />
         </details>
       </form>
-    </main>
   );
 }

@@ -2,12 +2,13 @@
 import { useEffect, useState, type ReactElement } from "react";
 import { ring } from "@/api/answers";
 import { useBells, useLine } from "@/api/bells";
-import { useSigning } from "@/api/session";
+import { useSession, useSigning } from "@/api/session";
 import type { Session } from "@/api/types";
 import { usePath } from "@/lib/place";
 import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/parts";
 import { ROUTES, type Route } from "@/routes";
 import { useAttention } from "./attention";
+import { Banners } from "./Banners";
 import { Palette } from "./Palette";
 import { ThemeButton } from "./theme";
 import { Waiting } from "./Waiting";
@@ -21,14 +22,15 @@ const LINES = {
 /** At the foot of a narrow page there is room for four and the rest. */
 const AT_HAND = new Set(["/", "/servers", "/approvals", "/activity"]);
 
-export function Shell({ session }: { session: Session }): ReactElement {
+export function Shell({ session, signedIn }: { session: Session; signedIn: boolean }): ReactElement {
   const path = usePath();
   const line = useLine();
   const { signOut } = useSigning();
   const attention = useAttention();
   const [finding, find] = useState(false);
   const [listing, list] = useState(false);
-  useBells();
+  useBells(signedIn);
+  const away = useSession().error?.status === 0;
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -97,6 +99,7 @@ export function Shell({ session }: { session: Session }): ReactElement {
         </div>
       </header>
       <main id="screen" className="main" tabIndex={-1}>
+        <Banners away={away && line !== "live"} />
         {route === undefined ? (
           <div className="screen">
             <EmptyState title="Nothing is here" action={<ButtonLink look="main" to="/">To the wall</ButtonLink>}>

@@ -24,6 +24,8 @@ FOREIGN: Final = (
     "Another page made this request with your browser's cookie. Only pages of the gateway itself may do that; "
     "whoever else wants to sends a token as Authorization: Bearer TOKEN."
 )
+SIGNED_OUT: Final = "You are signed out, or were for too long without a look at the board. Sign in again."
+STARTED_ANEW: Final = "The gateway was started anew since you signed in here. Sign in again."
 NOT_FOR_PAGES: Final = (
     "This token is for calling tools, at /mcp. To look at the board it takes one with the scope read, operate or admin."
 )
@@ -84,7 +86,7 @@ class Reception:
         visitor = None if digest is None else self.keys.holder_by(digest)
         if visitor is None:
             self.visits.end(secret)
-            return Turned(401, "You are signed out, or were for too long without a look at the board. Sign in again.")
+            return Turned(401, STARTED_ANEW if self.visits.is_earlier(secret) else SIGNED_OUT)
         return visitor
 
     def stays(self, who: Who, headers: Pairs) -> bool:

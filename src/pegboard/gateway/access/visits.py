@@ -33,6 +33,7 @@ class Visits:
     def __init__(self, now: Now = time.monotonic) -> None:
         self._now = now
         self._visits: OrderedDict[bytes, _Visit] = OrderedDict()
+        self._run = secrets.token_hex(4)
         self.ended: Final = Bell()
 
     def begin(self, token: bytes) -> str:
@@ -42,7 +43,7 @@ class Visits:
         while len(self._visits) >= MOST:
             self._visits.popitem(last=False)
             self.ended.ring()
-        secret = secrets.token_urlsafe(32)
+        secret = f"{self._run}.{secrets.token_urlsafe(32)}"
         self._visits[_hashed(secret)] = _Visit(token, now, now)
         return secret
 
@@ -58,6 +59,10 @@ class Visits:
         visit.seen = now
         self._visits.move_to_end(key)
         return visit.token
+
+    def is_earlier(self, secret: str) -> bool:
+        """Whether another run of the gateway gave it out, or nobody did: this one does not know it."""
+        return not secret.startswith(f"{self._run}.")
 
     def lasts(self, secret: str) -> bool:
         """Whether it still does, without making it last any longer."""

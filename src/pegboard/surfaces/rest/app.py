@@ -35,6 +35,7 @@ from .diffs import diff_routes
 from .events import event_routes
 from .first_run import first_run_routes
 from .health import is_first_start
+from .meanwhile import meanwhile_routes
 from .openapi import TITLE, operation_id
 from .override_previews import override_preview_routes
 from .overrides import override_routes
@@ -156,6 +157,7 @@ def routed(
     app.include_router(setting_change_routes(gateway), prefix=PREFIX)
     app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
     app.include_router(policy_routes(gateway), prefix=PREFIX)
+    app.include_router(meanwhile_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(choice_routes(gateway), prefix=PREFIX)
     app.include_router(sign_in_routes(gateway, sign_ins), prefix=PREFIX)

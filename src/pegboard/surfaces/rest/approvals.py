@@ -84,11 +84,12 @@ def approval_routes(gateway: Gateway) -> APIRouter:
     async def show_approval(tool: Annotated[Name, Query()]) -> ReviewedTool:
         """One tool as it is read before it is decided on: in full, what differs, and what looks wrong."""
         id = named(tool)
-        one, everything = board.catalogue.tools[id], tuple(board.catalogue.tools.values())
-        whole = tool_in_full(one, board.resolution(View()), board.policy)
-        read = await anyio.to_thread.run_sync(review, one, board.policy, everything)
+        one, everything, policy = board.catalogue.tools[id], tuple(board.catalogue.tools.values()), board.policy
+        whole = tool_in_full(one, board.resolution(View()), policy)
+        read = await anyio.to_thread.run_sync(review, one, policy, everything)
         since = None if read.standing is Standing.APPROVED else (await gateway.waits.since()).get(id)
-        return {**whole, **review_shape(read), "since": None if since is None else since.isoformat()}
+        told = None if since is None else since.isoformat()
+        return {**whole, **review_shape(read), "since": told, "policyVersion": policy.version}
 
     @routes.post("/approvals/approve")
     async def approve_tools(body: ApprovalsBody, if_match: Version = None) -> ApprovedShape:

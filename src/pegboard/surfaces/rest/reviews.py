@@ -111,6 +111,7 @@ class ReviewedTool(ToolInFull):
     difference: list[SectionShape]
     notes: list[FindingShape]
     cautions: list[str]
+    policyVersion: int
 
 
 class ParameterShape(TypedDict):

@@ -2,17 +2,18 @@
 import { useEffect, useRef, useState, type ReactElement } from "react";
 import { useAnswer, useDeed } from "@/api/answers";
 import { useMay } from "@/api/session";
-import { Answered, Button, Dialog, Json, Link, Notice, Plain, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
+import { useStand } from "@/api/standing";
+import { Answered, Button, Dialog, Json, Link, Meanwhile, Notice, Plain, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
 import type { Finding, Reviewed } from "./told";
 
-export function Review({ id, version, onDecided }: { id: string; version: number; onDecided: () => void }): ReactElement {
-  const answer = useAnswer<Reviewed>(["approvals", "board"], "/approvals/show", { tool: id }, { keeps: false });
+export function Review({ id, onDecided }: { id: string; onDecided: () => void }): ReactElement {
+  const answer = useAnswer<Reviewed>(["approvals", "board", "policy"], "/approvals/show", { tool: id }, { keeps: false });
   return (
     <Answered of={answer} waiting={<Skeleton lines={12} height={24} />}>
       {(tool) => (
         <div className="stack">
           <Reading tool={tool} />
-          <Deciding key={`${tool.id} ${tool.fingerprint}`} tool={tool} version={version} onDecided={onDecided} />
+          <Deciding tool={tool} onDecided={onDecided} />
         </div>
       )}
     </Answered>
@@ -110,15 +111,24 @@ function Whole({ tool }: { tool: Reviewed }): ReactElement {
   );
 }
 
-function Deciding({ tool, version, onDecided }: { tool: Reviewed; version: number; onDecided: () => void }): ReactElement {
+function Deciding({ tool, onDecided }: { tool: Reviewed; onDecided: () => void }): ReactElement {
   const operates = useMay("operate");
-  const deed = useDeed();
+  // What else happens on the board changes nothing of what is read here; another text or another's verdict does.
+  const stand = useStand(tool.policyVersion, true, `${tool.fingerprint} ${JSON.stringify([tool.kind, tool.block, tool.approval])}`);
+  const deed = useDeed({ stand });
+  // What is approved is what was read, also when the provider changed it a moment ago.
+  const [read = ""] = stand.seen.split(" ");
+  const meanwhile = (
+    <Meanwhile of={stand} kept="Your note is kept.">
+      {read === tool.fingerprint ? undefined : "The tool changed while you were reading it."}
+    </Meanwhile>
+  );
   const [note, setNote] = useState("");
   const [asks, setAsks] = useState(false);
   const poisoned = tool.notes.filter(({ severity }) => severity === "hard");
   const field = useRef<HTMLDivElement>(null);
-  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, version, done }, { onSuccess: onDecided });
-  const approves = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: tool.fingerprint }] }, `${tool.name} is approved as you read it`);
+  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, done }, { onSuccess: onDecided });
+  const approves = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: read }] }, `${tool.name} is approved as you read it`);
   const approve = (): void => (poisoned.length > 0 ? setAsks(true) : approves());
   const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
   const keys = useRef({ approve, leave });
@@ -140,6 +150,7 @@ function Deciding({ tool, version, onDecided }: { tool: Reviewed; version: numbe
   if (!operates) return <p className="quiet">Your token may look, not decide.</p>;
   return (
     <footer className="review-deciding stack">
+      {meanwhile}
       <div ref={field}>
         <TextArea label="Note, when it stays locked" value={note} onChange={setNote} rows={1} maxLength={500} advice="Whoever asks why it is locked reads this." />
       </div>

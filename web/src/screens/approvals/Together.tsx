@@ -13,22 +13,25 @@ export function Together({ group, version, onDecided }: { group: Group; version:
   const operates = useMay("operate");
   const end = useRef<HTMLDivElement>(null);
   const [loaded, setLoaded] = useState<ReadonlySet<string>>(new Set());
-  const [read, setRead] = useState(false);
+  const batch = group.server?.fingerprint ?? null;
+  // Of exactly these: when another one comes, there is more to read.
+  const [readAs, setRead] = useState<string | null>(null);
+  const read = batch !== null && readAs === batch;
   const whole = group.tools.every(({ id, fingerprint }) => loaded.has(`${id} ${fingerprint}`));
   useEffect(() => {
     if (!whole || end.current === null) return;
     const seen = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) setRead(true);
+      if (entries.some((entry) => entry.isIntersecting)) setRead(batch);
     });
     seen.observe(end.current);
     return () => seen.disconnect();
-  }, [whole]);
+  }, [whole, batch]);
   const apart = group.tools.length - (group.server?.together ?? 0);
   const approve = (): void =>
     deed.mutate(
       {
         path: "/approvals/approve",
-        body: { server: group.id, fingerprint: group.server?.fingerprint },
+        body: { server: group.id, fingerprint: batch },
         version,
         done: `${count(group.server?.together ?? 0, "tool")} of ${group.id} approved`,
       },
@@ -46,7 +49,7 @@ export function Together({ group, version, onDecided }: { group: Group; version:
       {apart > 0 && <Notice tone="broken">{count(apart, "tool")} of these look poisoned, and are approved one by one.</Notice>}
       <div className="row review-deciding">
         {operates && (
-          <Button look="main" icon="check" disabled={!read || group.server?.fingerprint == null} busy={deed.isPending} onClick={approve}>
+          <Button look="main" icon="check" disabled={!read} busy={deed.isPending} onClick={approve}>
             Approve {count(group.server?.together ?? 0, "tool")}
           </Button>
         )}

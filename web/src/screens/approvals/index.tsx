@@ -86,9 +86,9 @@ export default function ApprovalsScreen(): ReactElement {
                 ) : chosen?.kind === "ticket" ? (
                   <Call key={chosen.key} ticket={chosen.ticket} onDecided={decided} />
                 ) : chosen !== undefined ? (
-                  <Review key={chosen.key} id={chosen.key} version={version} onDecided={decided} />
+                  <Review key={chosen.key} id={chosen.key} onDecided={decided} />
                 ) : (
-                  <Review key={tool} id={tool} version={version} onDecided={() => choose("tool", "")} />
+                  <Review key={tool} id={tool} onDecided={() => choose("tool", "")} />
                 )}
               </section>
             </div>

@@ -5,9 +5,10 @@ import { ask } from "@/api/client";
 import { Problem, sentence } from "@/api/problem";
 import { useServers, type ServerAdded, type Tried, type Trust } from "@/api/servers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import { go } from "@/lib/place";
 import { command, count } from "@/lib/words";
-import { Button, EmptyState, Link, Screen, tellStale, toast } from "@/parts";
+import { Button, EmptyState, Link, Meanwhile, Screen, toast } from "@/parts";
 import { AddTrust } from "./AddTrust";
 import { AddTry } from "./AddTry";
 import { AddWhere } from "./AddWhere";
@@ -30,6 +31,8 @@ export function Add(): ReactElement {
   const [trust, setTrust] = useState<Trust>("baseline");
   const [busy, setBusy] = useState(false);
   const round = useRef(0);
+  // From the first look at what it would bring until the first is added: the others follow from that.
+  const stand = useStand(servers.data?.policyVersion, step !== "where" && !picked.some((pick) => pick.added));
 
   const amend = (key: string, change: Partial<Picked>): void =>
     setPicked((before) => before.map((each) => (each.key === key ? { ...each, ...change } : each)));
@@ -62,7 +65,7 @@ export function Add(): ReactElement {
   const addAll = async (): Promise<void> => {
     setBusy(true);
     const added: string[] = [];
-    let version: number | undefined = servers.data?.policyVersion;
+    let version: number | undefined = picked.some((pick) => pick.added) ? undefined : stand.version;
     try {
       for (const pick of picked.filter(wanted)) {
         if (pick.added) continue;
@@ -80,7 +83,7 @@ export function Add(): ReactElement {
       toast(added.length === 1 ? `${added[0]} is added` : `${count(added.length, "server")} are added`);
       go("/servers", added.length === 1 ? { id: added[0] } : {});
     } catch (error) {
-      if (error instanceof Problem && error.isStale) tellStale(error);
+      if (error instanceof Problem && error.isStale) stand.refuse(error);
       else toast(sentence(error), "broken");
     } finally {
       setBusy(false);
@@ -110,6 +113,7 @@ export function Add(): ReactElement {
               </li>
             ))}
           </ol>
+          <Meanwhile of={stand} kept="Nothing was added yet, and what you wrote is kept." />
           {step === "where" && <AddWhere text={text} setText={setText} onPick={tryAll} />}
           {step === "try" && (
             <AddTry

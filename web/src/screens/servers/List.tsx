@@ -4,7 +4,7 @@ import { useMay } from "@/api/session";
 import { useServers, useShares, type Server, type Share } from "@/api/servers";
 import { go, useListParam, useParam } from "@/lib/place";
 import { command, number, span } from "@/lib/words";
-import { Answered, ButtonLink, Chips, EmptyState, Link, Notice, Screen, SearchField, Skeleton, Table, Tag, Time, type Column } from "@/parts";
+import { Answered, ButtonLink, Chips, EmptyState, Link, Screen, SearchField, Skeleton, Table, Tag, Time, type Column } from "@/parts";
 import { RestartIcon, SignInButton } from "./acting";
 import { HEALTHS, HealthMark, HealthTold, kindOf, nameOf, openOf, placeOf } from "./standing";
 
@@ -36,11 +36,6 @@ export function List(): ReactElement {
           const there = HEALTHS.filter((state) => (counts[state] ?? 0) > 0 || chosen.includes(state));
           return (
             <>
-              {answer.notices.map((notice) => (
-                <Notice key={notice.subject + notice.text} tone="wants">
-                  <span className="wrap-any">{notice.text}</span>
-                </Notice>
-              ))}
               <div className="servers-filters">
                 <SearchField label="Filter servers" value={typed} onChange={setTyped} />
                 <Chips name="Health" among={there} chosen={chosen} onChange={choose} counts={counts} show={(state) => <HealthMark state={state} />} />

@@ -2,8 +2,9 @@
 import { useState, type ReactElement } from "react";
 import { useDeed } from "@/api/answers";
 import type { Server, SignInLink } from "@/api/servers";
+import { useStand } from "@/api/standing";
 import { go } from "@/lib/place";
-import { Button, Dialog, Field, IconButton, Trouble } from "@/parts";
+import { Button, Dialog, Field, IconButton, Meanwhile, Trouble } from "@/parts";
 
 export function serverPath(id: string, rest = ""): string {
   return `/servers/${encodeURIComponent(id)}${rest}`;
@@ -39,13 +40,15 @@ export function Restart({ server }: { server: Server }): ReactElement {
 export function StopOrStart({ server, version }: { server: Server; version: number }): ReactElement {
   const [asking, ask] = useState(false);
   const [note, setNote] = useState("");
-  const deed = useDeed({ silent: true });
+  const stand = useStand(version, asking);
+  const deed = useDeed({ silent: true, stand });
   const name = server.serverId ?? server.id;
   const path = serverPath(server.id, "/switch");
-  if (!server.on) {
+  // Whoever is asked whether to stop it is told when somebody else did.
+  if (!server.on && !asking) {
     return (
       <>
-        <Button look="main" busy={deed.isPending} onClick={() => deed.mutate({ path, body: { on: true }, version, done: `${name} is on` })}>
+        <Button look="main" busy={deed.isPending} onClick={() => deed.mutate({ path, body: { on: true }, done: `${name} is on` })}>
           Start
         </Button>
         {deed.error !== null && !deed.error.isStale && (
@@ -57,7 +60,7 @@ export function StopOrStart({ server, version }: { server: Server; version: numb
     );
   }
   const stop = (): void =>
-    deed.mutate({ path, body: { on: false, note }, version, done: `${name} is off` }, { onSuccess: () => ask(false) });
+    deed.mutate({ path, body: { on: false, note }, done: `${name} is off` }, { onSuccess: () => ask(false) });
   return (
     <>
       <Button onClick={() => ask(true)}>Stop</Button>
@@ -81,6 +84,8 @@ export function StopOrStart({ server, version }: { server: Server; version: numb
             stop();
           }}
         >
+          <Meanwhile of={stand} kept="Your note is kept." />
+          {!server.on && <p>It is off already.</p>}
           <p>Its tools are locked for everybody until it is started again. Calls that are under way end with an error.</p>
           <Field label="Why (others read this)" value={note} onChange={setNote} maxLength={500} />
           {deed.error !== null && !deed.error.isStale && <Trouble error={deed.error} />}
@@ -122,7 +127,8 @@ export function SignInButton({ id, small = false }: { id: string; small?: boolea
 
 export function Remove({ server, version }: { server: Server; version: number }): ReactElement {
   const [asking, ask] = useState(false);
-  const deed = useDeed({ silent: true });
+  const stand = useStand(version, asking);
+  const deed = useDeed({ silent: true, stand });
   const name = server.serverId ?? server.id;
   return (
     <>
@@ -141,7 +147,7 @@ export function Remove({ server, version }: { server: Server; version: number })
               busy={deed.isPending}
               onClick={() =>
                 // A promise, because this button is gone with the server.
-                void deed.mutateAsync({ method: "DELETE", path: serverPath(server.id), version, done: `${name} is removed` }).then(
+                void deed.mutateAsync({ method: "DELETE", path: serverPath(server.id), done: `${name} is removed` }).then(
                   () => go("/servers"),
                   () => undefined,
                 )
@@ -153,6 +159,7 @@ export function Remove({ server, version }: { server: Server; version: number })
         }
       >
         <div className="stack">
+          <Meanwhile of={stand} kept="It is still there." />
           <p>Its tools leave the board, with their switches, approvals and its sign-in.</p>
           {deed.error !== null && !deed.error.isStale && <Trouble error={deed.error} />}
         </div>

@@ -2,9 +2,10 @@
 import { useState, type ReactElement } from "react";
 import { useDeed, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Answer } from "@/api/types";
 import { count } from "@/lib/words";
-import { Answered, Button, ButtonLink, Check, Code, Drawer, Notice, SearchField, Trouble } from "@/parts";
+import { Answered, Button, ButtonLink, Check, Code, Decided, Drawer, Meanwhile, Notice, SearchField, Trouble } from "@/parts";
 import { command } from "@/lib/words";
 import { Forgetting, Granted, Scopes, type Principal, type PrincipalsAnswer } from "./People";
 
@@ -15,32 +16,26 @@ const FINDS_FROM = 12;
 export function Granting({ principal, version, onClose }: { principal: Principal; version: number; onClose: () => void }): ReactElement {
   const admin = useMay("admin");
   // What was looked at when the drawer was opened. What somebody else decides meanwhile is told, and takes nothing away.
-  const [base, setBase] = useState({ toolsets: principal.toolsets, version });
+  const stand = useStand(version);
+  const [base, setBase] = useState(principal.toolsets);
   const [limited, limit] = useState(principal.toolsets !== null);
   const [chosen, choose] = useState<readonly string[]>(principal.toolsets ?? []);
   const [finding, find] = useState("");
   const [forgetting, forget] = useState(false);
-  const deed = useDeed<Answer<"/principals/{id}/grants", "put">>({ silent: true });
+  const deed = useDeed<Answer<"/principals/{id}/grants", "put">>({ silent: true, stand });
   const toolsets = useWhole<Toolsets>(["toolsets"], "/toolsets", {}, (before, next) => ({ ...next, toolsets: [...before.toolsets, ...next.toolsets] }));
   const wanted = limited ? [...chosen].sort() : null;
-  const changed = !same(wanted, base.toolsets);
-  const meanwhile = !same(principal.toolsets, base.toolsets);
+  const changed = !same(wanted, base);
+  const meanwhile = !same(principal.toolsets, base);
   const save = (): void =>
     deed.mutate(
       {
         method: "PUT",
         path: `/principals/${encodeURIComponent(principal.id)}/grants`,
         body: { toolsets: wanted },
-        version: base.version,
         done: wanted === null ? `${principal.id} may use every toolset` : `${principal.id} may use ${count(wanted.length, "toolset")}`,
       },
-      {
-        onSuccess: onClose,
-        // They were told; what they chose stays, and stands on what holds now.
-        onError: (problem) => {
-          if (problem.isStale) setBase({ toolsets: principal.toolsets, version: problem.policyVersion ?? version });
-        },
-      },
+      { onSuccess: onClose },
     );
   return (
     <>
@@ -84,6 +79,7 @@ export function Granting({ principal, version, onClose }: { principal: Principal
             <ButtonLink small icon="eye" to="/" query={{ as: principal.id }}>The wall as {principal.id} sees it</ButtonLink>
             <ButtonLink small icon="activity" to="/activity" query={{ principal: principal.id }}>Its calls</ButtonLink>
           </div>
+          {!meanwhile && <Meanwhile of={stand} kept="Your choice below is kept." />}
           {meanwhile && (
             <Notice
               tone="wants"
@@ -91,7 +87,8 @@ export function Granting({ principal, version, onClose }: { principal: Principal
                 <Button
                   small
                   onClick={() => {
-                    setBase({ toolsets: principal.toolsets, version });
+                    stand.renew();
+                    setBase(principal.toolsets);
                     limit(principal.toolsets !== null);
                     choose(principal.toolsets ?? []);
                   }}
@@ -100,7 +97,9 @@ export function Granting({ principal, version, onClose }: { principal: Principal
                 </Button>
               }
             >
-              Somebody else changed this meanwhile: <Granted toolsets={principal.toolsets} />. Your choice below is kept.
+              Somebody else changed this meanwhile: <Granted toolsets={principal.toolsets} />. {stand.refused && "Nothing of what you just did was carried out. "}Your choice
+              below is kept: save it once more if you still want it.
+              <Decided since={stand.from} />
             </Notice>
           )}
           {deed.error && !deed.error.isStale && <Trouble error={deed.error} />}

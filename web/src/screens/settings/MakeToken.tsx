@@ -1,8 +1,9 @@
 /** What a new token is for, what it opens and until when. */
 import { useState, type FormEvent, type ReactElement } from "react";
 import { useAnswer, useDeed } from "@/api/answers";
+import { useStand } from "@/api/standing";
 import type { Asked, Principals } from "@/api/types";
-import { Button, Check, Dialog, Field, Select, Trouble } from "@/parts";
+import { Button, Check, Dialog, Field, Meanwhile, Select, Trouble } from "@/parts";
 import type { Made } from "./index";
 
 type Body = Asked<"/tokens">;
@@ -27,13 +28,14 @@ export function MakeToken({ version, onClose, onMade }: { version: number; onClo
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<readonly Scope[]>(["call"]);
   const [ends, setEnds] = useState("90");
-  const deed = useDeed<Made>({ silent: true });
+  const stand = useStand(version);
+  const deed = useDeed<Made>({ silent: true, stand });
   const ready = principal.trim() !== "" && name.trim() !== "" && scopes.length > 0;
   const make = (event: FormEvent): void => {
     event.preventDefault();
     if (!ready) return;
     const body: Body = { principal: principal.trim(), name: name.trim(), scopes: [...scopes], ...(ends === "" ? {} : { expiresInDays: Number(ends) }) };
-    deed.mutate({ path: "/tokens", body, version }, { onSuccess: onMade });
+    deed.mutate({ path: "/tokens", body }, { onSuccess: onMade });
   };
   return (
     <Dialog
@@ -50,6 +52,7 @@ export function MakeToken({ version, onClose, onMade }: { version: number; onClo
       }
     >
       <form id="make-token" className="form" onSubmit={make}>
+        <Meanwhile of={stand} kept="What you wrote is kept." />
         <Field label="Whose it is" value={principal} onChange={setPrincipal} list="settings-principals" maxLength={256} autoFocus advice="A person, a program or an agent: a name of your choice. It is what activity shows and what grants are for." />
         <datalist id="settings-principals">
           {(known?.principals ?? []).map(({ id }) => (

@@ -2,10 +2,11 @@
 import { useState, type ReactElement } from "react";
 import { useDeed, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Answer } from "@/api/types";
 import { useParam } from "@/lib/place";
 import { count, listed } from "@/lib/words";
-import { Answered, Button, ButtonLink, Dialog, Link, Notice, Skeleton, Table, Tag } from "@/parts";
+import { Answered, Button, ButtonLink, Dialog, Link, Meanwhile, Notice, Skeleton, Table, Tag } from "@/parts";
 import { Granting } from "./Granting";
 
 export type PrincipalsAnswer = Answer<"/principals">;
@@ -91,7 +92,8 @@ function SaidBy({ principal }: { principal: Principal }): ReactElement {
 
 /** Forgetting somebody, with what goes with them. */
 export function Forgetting({ principal, version, onClose, onDone }: { principal: Principal; version: number; onClose: () => void; onDone: () => void }): ReactElement {
-  const deed = useDeed();
+  const stand = useStand(version);
+  const deed = useDeed({ stand });
   const [reopen, setReopen] = useState(false);
   const refused = deed.error?.status === 409;
   return (
@@ -107,7 +109,7 @@ export function Forgetting({ principal, version, onClose, onDone }: { principal:
             busy={deed.isPending}
             onClick={() =>
               deed.mutate(
-                { method: "DELETE", path: `/principals/${encodeURIComponent(principal.id)}`, query: { reopen }, version, done: `${principal.id} is forgotten` },
+                { method: "DELETE", path: `/principals/${encodeURIComponent(principal.id)}`, query: { reopen }, done: `${principal.id} is forgotten` },
                 { onSuccess: onDone },
               )
             }
@@ -118,6 +120,7 @@ export function Forgetting({ principal, version, onClose, onDone }: { principal:
       }
     >
       <div className="stack">
+        <Meanwhile of={stand} kept={`${principal.id} is still here.`} />
         <p>
           {principal.id} goes with {count(principal.tokens, "token")} and every grant. Whoever uses one of these tokens is turned away from the next request on.
         </p>

@@ -4,7 +4,7 @@ import { useAnswer, useDeed } from "@/api/answers";
 import { route } from "@/api/client";
 import { useMay } from "@/api/session";
 import type { Answer } from "@/api/types";
-import { Answered, Button, Code, Icon, Notice, Skeleton, TextArea, Trouble } from "@/parts";
+import { Answered, Button, Code, Icon, Notice, Outdated, Skeleton, TextArea, Trouble } from "@/parts";
 import { Difference } from "./Difference";
 
 type Exported = Answer<"/policy/export">;
@@ -102,6 +102,9 @@ function Import(): ReactElement {
         )}
       </div>
       {asking.error && <Trouble error={asking.error} />}
+      {difference !== undefined && importing.data === undefined && importing.error === null && (
+        <Outdated since={difference.policyVersion}>Your text is kept: look at what would change now.</Outdated>
+      )}
       {importing.error && (importing.error.isStale ? <Notice tone="wants">Somebody else decided something since you read the difference. Nothing was imported and your text is kept: look at what would change now.</Notice> : <Trouble error={importing.error} />)}
       {importing.data !== undefined && <Notice tone="open">It holds since just now, as version {importing.data.policyVersion} of the policy.</Notice>}
       {difference !== undefined && importing.data === undefined && <Difference of={difference} />}

@@ -2,9 +2,10 @@
 import { useState, type ReactElement } from "react";
 import { useAnswer, useDeed, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Answer, FirstRun } from "@/api/types";
 import { useFlagParam, useParam } from "@/lib/place";
-import { Answered, Button, Chips, Code, Dialog, EmptyState, Link, Notice, Skeleton, Table, Tag, Time } from "@/parts";
+import { Answered, Button, Chips, Code, Dialog, EmptyState, Link, Meanwhile, Notice, Skeleton, Table, Tag, Time } from "@/parts";
 import type { Made } from "./index";
 import { MakeToken } from "./MakeToken";
 import { Scopes } from "./People";
@@ -157,7 +158,8 @@ function Told({ made, onKept }: { made: Made; onKept: () => void }): ReactElemen
 }
 
 function Revoking({ token, version, onClose }: { token: Token; version: number; onClose: () => void }): ReactElement {
-  const deed = useDeed();
+  const stand = useStand(version);
+  const deed = useDeed({ stand });
   return (
     <Dialog
       open
@@ -169,13 +171,14 @@ function Revoking({ token, version, onClose }: { token: Token; version: number; 
           <Button
             look="bad"
             busy={deed.isPending}
-            onClick={() => deed.mutate({ method: "DELETE", path: `/tokens/${encodeURIComponent(token.id)}`, version, done: `${token.name} is revoked` }, { onSuccess: onClose })}
+            onClick={() => deed.mutate({ method: "DELETE", path: `/tokens/${encodeURIComponent(token.id)}`, done: `${token.name} is revoked` }, { onSuccess: onClose })}
           >
             Revoke
           </Button>
         </>
       }
     >
+      <Meanwhile of={stand} kept="It still opens what it opened." />
       <p>
         From the next request on, <code>{token.prefix}…</code> of {token.principal} is a stranger&apos;s. What is open under it ends. This cannot be undone; another
         token can be made.

@@ -2,6 +2,7 @@
 import { useMemo, useState, type ReactElement } from "react";
 import { useAnswer, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Board, Peg } from "@/api/types";
 import { indexed, matching } from "@/lib/finding";
 import { useParam } from "@/lib/place";
@@ -93,8 +94,9 @@ function OneTool({ id }: { id: string }): ReactElement {
 /** The state, the one sentence, the one remedy; and the switch. */
 function Verdict({ answer: { peg, policyVersion } }: { answer: OnePeg }): ReactElement {
   const operates = useMay("operate");
-  const { throwAll, busy } = useThrowing(policyVersion);
   const [turningOff, setTurningOff] = useState(false);
+  const stand = useStand(policyVersion, turningOff);
+  const { throwAll, busy } = useThrowing(stand);
   return (
     <div className="tool-verdict">
       <div className="row">
@@ -122,6 +124,7 @@ function Verdict({ answer: { peg, policyVersion } }: { answer: OnePeg }): ReactE
       {turningOff && (
         <TurningOff
           pegs={[peg]}
+          stand={stand}
           busy={busy}
           onClose={() => setTurningOff(false)}
           onDone={(note) => void throwAll({ pegs: [peg], on: false }, note).then((done) => done && setTurningOff(false))}

@@ -4,9 +4,10 @@ import { useAnswer, useDeed } from "@/api/answers";
 import { ask } from "@/api/client";
 import { useMay } from "@/api/session";
 import type { Toolset } from "@/api/servers";
+import { useStand } from "@/api/standing";
 import type { Answer } from "@/api/types";
 import { command, count, number } from "@/lib/words";
-import { Answered, Button, Code, Field, IconButton, Link, Notice, Skeleton, StateMark, Tag, Trouble, VirtualList } from "@/parts";
+import { Answered, Button, Code, Field, IconButton, Link, Meanwhile, Notice, Skeleton, StateMark, Tag, Trouble, VirtualList } from "@/parts";
 import { toolsetPath } from "./acting";
 
 type Choice = Answer<"/toolsets/{name}/choice">;
@@ -29,7 +30,8 @@ export function Choosing({ toolset }: { toolset: Toolset }): ReactElement {
 function Editor({ toolset, now }: { toolset: Toolset; now: Choice }): ReactElement {
   const [draft, setDraft] = useState<Lists | null>(null);
   const may = useMay("operate");
-  const deed = useDeed({ silent: true });
+  const stand = useStand(now.policyVersion, draft !== null);
+  const deed = useDeed({ silent: true, stand });
   const saved = listsOf(now);
   const lists = draft ?? saved;
   const preview = usePreview(toolset.id, draft, now.policyVersion);
@@ -46,7 +48,6 @@ function Editor({ toolset, now }: { toolset: Toolset; now: Choice }): ReactEleme
         method: "PUT",
         path: toolsetPath(toolset.id, "/choice"),
         body: lists,
-        version: shown.policyVersion,
         done: `${toolset.name} has ${count(shown.counts.included, "tool")}`,
       },
       { onSuccess: () => setDraft(null) },
@@ -63,6 +64,7 @@ function Editor({ toolset, now }: { toolset: Toolset; now: Choice }): ReactEleme
             {each}
           </Notice>
         ))}
+        <Meanwhile of={stand} kept="Your lists are kept." />
         {preview.error !== null && <Trouble error={preview.error} />}
         {deed.error !== null && !deed.error.isStale && <Trouble error={deed.error} />}
         {may ? (

@@ -6,7 +6,7 @@ import type { Imported } from "@/api/servers";
 import { useMay } from "@/api/session";
 import { go, type Query } from "@/lib/place";
 import { command } from "@/lib/words";
-import { Button, Check, Field, Icon, Link, Notice, Screen, Skeleton, toast, Trouble } from "@/parts";
+import { Button, Check, Field, Icon, Link, Notice, Outdated, Screen, Skeleton, toast, Trouble } from "@/parts";
 import { kindOf, takeDropped } from "./dropped";
 import { Report } from "./Report";
 
@@ -96,6 +96,7 @@ export function Import(): ReactElement {
               {report === null && busy !== null && <Skeleton lines={6} />}
               {report !== null && (
                 <>
+                  {busy === null && <Outdated since={report.policyVersion}>Read it again before you import it.</Outdated>}
                   <Report report={report} busy={busy !== null} onDescribe={() => void look(from, true)} />
                   {report.downgrade !== null && (
                     <Notice tone="wants">

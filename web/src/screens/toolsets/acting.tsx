@@ -3,9 +3,10 @@ import { useState, type FormEvent, type ReactElement } from "react";
 import { useAnswer, useDeed } from "@/api/answers";
 import { route } from "@/api/client";
 import type { Exported, Toolset } from "@/api/servers";
+import { useStand } from "@/api/standing";
 import { go } from "@/lib/place";
 import { bytes } from "@/lib/words";
-import { Answered, Button, Check, Dialog, Field, Icon, Skeleton, Switch, Tag, Trouble } from "@/parts";
+import { Answered, Button, Check, Dialog, Field, Icon, Meanwhile, Skeleton, Switch, Tag, Trouble } from "@/parts";
 
 export function toolsetPath(id: string, rest = ""): string {
   return `/toolsets/${encodeURIComponent(id)}${rest}`;
@@ -24,11 +25,12 @@ export function ToolsetSwitch({
 }): ReactElement {
   const [asking, ask] = useState(false);
   const [note, setNote] = useState("");
-  const deed = useDeed({ silent: true });
+  const stand = useStand(version, asking);
+  const deed = useDeed({ silent: true, stand });
   const path = toolsetPath(toolset.id, "/switch");
   const throwIt = (on: boolean): void =>
     deed.mutate(
-      { path, body: on ? { on } : { on, note }, version, done: `${toolset.name} is ${on ? "on" : "off"}` },
+      { path, body: on ? { on } : { on, note }, done: `${toolset.name} is ${on ? "on" : "off"}` },
       { onSuccess: () => ask(false) },
     );
   return (
@@ -61,6 +63,8 @@ export function ToolsetSwitch({
         <div className="stack">
           {asking && (
             <>
+              <Meanwhile of={stand} kept="Your note is kept." />
+              {!toolset.enabled && <p>It is off already.</p>}
               <p>All of its tools are locked for everybody, and its servers stop. Each keeps its own switch for when it is on again.</p>
               <Field label="Why (others read this)" value={note} onChange={setNote} maxLength={500} />
             </>
@@ -134,7 +138,8 @@ export function Left({ title, lines }: { title: string; lines: readonly string[]
 export function RemoveToolset({ toolset, version }: { toolset: Toolset; version: number }): ReactElement {
   const [asking, ask] = useState(false);
   const [keeps, keep] = useState(false);
-  const deed = useDeed({ silent: true });
+  const stand = useStand(version, asking);
+  const deed = useDeed({ silent: true, stand });
   return (
     <>
       <Button look="bad" onClick={() => ask(true)}>
@@ -153,7 +158,7 @@ export function RemoveToolset({ toolset, version }: { toolset: Toolset; version:
               onClick={() =>
                 // A promise, because this button is gone with the toolset.
                 void deed
-                  .mutateAsync({ method: "DELETE", path: toolsetPath(toolset.id), query: { keepWorkspace: keeps }, version, done: `${toolset.name} is removed` })
+                  .mutateAsync({ method: "DELETE", path: toolsetPath(toolset.id), query: { keepWorkspace: keeps }, done: `${toolset.name} is removed` })
                   .then(
                     () => go("/toolsets"),
                     () => undefined,
@@ -166,6 +171,7 @@ export function RemoveToolset({ toolset, version }: { toolset: Toolset; version:
         }
       >
         <div className="stack">
+          <Meanwhile of={stand} kept="It is still there." />
           <p>Its tools, servers, files, secrets, switches and approvals go with it.</p>
           <Check label="Keep what its tools wrote to their workspace" on={keeps} onChange={keep} />
           {deed.error !== null && !deed.error.isStale && <Trouble error={deed.error} />}

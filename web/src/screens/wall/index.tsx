@@ -2,10 +2,11 @@
 import { useMemo, useRef, useState, type ReactElement } from "react";
 import { useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Board, Hints, Peg } from "@/api/types";
 import { amend, useListParam, useParam } from "@/lib/place";
 import { count, number } from "@/lib/words";
-import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, providerIcon, Screen, SearchField, Select, Skeleton, StateMark, STATES, toast } from "@/parts";
+import { Answered, Button, ButtonLink, Chips, EmptyState, Icon, Meanwhile, providerIcon, Screen, SearchField, Select, Skeleton, StateMark, STATES, toast } from "@/parts";
 import { FirstRun, NextSteps } from "./FirstRun";
 import { filterWords, HINTS, serversOf, shownPegs, totalsWords, wallIndex, type Filters } from "./hanging";
 import { Hanging } from "./Hanging";
@@ -29,7 +30,8 @@ function useFilters(): Filters {
 }
 
 function join(before: Board, next: Board): Board {
-  return { ...next, pegs: [...before.pegs, ...next.pegs] };
+  // All of it was so at the version of the first part at least.
+  return { ...next, policyVersion: before.policyVersion, pegs: [...before.pegs, ...next.pegs] };
 }
 
 export default function WallScreen(): ReactElement {
@@ -69,6 +71,12 @@ function isBare(board: Board): boolean {
   return board.toolsets.every((toolset) => toolset.id === "builtin") && board.pegs.every((peg) => peg.provider === "builtin");
 }
 
+/** As the board shows them now; one that left it, as it was. */
+function asTheyAre(pegs: readonly Peg[], board: Board): readonly Peg[] {
+  const now = new Map(board.pegs.map((peg) => [peg.id, peg]));
+  return pegs.map((peg) => now.get(peg.id) ?? peg);
+}
+
 function Wall({ board, view }: { board: Board; view: View }): ReactElement {
   const filters = useFilters();
   const { typed, states, providers, servers, hints } = filters;
@@ -81,7 +89,8 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
   const [turningOff, turnOff] = useState<readonly Peg[] | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const operates = useMay("operate");
-  const { throwAll, busy } = useThrowing(board.policyVersion);
+  const stand = useStand(board.policyVersion, chosen.size > 0 || turningOff !== null);
+  const { throwAll, busy } = useThrowing(stand);
   const index = useMemo(() => wallIndex(board), [board]);
   const key = JSON.stringify(filters);
   const shown = useMemo(() => shownPegs(index, JSON.parse(key) as Filters), [index, key]);
@@ -89,6 +98,7 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
   const among = useMemo(() => serversOf(board), [board]);
   const filtered = typed !== "" || states.length + providers.length + servers.length + hints.length > 0;
   const many = useMemo(() => board.pegs.filter((peg) => chosen.has(peg.id)), [board, chosen]);
+  const goingOff = useMemo(() => (turningOff === null ? null : asTheyAre(turningOff, board)), [turningOff, board]);
   if (view.isPlain && isBare(board)) return <FirstRun />;
 
   /** Of a chosen peg, all that are chosen. */
@@ -100,7 +110,11 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
       return;
     }
     if (peg.switchOn) turnOff(pegs);
-    else void throwAll({ pegs, on: true });
+    else void turnOn(pegs);
+  };
+  const turnOn = async (pegs: readonly Peg[]): Promise<void> => {
+    // What is chosen stands on what was; what comes of it is looked at anew.
+    if ((await throwAll({ pegs, on: true })) && pegs.some((peg) => chosen.has(peg.id))) choose(new Set());
   };
   const clear = (): void =>
     amend((query) => {
@@ -205,7 +219,7 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
           <b>{count(many.length, "tool")} chosen</b>
           {operates && (
             <>
-              <Button small busy={busy} onClick={() => void throwAll({ pegs: many.filter((peg) => !peg.switchOn), on: true })} disabled={many.every((peg) => peg.switchOn)}>
+              <Button small busy={busy} onClick={() => void turnOn(many.filter((peg) => !peg.switchOn))} disabled={many.every((peg) => peg.switchOn)}>
                 Turn on
               </Button>
               <Button small busy={busy} onClick={() => turnOff(many.filter((peg) => peg.switchOn))} disabled={many.every((peg) => !peg.switchOn)}>
@@ -216,15 +230,18 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
           <Button small look="bare" onClick={() => choose(new Set())}>
             Clear
           </Button>
+          {turningOff === null && <Meanwhile of={stand} kept="What you chose is still chosen." />}
         </div>
       )}
-      {turningOff !== null && (
+      {goingOff !== null && (
         <TurningOff
-          pegs={turningOff}
+          pegs={goingOff}
+          stand={stand}
           busy={busy}
           onClose={() => turnOff(null)}
           onDone={(note) =>
-            void throwAll({ pegs: turningOff, on: false }, note).then(() => {
+            void throwAll({ pegs: goingOff, on: false }, note).then((done) => {
+              if (!done) return;
               turnOff(null);
               choose(new Set());
             })

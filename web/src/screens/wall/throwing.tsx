@@ -1,15 +1,16 @@
 /** Throwing switches, one or many. Turning off asks for a note: it is what the next person reads. */
 import { useState, type ReactElement } from "react";
 import { useDeed } from "@/api/answers";
+import type { Stand } from "@/api/standing";
 import type { Peg } from "@/api/types";
 import { count } from "@/lib/words";
-import { Button, Dialog, TextArea } from "@/parts";
+import { Button, Dialog, Meanwhile, TextArea } from "@/parts";
 
 export type Throwing = { readonly pegs: readonly Peg[]; readonly on: boolean };
 
 /** `throwAll` throws all of them or none, on the version that was looked at. */
-export function useThrowing(version: number): { readonly throwAll: (throwing: Throwing, note?: string) => Promise<boolean>; readonly busy: boolean } {
-  const deed = useDeed();
+export function useThrowing(stand: Stand): { readonly throwAll: (throwing: Throwing, note?: string) => Promise<boolean>; readonly busy: boolean } {
+  const deed = useDeed({ stand });
   const throwAll = async ({ pegs, on }: Throwing, note = ""): Promise<boolean> => {
     const [first] = pegs;
     if (first === undefined) return true;
@@ -18,7 +19,6 @@ export function useThrowing(version: number): { readonly throwAll: (throwing: Th
       await deed.mutateAsync({
         path: one ? "/tools/switch" : "/tools/switches",
         body: one ? { tool: first.id, on, note } : { tools: pegs.map((peg) => peg.id), on, note },
-        version,
         done: `${one ? first.name : count(pegs.length, "tool")} switched ${on ? "on" : "off"}`,
       });
       return true;
@@ -30,7 +30,19 @@ export function useThrowing(version: number): { readonly throwAll: (throwing: Th
   return { throwAll, busy: deed.isPending };
 }
 
-export function TurningOff({ pegs, busy, onClose, onDone }: { pegs: readonly Peg[]; busy: boolean; onClose: () => void; onDone: (note: string) => void }): ReactElement {
+export function TurningOff({
+  pegs,
+  stand,
+  busy,
+  onClose,
+  onDone,
+}: {
+  pegs: readonly Peg[];
+  stand: Stand;
+  busy: boolean;
+  onClose: () => void;
+  onDone: (note: string) => void;
+}): ReactElement {
   const [note, setNote] = useState("");
   const one = pegs.length === 1 ? pegs[0] : undefined;
   return (
@@ -54,6 +66,7 @@ export function TurningOff({ pegs, busy, onClose, onDone }: { pegs: readonly Peg
           onDone(note);
         }}
       >
+        <Meanwhile of={stand} kept="Your note is kept." />
         {one?.sentence && <p className="quiet">It is locked already: {one.sentence}</p>}
         <TextArea
           label="Note"

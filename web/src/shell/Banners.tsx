@@ -1,0 +1,32 @@
+/** What everybody should know on every screen, in the gateway's words: it is away, its file is broken, its store is. */
+import type { ReactElement } from "react";
+import { useAnswer } from "@/api/answers";
+import { UNREACHED } from "@/api/problem";
+import type { Status } from "@/api/types";
+import { Notice, Time } from "@/parts";
+
+export function Banners({ away }: { away: boolean }): ReactElement | null {
+  const notices = useAnswer<Status>(["approvals", "tickets", "board"], "/status").data?.notices ?? [];
+  if (!away && notices.length === 0) return null;
+  return (
+    <section className="banners" aria-label="To know" role="status">
+      {away && (
+        <Notice tone="broken">
+          <p>{UNREACHED}</p>
+          <p className="quiet">What you see here may be old. It is tried again by itself.</p>
+        </Notice>
+      )}
+      {notices.map(({ subject, text, since }) => {
+        const [first = "", ...rest] = text.split("\n");
+        return (
+          <Notice key={subject} tone={subject === "configuration" ? "broken" : "wants"}>
+            <p className="wrap-any">
+              <strong>{first}</strong> <span className="quiet small">since <Time at={since} /></span>
+            </p>
+            {rest.length > 0 && <p className="banner-rest prewrap wrap-any mono small">{rest.join("\n")}</p>}
+          </Notice>
+        );
+      })}
+    </section>
+  );
+}
