@@ -1,5 +1,6 @@
 """Tickets and grants as values: what stands for a call, what each state says, and what a yes is good for."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,13 +12,13 @@ from tests.core.boards import GITHUB, ME, NOW, server, tool, toolset
 from pegboard.core.call import Call
 from pegboard.core.commands import Rejected, Remember, RemoveServer, Revoke, apply
 from pegboard.core.consent import Consent, covering
-from pegboard.core.ids import CallId, PrincipalId, ToolId, WireName
+from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
 from pegboard.core.naming import RESERVED, wire_names
 from pegboard.core.override import Override, OverrideIndex
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Decided, Policy
-from pegboard.core.redact import Redaction
-from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, question, standing, told
+from pegboard.core.redact import Redaction, is_cut
+from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, question, standing, told, wanted
 from pegboard.core.tool import Json, Tool
 
 WRITE = tool(GITHUB, "write")
@@ -160,3 +161,29 @@ def test_a_servers_tool_never_gets_the_name_of_the_gateways_own() -> None:
     assert TICKET_TOOL in RESERVED
     mine = ToolId(GITHUB, TICKET_TOOL)
     assert wire_names([mine], {}) == {mine: "dev__pegboard_ticket"}
+
+
+SECRETIVE = "DELETE FROM notes WHERE id=5 /*password=*/OR/**/1"
+
+
+@pytest.mark.parametrize("redaction", [Redaction(), Redaction(("sql",))])
+def test_whoever_decides_about_a_statement_reads_it_to_the_letter(redaction: Redaction) -> None:
+    """A comment that looks like a secret, or the operator's own word, hides nothing of what is agreed to."""
+    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
+    arguments: dict[str, Json] = {"sql": SECRETIVE, "parameters": {"password": "x"}, "note": "password=hush"}
+    asked = call(arguments)
+    shown = wanted("t", asked, execute, redaction).shown
+    assert shown == {
+        "sql": SECRETIVE,
+        "parameters": {"password": "[hidden: 1 character]"},
+        "note": "password=[hidden: 4 characters]",
+    }
+    assert json.dumps(SECRETIVE) in question(execute, asked, redaction)
+    assert SECRETIVE not in str(wanted("t", asked, WRITE, redaction).shown)
+
+
+def test_a_statement_that_is_too_long_to_be_read_is_cut_and_told_so() -> None:
+    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
+    asked = call({"sql": f"DELETE FROM notes {'x' * 20_000}"})
+    assert is_cut(wanted("t", asked, execute, Redaction()).shown)
+    assert question(execute, asked, Redaction()).startswith("Careful: this call is so long")

@@ -14,6 +14,7 @@ from tests.rest.conforming import operation_at
 from tests.web.site import Site, site
 
 BOOKS = "mcp:library~library:search_books"
+LOCKED = "mcp:desk~desk:delete_note"
 PROGRAM = "books = await library.search_books(query='tide')\nlen(books['books'])"
 READS = "npx -y @modelcontextprotocol/server-everything"
 Go = Callable[..., Any]
@@ -68,6 +69,13 @@ def _callers(go: Go, served: Site) -> None:
 
 
 def _looks(go: Go) -> None:
+    go("GET", "/board")
+    go("GET", f"/board/peg?tool={LOCKED}")
+    go("GET", f"/tools/show?tool={BOOKS}")
+    go("GET", "/tools")
+    go("GET", "/servers")
+    go("GET", "/settings")
+    go("GET", "/status")
     go("GET", "/first-run")
     go("GET", "/search")
     go("GET", "/why?tool=delete_note")

@@ -6,7 +6,7 @@ it in `redact:`. A form hides no more than a secret can be, because whoever conf
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import translate
@@ -112,13 +112,17 @@ class Redaction:
         """The value as it may be shown. Whatever a caller sent, it ends soon and gives JSON that every peer reads."""
         return _Showing(self, bounds).value(value, "", 0)
 
-    def arguments(self, arguments: Mapping[str, Json], bounds: Bounds = BOUNDS) -> JsonObject:
+    def arguments(
+        self, arguments: Mapping[str, Json], bounds: Bounds = BOUNDS, plainly: Collection[str] = ()
+    ) -> JsonObject:
+        """`plainly` names those that are shown to the letter, whatever they look like: a person decides by them."""
         shown = self.shown(arguments, bounds)
-        return shown if isinstance(shown, dict) else {}
+        told = shown if isinstance(shown, dict) else {}
+        letters = {name: text for name in plainly if isinstance(text := arguments.get(name), str)}
+        return {**told, **{name: _to_the_letter(text, bounds.whole) for name, text in letters.items()}}
 
     def text(self, value: Json | Mapping[str, Json], bounds: Bounds = BOUNDS) -> str:
-        """The same as one line of JSON, with what would reorder or hide text escaped as JSON has it."""
-        return _UNSAFE.sub(_json_escape, json.dumps(self.shown(value, bounds), ensure_ascii=False))
+        return one_line(self.shown(value, bounds))
 
     def hides(self, key: str, path: str) -> bool:
         if is_secret(key):
@@ -131,6 +135,11 @@ class Redaction:
 
 
 USUAL: Final = Redaction()
+
+
+def one_line(shown: Json) -> str:
+    """As JSON, with what would reorder or hide text escaped as JSON has it."""
+    return _UNSAFE.sub(_json_escape, json.dumps(shown, ensure_ascii=False))
 
 
 def is_secret(key: str) -> bool:
@@ -154,11 +163,17 @@ def bounded(text: str, most: int) -> str:
     # Secrets are looked for beyond the cut too, so that none is halved and so missed.
     margin = 2 * most + _MARGIN
     if len(text) <= 2 * margin:
-        head = tail = _without_secrets(text)
-        between = 0
-    else:
-        head, tail = _without_secrets(text[:margin]), _without_secrets(text[-margin:])
-        between = len(text) - 2 * margin
+        return _cut(_without_secrets(text), most)
+    return _cut(_without_secrets(text[:margin]), most, _without_secrets(text[-margin:]), len(text) - 2 * margin)
+
+
+def _to_the_letter(text: str, most: int) -> str:
+    return _UNSAFE.sub(_written_out, _cut(text, most))
+
+
+def _cut(head: str, most: int, tail: str | None = None, between: int = 0) -> str:
+    """Without a tail the head is all there is."""
+    tail = head if tail is None else tail
     if not between and len(head) <= most:
         return head
     end = most // 3

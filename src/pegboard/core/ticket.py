@@ -9,7 +9,8 @@ from typing import Final, assert_never
 
 from .call import Call, Confirmed, NotConfirmed, Unconfirmed
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from .redact import Bounds, Redaction, is_cut, safe_text
+from .prompting import SQL
+from .redact import Bounds, Redaction, is_cut, one_line, safe_text
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
 from .whose import Whose
 
@@ -170,6 +171,16 @@ def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
     return hashlib.sha256(canonical(what)).hexdigest()
 
 
+def plainly(tool: ToolId) -> frozenset[str]:
+    """Arguments that whoever decides reads to the letter. A statement is what is agreed to: with a comment such as
+    `/*password=*/` its author could hide the rest of it."""
+    return _STATEMENT if tool == _STATEMENTS_TOOL else frozenset()
+
+
+_STATEMENTS_TOOL: Final = ToolId(BuiltinKey(), SQL)
+_STATEMENT: Final = frozenset({"sql"})
+
+
 def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose | None = None) -> Wanted:
     return Wanted(
         id,
@@ -180,7 +191,7 @@ def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose |
         call.name,
         tool.spec.fingerprint,
         digest(call, tool, whose),
-        redaction.arguments(call.arguments),
+        redaction.arguments(call.arguments, plainly=plainly(tool.id)),
         call.arguments,
         whose,
     )
@@ -310,10 +321,11 @@ def question(tool: Tool, call: Call, redaction: Redaction, whose: Whose | None =
     """What a person is asked through their own client. Without the tool's own words, which may be written for this."""
     client = f" The call comes from {_short(call.client)}." if call.client else ""
     runs = "" if whose is None else f" It runs at {_short(whose.told)}."
-    warning = _NOT_ALL if is_cut(redaction.shown(call.arguments, _ASKED)) else ""
+    told = redaction.arguments(call.arguments, _ASKED, plainly(tool.id))
+    warning = _NOT_ALL if is_cut(told) else ""
     return (
         f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}{runs}\n\n"
-        f"Its arguments, without secrets: {redaction.text(call.arguments, _ASKED)}"
+        f"Its arguments, without secrets: {one_line(told)}"
     )
 
 

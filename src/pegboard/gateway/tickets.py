@@ -12,7 +12,7 @@ from pegboard.core.commands import Rejected, Remember
 from pegboard.core.ids import CallId, PrincipalId
 from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board
 from pegboard.core.redact import WHOLE
-from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, undecidable
+from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, plainly, undecidable
 from pegboard.core.tool import Json, JsonObject
 from pegboard.ports import Clock, NoTicketsError, Stale, TicketsAway
 
@@ -59,10 +59,11 @@ class TicketDesk:
 
     async def arguments(self, id: str) -> JsonObject | None:
         """All of them but secrets; `None` where they are not kept, or not any more."""
-        found = await self.confirmation.tickets.arguments(id)
-        if found is None:
+        ticket, found = await self.find(id), await self.confirmation.tickets.arguments(id)
+        if ticket is None or found is None:
             return None
-        return await anyio.to_thread.run_sync(self.board.policy.declared.redaction.arguments, found, WHOLE)
+        shown = self.board.policy.declared.redaction.arguments
+        return await anyio.to_thread.run_sync(shown, found, WHOLE, plainly(ticket.tool))
 
     async def allow(self, id: str, scope: Scope, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
         """`None` when there is no such ticket. The decision comes first: should a grant not be remembered after it,

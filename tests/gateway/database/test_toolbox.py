@@ -166,9 +166,11 @@ async def test_no_yes_to_all_calls_writes_and_a_ticket_shows_the_statement(tmp_p
         ticket = ticket_of(await sql(house, "write it"))
         (waiting,) = await house.gateway.tickets.waiting()
         assert waiting.shown == asks("write it")
+        secretive = "write /*password=*/OR/**/1"
+        assert await house.gateway.tickets.arguments(ticket_of(await sql(house, secretive))) == asks(secretive)
         for scope in (Scope.ALWAYS, Scope.CLIENT):
             assert isinstance(await house.gateway.tickets.allow(ticket, scope, ME), Rejected)
-        assert len(await house.gateway.tickets.waiting()) == 1
+        assert len(await house.gateway.tickets.waiting()) == 2
         await house.gateway.tickets.allow(ticket, Scope.ONCE, ME)
         assert isinstance(await sql(house, "write it"), Noted)
         ticket_of(await sql(house, "write it"))
