@@ -169,6 +169,26 @@ def test_problems_are_few_and_short_whatever_was_sent() -> None:
     assert far.startswith("y" * 120 + "…: the value is not")
 
 
+@pytest.mark.behaviour("admission.problems_name_the_argument")
+def test_of_an_enumeration_all_values_are_named_up_to_twenty() -> None:
+    def told(count: int) -> tuple[str, ...]:
+        return problems(of({"enum": [f"value number {n}" for n in range(count)]}), {"a": "ajar"})
+
+    def named(count: int) -> list[str]:
+        return [f'"value number {n}"' for n in range(count)]
+
+    assert told(20) == (f'a: the value is not one of {", ".join(named(19))} or "value number 19"',)
+    assert told(25) == (f"a: the value is not one of {', '.join(named(20))} and 5 more",)
+    assert problems(of({"enum": ["ключ", 1, None]}), {"a": "x"}) == ('a: the value is not one of "ключ", 1 or null',)
+    assert problems(of({"enum": ["x" * 1_000]}), {"a": "x"}) == (f'a: the value is not one of "{"x" * 59}…',)
+    assert problems(of({"enum": []}), {"a": "x"}) == ("a: the value is not one of ",)
+    either: Json = {"anyOf": [{"enum": [f"value number {n}" for n in range(20)]}, {"type": "null"}]}
+    assert problems(of(either), {"a": "ajar"}) == (
+        f'a: the value fits no alternative: the value is not one of {", ".join(named(19))} or "value number 19"; '
+        'the value is not of type "null"',
+    )
+
+
 # Compiling
 
 

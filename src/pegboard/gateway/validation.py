@@ -4,6 +4,7 @@ Schemas come from servers that nobody vouches for, so nothing is fetched for one
 cannot be bounded. Where a schema cannot be checked here, the tool's own server still checks its arguments.
 """
 
+import json
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ from .ways import Ways
 REMEMBERED: Final = 20_000
 MAX_PROBLEMS: Final = 10
 MAX_LENGTH: Final = 300
+MAX_CHOICES: Final = 20
+"""Of the values that an argument may have, those that are named."""
+MAX_CHOICE: Final = 60
 MAX_PATTERNS: Final = 200
 MAX_OBJECTS: Final = 20_000
 MAX_ENTRIES: Final = 100_000
@@ -241,23 +245,42 @@ def _is_found(error: jsonschema_rs.ValidationError) -> bool:
 def _problem(error: jsonschema_rs.ValidationError) -> str:
     where = path_text(error.instance_path)
     message = _message(error)
-    return f"{where}: {_short(message)}" if where else _short(message)
+    return f"{where}: {message}" if where else message
 
 
-def _short(message: str) -> str:
-    return message if len(message) <= MAX_LENGTH else message[:MAX_LENGTH] + "…"
+def _short(message: str, most: int = MAX_LENGTH) -> str:
+    return message if len(message) <= most else message[:most] + "…"
 
 
 def _message(error: jsonschema_rs.ValidationError) -> str:
     """Of alternatives, what each of them asked: that none fits helps nobody."""
     match error.kind:
         case Kind.AnyOf(context) | Kind.OneOfNotValid(context):
-            asked = dict.fromkeys(_within(branch[0], error) for branch in context if branch)
-            return f"the value fits no alternative: {'; '.join(asked)}"
+            branches = [branch[0] for branch in context if branch]
+            asked = dict.fromkeys(_within(branch, error) for branch in branches)
+            message = f"the value fits no alternative: {'; '.join(asked)}"
+            # The values of one are named in full, wherever it stands among the others.
+            named = max((len(_own(each)) for each in branches if isinstance(each.kind, Kind.Enum)), default=0)
+            return _short(message, MAX_LENGTH + named)
         case _:
-            return error.message
+            return _own(error)
+
+
+def _own(error: jsonschema_rs.ValidationError) -> str:
+    match error.kind:
+        case Kind.Enum(options):
+            return f"the value is not one of {_choices(options)}"
+        case _:
+            return _short(error.message)
+
+
+def _choices(options: list[Json]) -> str:
+    named = [_short(json.dumps(each, ensure_ascii=False), MAX_CHOICE) for each in options[:MAX_CHOICES]]
+    if len(options) > MAX_CHOICES:
+        return f"{', '.join(named)} and {len(options) - MAX_CHOICES} more"
+    return " or ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
 
 
 def _within(inner: jsonschema_rs.ValidationError, outer: jsonschema_rs.ValidationError) -> str:
     where = path_text(inner.instance_path[len(outer.instance_path) :])
-    return f"{where}: {inner.message}" if where else inner.message
+    return f"{where}: {_own(inner)}" if where else _own(inner)
