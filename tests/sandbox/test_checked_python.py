@@ -51,8 +51,8 @@ VALUES = {
     **{"str": "'a b'", "bytes": "b'ab'", "list": "[1, 2]", "dict": "{'a': 1}", "set": "{1, 2}", "tuple": "(1, 2)"},
     **{"frozenset": "frozenset([1])", "int": "(5)", "float": "(2.5)"},
 }
-NOT_CALLED = ("time.sleep", "open")
-"""The one would take its time, and of the other it is told that there are no files."""
+NOT_CALLED = ("time.sleep", "asyncio.sleep", "open")
+"""Some would take their time, and of the other it is told that there are no files."""
 AT_ONCE = 1_500
 
 
@@ -62,7 +62,9 @@ def public(owner: object, spoken: str = "") -> Iterator[str]:
         if not name.startswith("_") and (said := spoken + name) not in NOT_CALLED:
             member = getattr(owner, name)
             is_raised = isinstance(member, type) and issubclass(member, BaseException)
-            yield from (said, *(f"{said}({given})" for given in (ONE_TEXT if is_raised else GIVEN)))
+            # Of what is not awaited there it is told so.
+            called = f"await {said}" if spoken == "asyncio." else said
+            yield from (said, *(f"{called}({given})" for given in (ONE_TEXT if is_raised else GIVEN)))
 
 
 def everything() -> Iterator[str]:

@@ -12,6 +12,7 @@ from tests.sandbox.answering import ECHO, Answering, Gathering
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import BadState, Fault, Function, Limits, Program, Raised, Ran, Waits
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
+from pegboard.providers.builtin.sandbox.hints import NO_FILES
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +137,10 @@ async def test_output_beyond_the_limit_is_dropped_between_characters_and_told(fu
             "x = bytearray(10**10)",
             Fault("MemoryError", "The program needs more than 128 MB of memory. Keep less at a time.", 1),
         ),
-        ("open('/etc/passwd')", Fault("PermissionError", "[Errno 1] Operation not permitted: '/etc/passwd'", 1)),
+        (
+            "open('/etc/passwd')",
+            Fault("PermissionError", f"[Errno 1] Operation not permitted: '/etc/passwd'. {NO_FILES}", 1),
+        ),
         (
             "await echo({1, 2})",
             Fault("TypeError", "echo(): the argument x is of type set, which is not JSON; use sorted() or list()", 1),

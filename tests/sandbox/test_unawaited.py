@@ -6,6 +6,7 @@ import pytest
 
 from pegboard.ports.sandbox import Complaint
 from pegboard.providers.builtin.sandbox.prelude import framed
+from pegboard.providers.builtin.sandbox.readable import readable
 from pegboard.providers.builtin.sandbox.unawaited import unawaited
 
 from .hosts import ended, opened, program
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 def lines(code: str) -> list[int | None]:
     frame = framed(program(code))
-    return [frame.own(each.line) for each in unawaited(frame.text, frame.functions)]
+    return [frame.own(each.line) for each in unawaited(readable(frame.text, frame.functions))]
 
 
 @pytest.mark.behaviour("code.await")

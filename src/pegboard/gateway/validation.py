@@ -7,7 +7,7 @@ cannot be bounded. Where a schema cannot be checked here, the tool's own server 
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -274,7 +274,7 @@ def _own(error: jsonschema_rs.ValidationError) -> str:
             return _short(error.message)
 
 
-def _choices(options: list[Json]) -> str:
+def _choices(options: Sequence[object]) -> str:
     named = [_short(json.dumps(each, ensure_ascii=False), MAX_CHOICE) for each in options[:MAX_CHOICES]]
     if len(options) > MAX_CHOICES:
         return f"{', '.join(named)} and {len(options) - MAX_CHOICES} more"

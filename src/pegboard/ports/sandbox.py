@@ -6,7 +6,7 @@ may call; every call of one is the host's to answer. Plain JSON crosses, in both
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Final, Protocol, TypeAlias
 
@@ -53,6 +53,9 @@ class Function:
     only this function needs. Never run. A function without a stub can be called, and the check knows nothing of it."""
     parameters: tuple[str, ...] = ()
     """The names of arguments that are given without one, in their order. None: they must be named."""
+    takes: Mapping[str, Json] | None = field(default=None, compare=False)
+    """The JSON Schema of its arguments, by the names that the program has for them. What the program writes out is held
+    against it before the run; what it works out is the host's to refuse."""
 
     def __post_init__(self) -> None:
         # Both become words of a program, so nothing else may hide in them.

@@ -10,10 +10,12 @@ import anyio.to_thread
 from pegboard.core.ids import ToolId
 from pegboard.core.policy import Policy
 from pegboard.core.resolve import Resolution
+from pegboard.core.tool import JsonSchema, ToolSpec
 from pegboard.core.view import View
 from pegboard.ports.sandbox import Function, Program
 from pegboard.prompts.stubs import HEADER, Names
-from pegboard.prompts.stubs.programs import stubs_for
+from pegboard.prompts.stubs.arguments import as_programs_name_them
+from pegboard.prompts.stubs.programs import stubs_for, told_spec
 
 BESIDE: Final = 20
 """Functions from which on their stubs are written beside the event loop."""
@@ -51,7 +53,15 @@ class Functions:
             stubs = await anyio.to_thread.run_sync(stubs_for, mentioned, resolution, policy, abandon_on_cancel=True)
         else:
             stubs = stubs_for(mentioned, resolution, policy)
-        functions = [Function(stub.named.module, stub.named.function, stub.text) for stub in stubs]
+        functions = [
+            Function(
+                stub.named.module,
+                stub.named.function,
+                stub.text,
+                takes=_takes(told_spec(stub.named.id, resolution, None)),
+            )
+            for stub in stubs
+        ]
         tools = {str(named): named.id for named in mentioned}
         program = Program(code, tuple(functions), HEADER, names.modules_in(code))
         return Given(program, tools, names.missing(code), names.by_module.keys())
@@ -65,3 +75,7 @@ class Functions:
                 self._known.popitem(last=False)
         self._known.move_to_end(resolution.view)
         return known[1]
+
+
+def _takes(spec: ToolSpec | None) -> JsonSchema | None:
+    return None if spec is None else as_programs_name_them(spec.input_schema)

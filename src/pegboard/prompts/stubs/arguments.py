@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Final
 
-from pegboard.core.tool import Json, JsonObject
+from pegboard.core.tool import Json, JsonObject, JsonSchema
 
 from .names import is_plain
 
@@ -35,6 +35,15 @@ def as_the_tool_names_them(arguments: Mapping[str, Json], keys: Iterable[str]) -
     own = [*keys]
     back = {name: key for key, name in argument_names(own).items()} | {key: key for key in own}
     return {back.get(name, name): value for name, value in arguments.items()}
+
+
+def as_programs_name_them(schema: JsonSchema) -> JsonSchema:
+    """The schema of a tool's arguments, by the names that a program has for them."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or all(map(is_plain, properties)):
+        return schema
+    named = argument_names(properties)
+    return {**schema, "properties": {named[key]: value for key, value in properties.items()}}
 
 
 def _near(key: str) -> str:

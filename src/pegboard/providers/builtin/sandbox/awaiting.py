@@ -17,9 +17,11 @@ Callee: TypeAlias = str | Function | None
 
 
 class Awaiting:
-    def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]]) -> None:
+    def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]], begun: frozenset[str] = frozenset()) -> None:
+        """What is `begun` runs without being awaited."""
         self._scopes: Final = scopes
         self._hosted: Final = hosted
+        self._awaited: Final = AWAITED - begun
         self._needs: Final[dict[ast.AST, int]] = {}
 
     def needs(self, node: ast.AST) -> int:
@@ -28,7 +30,7 @@ class Awaiting:
             case ast.Call():
                 callee = self.callee(node.func)
                 if isinstance(callee, str):
-                    return int(callee == HOST or callee in AWAITED)
+                    return int(callee == HOST or callee in self._awaited)
                 return 0 if callee is None else self._function(callee)
             case ast.Await():
                 return max(0, self.needs(node.value) - 1)
@@ -114,6 +116,25 @@ class Awaiting:
             return self._member(above.module or "", binder.name)
         value = self.only_value(name)
         return self.callee(value, depth + 1) if isinstance(value, ast.Attribute | ast.Name | ast.Lambda) else None
+
+    def hosted(self, function: ast.expr, depth: int = 0) -> tuple[str, str] | None:
+        """Which of the host's functions it is, by module and name."""
+        found: tuple[str, str] | None = None
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            module = self._module(function.value)
+            found = None if module is None else (module, function.attr)
+        elif isinstance(function, ast.Name):
+            variable = self._scopes.variable(function)
+            if variable is None:
+                found = "", function.id
+            elif len(variable.binders) == 1 and depth <= 5:
+                binder = variable.binders[0]
+                above = self._scopes.parent.get(binder)
+                if isinstance(binder, ast.alias) and isinstance(above, ast.ImportFrom) and not above.level:
+                    found = above.module or "", binder.name
+                elif isinstance(value := self.only_value(function), ast.Attribute | ast.Name):
+                    return self.hosted(value, depth + 1)
+        return found if found in self._hosted else None
 
     def _member(self, module: str, name: str) -> str:
         return HOST if (module, name) in self._hosted else f"{module}.{name}"

@@ -71,6 +71,9 @@ class Calls:
         except Unfit:
             self._room.left = before
             raise
+        finally:
+            # It knows where the program stopped, and that knows us, by a road that no collector sees.
+            self._room.stands_for = None
         self.said += 1
         self.open[id] = Call(id, self.said, function, arguments, offset, size=before - self._room.left)
 

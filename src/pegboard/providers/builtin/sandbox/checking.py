@@ -9,7 +9,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 import msgspec
@@ -30,7 +30,10 @@ from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
 from .hints import NO_FILES
 from .prelude import Framed
+from .readable import readable
 from .unawaited import unawaited
+from .unfitting import is_unfit
+from .written import misfits
 
 _MOST: Final = 10
 """Complaints at a time. Whoever mends the first has mended others with it."""
@@ -92,11 +95,15 @@ def complaints(session: MontySession, program: Framed) -> tuple[Complaint, ...]:
 
 
 def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
-    words = _Words(program)
     found: dict[Complaint, None] = {}
-    forgotten = unawaited(program.text, program.functions)
+    read = readable(program.text, program.functions)
+    forgotten = unawaited(read)
     for each in forgotten:
         found.setdefault(Complaint(program.own(each.line) or 1, each.message))
+    written = misfits(read, program.functions, kinds=False)
+    for misfit in written:
+        found.setdefault(Complaint(program.own(misfit.line) or 1, told(misfit.message)))
+    words = _Words(program, frozenset(each.argument for each in written))
     told_already = frozenset(line for each in forgotten for line in each.uses)
     for line in text.splitlines():
         if not line.startswith("{"):
@@ -113,7 +120,9 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
 
 
 class _Words:
-    def __init__(self, program: Framed) -> None:
+    def __init__(self, program: Framed, told_already: Container[tuple[int, str]]) -> None:
+        """Of some arguments, by line and name, it is told already what is wrong."""
+        self._told_already = told_already
         self._text = program.text
         self._lines = program.text.split("\n")
         # Keys that the program puts into answers itself: every dictionary takes them.
@@ -148,9 +157,12 @@ class _Words:
                 example = f"{function}({takes[0]}=…)" if takes else f"{function}(name=…)"
                 yield f"`{function}` takes named arguments: write `{example}`.", False
             case "invalid-argument-type", [function, *_] if function in self._functions:
-                said = self._segment(diagnostic)
+                said, row = self._segment(diagnostic), diagnostic.location.row
                 # What stands in a dictionary that is unpacked is guessed from all its values together.
-                if (expected := _EXPECTED.search(message)) and not said.startswith("*"):
+                if said.startswith("*") or (row, said.split("=")[0].strip()) in self._told_already:
+                    return
+                expected = _EXPECTED.search(message)
+                if expected and is_unfit(expected[1], expected[2], self._dictionaries):
                     yield f"`{function}({said})`: expected `{expected[1]}`, found `{expected[2]}`.", False
             case "invalid-key", _ if (found := _KEY.search(message)) and found[1] not in self._put:
                 hint = f' Did you mean "{found[3]}"?' if found[3] else ""

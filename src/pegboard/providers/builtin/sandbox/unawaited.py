@@ -5,15 +5,13 @@ something may await it there, or something is done with it that nobody knows her
 """
 
 import ast
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from pegboard.ports.sandbox import Function as Hosted
-
-from .awaiting import GATHER, HOST, TEXT, Awaiting
-from .scopes import Scopes, TooLarge, Variable
+from .awaiting import GATHER, HOST, TEXT
+from .readable import UNREADABLE, Readable
+from .scopes import Variable
 
 _LOOKS: Final = frozenset(
     {
@@ -58,19 +56,12 @@ _NOT_OF_A_CALL: Final = frozenset(
 )
 """What takes no call as it is: numbers and texts are made of it, or it is gone through."""
 _SAME: Final = frozenset({"list", "tuple", "set"})
-_OWN: Final = frozenset({"close", "send", "throw"})
+_OWN: Final = frozenset({"close", "send", "throw", "__await__"})
 _TAKES_ONE: Final = frozenset({"append", "add", "insert", "setdefault"})
 _TAKES_MORE: Final = frozenset({"extend", "update"})
 _ANYTHING: Final = frozenset({"eval", "exec", "locals", "globals", "vars"})
 _MADE: Final = frozenset({"list", "set", "dict", "collections.deque", "collections.defaultdict"})
 _HOLDING: Final = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
-_DEEPEST: Final = 100
-"""Brackets within brackets. What is nested deeper is not read here."""
-_BRACKETS: Final = re.compile(r"[()\[\]{}]")
-_PREFIXES: Final = re.compile(r"(?:(?:[-+~]|\bnot\b|\bawait\b)[ \t\\\n]*){50}")
-_MANY: Final = {"lambda": 100, " else ": 300, "**": 300, "elif": 300}
-"""What each may stand in the one before, and how often nobody writes it."""
-
 Lines: TypeAlias = frozenset[int]
 _Stored: TypeAlias = tuple[Variable, bool, ast.AST | None]
 
@@ -83,33 +74,20 @@ class Unawaited:
     """Where the program takes it for an answer."""
 
 
-def unawaited(text: str, functions: Iterable[Hosted]) -> tuple[Unawaited, ...]:
-    """By line. Nothing of what Python cannot read, or takes too long to."""
-    if _is_deep(text):
+def unawaited(program: Readable | None) -> tuple[Unawaited, ...]:
+    """By line. Nothing of what takes too long to read or to follow."""
+    if program is None:
         return ()
     try:
-        scopes = Scopes(ast.parse(text))
-        return _Calls(scopes, frozenset((each.module, each.name) for each in functions)).told()
-    except (SyntaxError, ValueError, RecursionError, MemoryError, TooLarge):
+        return _Calls(program).told()
+    except UNREADABLE:
         return ()
-
-
-def _is_deep(text: str) -> bool:
-    """Whether a parser might need more of a thread's stack than there is."""
-    if _PREFIXES.search(text) or any(text.count(word) > most for word, most in _MANY.items()):
-        return True
-    depth = 0
-    for character in _BRACKETS.findall(text):
-        depth += 1 if character in "([{" else -1
-        if depth > _DEEPEST:
-            return True
-    return False
 
 
 class _Calls:
-    def __init__(self, scopes: Scopes, hosted: frozenset[tuple[str, str]]) -> None:
-        self._scopes: Final = scopes
-        self._awaiting: Final = Awaiting(scopes, hosted)
+    def __init__(self, program: Readable) -> None:
+        self._scopes: Final = program.scopes
+        self._awaiting: Final = program.awaiting
         self._lost: Final[dict[_Stored, Lines]] = {}
         """Names that nothing is awaited of."""
         self._seen: dict[_Stored, Lines] = {}

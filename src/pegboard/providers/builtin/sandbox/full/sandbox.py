@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
+from anyio import to_thread
 
 from pegboard.ports.sandbox import (
     DEFAULT_LIMITS,
@@ -23,6 +24,7 @@ from pegboard.ports.sandbox import (
 )
 from pegboard.providers.builtin.sandbox.unfit import unfit
 
+from .before import complaints
 from .image import image
 from .launch import Jailed, Launcher
 from .probe import bubblewrap, probe
@@ -65,7 +67,9 @@ class FullSandbox:
         return DIALECT
 
     async def check(self, program: Program, limits: Limits = DEFAULT_LIMITS) -> tuple[Complaint, ...]:
-        return ()
+        if unfit(program, limits) is not None:
+            return ()
+        return await to_thread.run_sync(complaints, program, abandon_on_cancel=True)
 
     async def run(self, program: Program, host: Host, limits: Limits = DEFAULT_LIMITS) -> Ran:
         if (why := unfit(program, limits)) is not None:

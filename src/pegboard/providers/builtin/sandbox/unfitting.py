@@ -1,0 +1,92 @@
+"""Types as the checker writes them: whether a value of the one surely is none of the other.
+
+The checker refuses what may not fit. A program is refused only for what cannot: a text that may be missing is a text as
+long as the program runs well, and of what is in lists and dictionaries the checker makes guesses.
+"""
+
+import ast
+from collections.abc import Container, Iterator
+from typing import Final
+
+_KINDS: Final = {
+    "str": "str",
+    "LiteralString": "str",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "None": "None",
+    "list": "list",
+    "tuple": "list",
+    "Sequence": "list",
+    "dict": "dict",
+    "set": "set",
+    "frozenset": "set",
+    "bytes": "bytes",
+}
+_ALSO: Final = {"float": {"int", "bool"}, "int": {"bool"}}
+
+
+def is_unfit(expected: str, found: str, dictionaries: Container[str]) -> bool:
+    """`dictionaries` are names of types that are nothing else."""
+    taken = [*_members(expected)]
+    return all(_is_none_of(each, taken, dictionaries) for each in _members(found))
+
+
+def _is_none_of(found: str, taken: list[str], dictionaries: Container[str]) -> bool:
+    values = _literal(found)
+    if values is not None:
+        return not any(_takes(each, _named(value), value, dictionaries) for each in taken for value in values)
+    kind = _kind(found, dictionaries)
+    return kind is not None and not any(_takes(each, kind, None, dictionaries) for each in taken)
+
+
+def _takes(taken: str, kind: str, value: object, dictionaries: Container[str]) -> bool:
+    """Whether it may. Of a value that is not known, only the kind counts."""
+    values = _literal(taken)
+    if values is not None:
+        if value is None:
+            return any(_named(each) == kind for each in values)
+        return any(type(each) is type(value) and each == value for each in values)
+    own = _kind(taken, dictionaries)
+    return own is None or kind == own or kind in _ALSO.get(own, ())
+
+
+def _named(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _kind(written: str, dictionaries: Container[str]) -> str | None:
+    name = written.split("[")[0]
+    return "dict" if name in dictionaries else _KINDS.get(name)
+
+
+def _literal(written: str) -> list[object] | None:
+    if not written.startswith("Literal["):
+        return None
+    try:
+        values = ast.literal_eval(written.removeprefix("Literal"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return values if isinstance(values, list) else None
+
+
+def _members(written: str) -> Iterator[str]:
+    """Of a union, each."""
+    depth, start, quote = 0, 0, ""
+    at = 0
+    while at < len(written):
+        character = written[at]
+        if quote:
+            at += character == "\\"
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[(":
+            depth += 1
+        elif character in "])":
+            depth -= 1
+        elif character == "|" and depth == 0:
+            yield written[start:at].strip()
+            start = at + 1
+        at += 1
+    yield written[start:].strip()
