@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from pegboard.ports.sandbox import Complaint
+from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 from pegboard.providers.builtin.sandbox.prelude import framed
 from pegboard.providers.builtin.sandbox.readable import readable
 from pegboard.providers.builtin.sandbox.unawaited import unawaited
@@ -123,3 +124,14 @@ def test_a_program_that_was_written_to_take_time_or_a_stack_takes_none(code: str
         threading.stack_size(before)
     thread.join(60)
     assert not thread.is_alive()
+
+
+@pytest.mark.behaviour("code.await")
+async def test_the_full_python_tells_the_same_but_of_what_begins_by_itself_there() -> None:
+    sandbox = FullSandbox()
+    for code, where in (*FORGET, *SILENT):
+        found = [each.line for each in await sandbox.check(program(code))]
+        assert found == where or "gather" in code, code
+    begun = "import asyncio\nboth = asyncio.gather(srv.echo(x=1), srv.echo(x=2))\nawait asyncio.sleep(0)"
+    for code in (*RIGHT, *ELSEWHERE, begun):
+        assert await sandbox.check(program(code)) == (), code
