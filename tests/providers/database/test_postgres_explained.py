@@ -100,6 +100,22 @@ async def test_a_plan_that_would_tell_of_a_closed_column_is_not_told(indexed: Sh
     assert any(word in whole for word in ("covering", "parted", "doubling", "beside_ssn", "ssn <> ''"))
 
 
+@pytest.mark.behaviour("databases.explained", "databases.withheld")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 FROM information_schema.columns WHERE column_name = 'word'",
+        "SELECT name FROM people WHERE name IN (SELECT table_name FROM information_schema.tables)",
+        "WITH q AS (TABLE information_schema.tables) SELECT count(*) FROM q",
+    ],
+)
+async def test_guesses_about_the_catalogue_are_told_only_where_nothing_is_closed(indexed: Shop, query: str) -> None:
+    not_explained = Refused("What is read of information_schema is not explained.", "Run the query itself.")
+    assert await asked(indexed, f"EXPLAIN {query}") == not_explained
+    assert isinstance(await asked(indexed, query), Rows)
+    assert "Scan" in text(await asked(indexed, f"EXPLAIN {query}", whole=True))
+
+
 @pytest.mark.behaviour("databases.explained", "databases.closed_columns")
 async def test_what_would_not_be_answered_is_not_explained_either(indexed: Shop) -> None:
     assert await asked(indexed, "EXPLAIN SELECT ssn FROM people") == Failed(

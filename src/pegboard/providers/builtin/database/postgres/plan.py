@@ -14,6 +14,9 @@ from .relations import Reach, closed_columns
 _BEYOND: Final = Unreadable("The statement reads more than it names.", "Name the tables that you need.")
 _UNTOLD: Final = Unreadable("The plan of this statement is not told here.", "Run the query itself.")
 
+_CATALOGUED: Final = Unreadable("What is read of information_schema is not explained.", "Run the query itself.")
+"""Rows are guessed from what the whole catalogue holds, so that a guess tells whether a closed name is there."""
+
 _INDEXES: Final = """
 WITH tables AS (
     SELECT c.oid FROM ROWS FROM (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) a(schema, name)
@@ -56,6 +59,8 @@ async def untold(connection: Any, plan: Any, reach: Reach, found: Found, access:
     """Whether the plan, shown to whoever asks for it, would tell of what is closed. Its conditions are those of the
     statement and of open views; but the name of an index tells what it is over, and a rule for rows what it looks at.
     """
+    if reach.catalogue or any(schema in SYSTEM for schema, _ in reach.relations):
+        return _CATALOGUED
     tables = sorted(reach.relations)
     indexes = sorted({node["Index Name"] for node in _nodes(plan) if "Index Name" in node})
     told = json.loads(
