@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, count
 from typing import Final
 
-from .ids import ServerKey, ToolId, WireName
+from .ids import BuiltinKey, ServerKey, ToolId, WireName
 from .vouched import NOBODY, Vouched
 
 MAX_LENGTH: Final = 64
@@ -17,8 +17,9 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]")
 _HASHED: Final = re.compile(r"[A-Za-z0-9_-]{1,53}_[0-9a-f]{10}")
 
 
-RESERVED: Final = frozenset({"pegboard_ticket"})
-"""Names of the gateway's own tools: no server's tool gets one."""
+RESERVED: Final = frozenset({"pegboard_ticket", "python_execution"})
+"""Names of the gateway's own tools, whether they are listed or not: no server's tool gets one, and whoever calls one
+means the gateway's own."""
 
 
 def _own(id: ToolId) -> str:
@@ -97,12 +98,14 @@ class _Naming:
 
     def give(self, tools: Sequence[ToolId], among: Sequence[ToolId] | None = None) -> None:
         """For every tool that is `among`, its longer forms are its own before they are the own name of another."""
-        waiting: Sequence[ToolId] = tools
         given, taken, held, own = self.given, self._taken, self._held, self._vouched.names
         legal = self._legal
         foreign = _foreign(tools, tools if among is None else among, self._vouched)
+        barred = [id for id in tools if id.name in RESERVED]
+        given.update((id, WireName(id.name)) for id in barred if isinstance(id.source, BuiltinKey))
+        waiting: Sequence[ToolId] = [id for id in tools if id.name not in RESERVED] if barred else tools
         for form in _LEVELS:
-            rest: list[ToolId] = []
+            rest = [id for id in barred if id not in given] if form is _own else []
             wanted = [(id, WireName(form(id))) for id in waiting]
             if own or foreign:
                 every, wanted = wanted, []
@@ -122,7 +125,6 @@ class _Naming:
                     and name not in taken
                     and (owner is None or owner is id or owner == id)
                     and legal(name)
-                    and name not in RESERVED
                 ):
                     given[id] = name
                 else:

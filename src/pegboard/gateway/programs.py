@@ -21,6 +21,7 @@ from pegboard.core.call import (
 )
 from pegboard.core.catalogue import Up
 from pegboard.core.code import PYTHON_ID
+from pegboard.core.ids import WireName
 from pegboard.core.launch import barring
 from pegboard.core.resolve import Locked, Open, alone, verdict_on
 from pegboard.core.tool import Tool
@@ -43,7 +44,10 @@ async def program(
     confirmed: Confirmed | None = None,
 ) -> Outcome | Refusal:
     """The call of `python_execution`. Where that hangs on the board it is a call like any other."""
-    if PYTHON_ID in gateway.board.resolution(view).verdicts:
+    resolution = gateway.board.resolution(view)
+    if PYTHON_ID in resolution.verdicts:
+        # By whatever name it came: it means this tool and no other.
+        call = replace(call, name=resolution.names.get(PYTHON_ID, WireName(PYTHON_ID.name)))
         return await gateway.caller.call(call, view, progress, peer, confirmed)
     asked = _admitted(gateway, call, view)
     if isinstance(asked, Admitted) and asked.lacks(confirmed):

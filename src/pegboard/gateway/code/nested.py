@@ -11,8 +11,9 @@ import anyio
 
 from pegboard.core.call import Call, Cancelled, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.code import PYTHON_ID
-from pegboard.core.ids import CallId, ToolId, WireName
+from pegboard.core.ids import BuiltinKey, CallId, ToolId, WireName
 from pegboard.core.inside import MARKED
+from pegboard.core.naming import long_names
 from pegboard.core.resolve import Open
 from pegboard.core.ticket import TICKET_ID, State, Ticket, answer
 from pegboard.core.tool import Json, JsonObject, ToolSpec
@@ -217,8 +218,9 @@ class Nested:
 
     def _call(self, id: CallId, tool: ToolId, arguments: Mapping[str, Json], text: bytes | None) -> Call:
         call, view = self.origin.call, self.origin.view
-        # By its id where this caller knows of it no more: that means no other tool.
-        name = self.roads.board.resolution(view).names.get(tool) or WireName(str(tool))
+        # Where this caller knows of it no more, by what means no other tool. The id of a built-in is a bare name.
+        alone = long_names(tool)[0] if isinstance(tool.source, BuiltinKey) else str(tool)
+        name = self.roads.board.resolution(view).names.get(tool) or WireName(alone)
         return Call(
             id,
             name,

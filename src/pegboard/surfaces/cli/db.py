@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.ids import BUILTIN
+
 from .addressed import to_you
 from .link import Api
 from .options import asked, asks
@@ -106,7 +108,8 @@ async def _called(api: Api, tool: str, arguments: dict[str, object], as_json: bo
         fail(Exit.NOT_FOUND, _NONE)
     if (source := arguments.get("source")) is not None and source not in known:
         fail(Exit.NOT_FOUND, f"There is no database {str(source)[:64]!r} in use. There are: {', '.join(known)}")
-    body = {"tool": tool, "arguments": arguments}
+    # By the name that means the gateway's own, whatever a server calls its tools.
+    body = {"tool": f"{BUILTIN}__{tool}", "arguments": arguments}
     ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
         ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")

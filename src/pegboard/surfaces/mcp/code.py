@@ -57,7 +57,7 @@ class Code(Wrapping):
     schemas_by = SEARCH
 
     def __init__(self, gateway: Gateway, ready: anyio.Event | None = None) -> None:
-        super().__init__(gateway, Presented.CODE.value, TOOLS, SEARCH, ready)
+        super().__init__(gateway, Presented.CODE.value, TOOLS, SEARCH, ready, also=(PYTHON, TICKET_TOOL))
         self._known: OrderedDict[View, tuple[Resolution, Names, bool]] = OrderedDict()
 
     @property

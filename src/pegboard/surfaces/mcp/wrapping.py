@@ -51,16 +51,18 @@ class Wrapping(ABC):
         tools: Mapping[str, Tool],
         found_by: str,
         ready: anyio.Event | None = None,
+        *,
+        also: Sequence[str] = (),
     ) -> None:
-        """`found_by` is the tool that names others. Until `ready`, an answer waits; without it, a moment for what is
-        starting."""
+        """`found_by` is the tool that names others; `also` are names of the presentation's own beside `tools`. Until
+        `ready`, an answer waits; without it, a moment for what is starting."""
         self.name: Final = name
         self._gateway = gateway
         self._tools = tools
         self._found_by = found_by
         self._ready = ready
         self._validators = Validators()
-        self._beside = Beside(gateway.board, tools)
+        self._beside = Beside(gateway.board, (*tools, *also))
         self._list = tuple(tool_document(tool, WireName(name)) for name, tool in tools.items())
         self._mark = hashlib.sha256(json.dumps(self._list).encode()).digest()
 

@@ -1,0 +1,76 @@
+"""Tools of a server that have the names of a presentation's own: each call goes to the presentation's."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
+from tests.surfaces.mcp.places import DEADLINE
+from tests.surfaces.mcp.workshop import BENCH, DECLARED, HERE, SHELVES, open_workshop, plain
+
+from pegboard.core.code import CodeSettings
+from pegboard.core.presentations import Listed, Presenting, code, deferred, meta, search
+from pegboard.gateway.code.code import Means
+from pegboard.gateway.gateway import Gateway
+from pegboard.providers.builtin.sandbox.monty import MontySandbox
+from pegboard.surfaces.mcp.code import Code
+from pegboard.surfaces.mcp.deferred import Deferred
+from pegboard.surfaces.mcp.meta import Meta
+from pegboard.surfaces.mcp.presentation import Presentation
+from pegboard.surfaces.mcp.search import Search
+from pegboard.surfaces.mcp.server import McpServer
+
+pytestmark = pytest.mark.anyio
+OURS = ("python_execution", "pegboard_ticket")
+OWN: Mapping[Callable[[Gateway], Presentation], tuple[str, ...]] = {
+    Code: (*code.TOOLS, *OURS),
+    Deferred: (*deferred.TOOLS, *OURS),
+    Meta: (*meta.TOOLS, *OURS),
+    Search: (*search.TOOLS, *OURS),
+}
+NAMES = sorted({name for names in OWN.values() for name in names})
+
+
+@pytest.fixture
+async def means() -> AsyncIterator[Means]:
+    monty = MontySandbox(workers=1)
+    try:
+        yield Means(lambda _: monty)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await monty.aclose()
+
+
+@pytest.mark.behaviour("programs.by_no_other", "confirmation.ticket_tool_is_the_gateways")
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("presentation", [*OWN])
+async def test_what_is_meant_for_the_gateways_own_never_reaches_a_server(
+    presentation: Callable[[Gateway], Presentation], listed: bool, means: Means
+) -> None:
+    shelves = {**SHELVES, BENCH: {**SHELVES[BENCH], **plain("bench", *NAMES)}}
+    kept = Presenting(always_visible=(Listed("bench:*", HERE),))
+    declared = replace(DECLARED, code=CodeSettings(listed=listed), presenting=kept)
+    with anyio.fail_after(DEADLINE):
+        async with open_workshop(declared, programs=means, shelves=shelves) as workshop:
+            server = McpServer(workshop.gateway, presentation=presentation(workshop.gateway)).server
+            async with Client(InMemoryTransport(server)) as client:
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                assert len({*names}) == len(names)
+                for name in OWN[presentation]:
+                    # Where it is not listed, that is the protocol's error.
+                    with suppress(MCPError):
+                        await client.call_tool(name, {"code": "1 + 1"})
+                assert workshop.bench.admitted is None
+                if presentation is Code:
+                    ran = await client.call_tool("python_execution", {"code": "1 + 1"})
+                    assert isinstance(ran, CallToolResult)
+                    assert ran.structured_content is not None
+                    assert ran.structured_content["result"] == 2
+                    theirs = await client.call_tool("bench__python_execution", {})
+                    assert isinstance(theirs, CallToolResult)
+                    assert workshop.bench.admitted is not None
