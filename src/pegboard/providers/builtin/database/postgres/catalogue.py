@@ -84,6 +84,7 @@ def _relation(told: dict[str, Any]) -> Relation:
         beneath,
         tuple((column, of) for column, of in told["generated"] or ()),
         tuple(Made(*each) for each in told["made"] or ()),
+        tuple(told["sliced"] or ()),
     )
 
 

@@ -42,6 +42,9 @@ class Relation:
     made: tuple[Made, ...] = ()
     """Columns here or in a table beneath in whose type rows may lie."""
 
+    sliced: tuple[str, ...] = ()
+    """Columns that say which rows of another table are here, or in a table that a view here reads by its name."""
+
     @property
     def family(self) -> tuple[tuple[str, str], ...]:
         """What is read along with it: of a table, those that share rows with it."""

@@ -35,6 +35,27 @@ GENERATED: Final = """
 """
 """Which column is computed from which. Before PostgreSQL 15 the column itself depends, since then its expression."""
 
+SLICES: Final = """
+    SELECT c.oid, a.attname FROM pg_catalog.pg_class c
+    CROSS JOIN LATERAL pg_catalog.pg_partition_ancestors(c.oid) p(oid)
+    JOIN pg_catalog.pg_partitioned_table k ON k.partrelid = p.oid AND p.oid <> c.oid
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = p.oid AND a.attnum > 0
+     AND (a.attnum = ANY(k.partattrs::smallint[]) OR EXISTS (SELECT FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = p.oid AND d.objsubid = a.attnum
+          AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid = p.oid AND d.refobjsubid = 0
+          AND d.deptype = 'i'))
+    WHERE c.relispartition
+    UNION ALL SELECT k.conrelid, a.attname FROM pg_catalog.pg_constraint k
+    JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY(k.conkey)
+    WHERE k.contype = 'c' AND EXISTS (WITH RECURSIVE up(oid) AS (
+        SELECT i.inhparent FROM pg_catalog.pg_inherits i WHERE i.inhrelid = k.conrelid
+        UNION SELECT i.inhparent FROM up JOIN pg_catalog.pg_inherits i ON i.inhrelid = up.oid
+    ) SELECT FROM up WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint o
+        WHERE o.conrelid = up.oid AND o.contype = 'c' AND o.conname = k.conname))
+"""
+"""Which tables hold a part of another's rows, and the columns that say which part: those of the keys of partitions,
+with what is within their expressions, and those of checks that the table above does not have."""
+
 COMPOSED: Final = "t.oid >= 16384 AND (t.typtype IN ('c', 'r', 'm') OR t.typelem >= 16384 OR t.typbasetype >= 16384)"
 """A type that is put together from others."""
 
@@ -102,7 +123,7 @@ _ALWAYS: Final = f"""
 _PLAIN: Final = """
     'relations', (SELECT pg_catalog.json_agg(pg_catalog.json_build_object(
         'schema', f.schema, 'name', f.name, 'oid', f.oid::bigint, 'nspname', f.nspname, 'relname', f.relname,
-        'relkind', f.relkind, 'definition', NULL, 'generated', NULL, 'made', NULL, 'beneath', NULL,
+        'relkind', f.relkind, 'definition', NULL, 'generated', NULL, 'made', NULL, 'sliced', NULL, 'beneath', NULL,
         'deep', f.oid >= 16384 AND (f.relkind <> 'r' OR f.relhasrules OR f.relhassubclass
             OR EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE i.inhrelid = f.oid)
             OR EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = f.oid AND a.attnum > 0
@@ -128,6 +149,9 @@ _DEEP: Final = f"""
                  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid AND {COMPOSED}
                  JOIN pg_catalog.pg_class c ON c.oid = u.oid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                  WHERE u.at = f.at),
+        'sliced', (SELECT pg_catalog.json_agg(DISTINCT s.attname) FROM under u
+                   CROSS JOIN LATERAL (SELECT * FROM ({SLICES}) s WHERE s.oid = u.oid) s
+                   WHERE u.at = f.at AND u.way = 'self'),
         'beneath', (SELECT pg_catalog.json_agg(pg_catalog.row_to_json(b)) FROM beneath b
                     WHERE b.at = f.at AND b.oid <> f.oid)
     )) FROM found f)

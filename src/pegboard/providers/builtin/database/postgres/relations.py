@@ -110,7 +110,7 @@ def _opened(
         if one.schema not in SYSTEM and not access.opens(one.schema, one.name):
             return missing(named)
     closed = closed_columns(relation, access)
-    if relation.kind in "vm" and _leaks(relation, access):
+    if _slices(relation, access) or (relation.kind in "vm" and _leaks(relation, access)):
         return missing(named)
     if not forced and "f" in (relation.kind, *(one.kind for one in relation.beneath)):
         return Unreadable(
@@ -148,6 +148,15 @@ def closed_columns(relation: Relation, access: Access) -> frozenset[str]:
         family += relation.family
     closed = {column for column in relation.columns if not all(access.opens_column(*table, column) for table in family)}
     return frozenset(closed | {column for column, of in relation.generated if of in closed})
+
+
+def _slices(relation: Relation, access: Access) -> bool:
+    """Whether to read from it is to know what is closed: it has the rows of another table that have certain values in
+    a closed column."""
+    if access.is_whole:
+        return False
+    family = ((relation.schema, relation.name), *relation.family)
+    return any(not access.opens_column(*table, column) for column in relation.sliced for table in family)
 
 
 def _leaks(relation: Relation, access: Access) -> bool:

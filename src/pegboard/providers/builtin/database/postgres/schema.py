@@ -8,7 +8,7 @@ from pegboard.core.database import Access, Column, Dialect, Relation, Schema, Ta
 
 from .connecting import Metered
 from .found import Made
-from .question import COMPOSED, GENERATED
+from .question import COMPOSED, GENERATED, SLICES
 from .relations import names_columns, takes_rows
 from .row_types import without
 from .views import unread
@@ -66,6 +66,7 @@ JOIN pg_catalog.pg_namespace m ON m.oid = p.relnamespace
 _GENERATED: Final = f"""
 SELECT g.attrelid::bigint, n.nspname, c.relname, g.attname, g.of {_FROM} JOIN ({GENERATED}) g ON g.attrelid = c.oid
 """
+_SLICES: Final = f"SELECT s.oid::bigint, s.attname FROM ({SLICES}) s"  # noqa: S608 - put together from constants
 STAMP: Final = """
 SELECT pg_catalog.concat_ws('.', (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class WHERE oid >= 16384),
     (SELECT pg_catalog.sum(xmin::text::bigint) FROM pg_catalog.pg_class WHERE oid >= 16384),
@@ -129,6 +130,8 @@ class _Roads:
     under: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     used: dict[int, set[tuple[int, str]]] = field(default_factory=lambda: defaultdict(set))
     generated: dict[tuple[int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    sliced: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Columns that say which rows of another table are in this one."""
     unread: set[int] = field(default_factory=set)
     """Foreign tables where nobody insists on them, views that take whole rows, in which a closed column may hide, and
     views that call what nobody here can look into."""
@@ -143,6 +146,8 @@ class _Roads:
                 each in self.unread or (each in self.names and not access.opens(*self.names[each]))
                 for each in self.family(one)
             ):
+                return False
+            if not all(self.opens_column(one, column, access) for column in self.sliced.get(one, ())):
                 return False
             for table, column in self.used[one]:
                 if not self.opens_column(table, column, access):
@@ -179,6 +184,8 @@ async def _roads(connection: Metered, access: Access, *, forced: bool) -> _Roads
     for oid, schema, name, column, of in await connection.fetch(_GENERATED):
         roads.names[oid] = TableName(schema, name)
         roads.generated[oid, column].add(of)
+    for oid, column in await connection.fetch(_SLICES):
+        roads.sliced[oid].add(column)
     if not forced:
         roads.unread |= {oid for (oid,) in await connection.fetch(_FOREIGN)}
     views = {f"{schema}.{name}": (oid, text) for oid, schema, name, text in await connection.fetch(_VIEWS)}
