@@ -29,8 +29,9 @@ from pegboard.ports.sandbox import Complaint, Function
 from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
 from .hints import NO_FILES
+from .missing_keys import Hosted, MissingKeys
 from .prelude import Framed
-from .readable import readable
+from .readable import UNREADABLE, Readable, readable
 from .unawaited import unawaited
 from .unfitting import is_unfit
 from .written import misfits
@@ -51,7 +52,6 @@ _TYPED_DICT: Final = re.compile(r"^class (\w+)\(TypedDict\)|^(\w+) = TypedDict\(
 _OF_A_TEXT: Final = re.compile(
     r"^Method `__getitem__` .* with key of type `(?:str|Literal\[\".*\"\])` on object of type `str`$"
 )
-_PUT: Final = re.compile(r"""(?:\[|\.setdefault\()\s*(['"])([^'"\n]+)\1\s*(?:,|\]\s*=(?!=))""")
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
 _THERE: Final = UNKNOWN_TO_THE_CHECK.union(get_args(ExcType))
@@ -103,7 +103,7 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
     written = misfits(read, program.functions, kinds=False)
     for misfit in written:
         found.setdefault(Complaint(program.own(misfit.line) or 1, told(misfit.message)))
-    words = _Words(program, frozenset(each.argument for each in written))
+    words = _Words(program, frozenset(each.argument for each in written), *_known(read))
     told_already = frozenset(line for each in forgotten for line in each.uses)
     for line in text.splitlines():
         if not line.startswith("{"):
@@ -119,14 +119,27 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
     return tuple(sorted(found, key=lambda each: each.line))[:_MOST]
 
 
+def _known(read: Readable | None) -> tuple[MissingKeys | None, Hosted | None]:
+    try:
+        return (None, None) if read is None else (MissingKeys(read), Hosted(read))
+    except UNREADABLE:
+        return None, None
+
+
 class _Words:
-    def __init__(self, program: Framed, told_already: Container[tuple[int, str]]) -> None:
+    def __init__(
+        self,
+        program: Framed,
+        told_already: Container[tuple[int, str]],
+        keys: MissingKeys | None,
+        hosted: Hosted | None,
+    ) -> None:
         """Of some arguments, by line and name, it is told already what is wrong."""
         self._told_already = told_already
+        self._keys = keys
+        self._hosted = hosted
         self._text = program.text
         self._lines = program.text.split("\n")
-        # Keys that the program puts into answers itself: every dictionary takes them.
-        self._put = {key for _, key in _PUT.findall(program.text)}
         self._dictionaries = {
             name for each in program.functions for names in _TYPED_DICT.findall(each.stub) for name in names if name
         }
@@ -137,7 +150,7 @@ class _Words:
 
     def of(self, diagnostic: _Diagnostic) -> Iterator[tuple[str, bool]]:
         """At most one sentence or two, and whether Python itself would not complain."""
-        name, message = diagnostic.name, diagnostic.message
+        name, message, row = diagnostic.name, diagnostic.message, diagnostic.location.row
         if awaited := _COROUTINE.search(message):
             if " | " not in message and _is_misused(diagnostic):
                 yield self._unawaited(awaited[1]), False
@@ -145,7 +158,7 @@ class _Words:
         quoted = _QUOTED.findall(message)
         match name, quoted:
             case "unknown-argument", [argument, function, *_]:
-                takes = self._takes(function)
+                takes = self._takes(function, row)
                 hint = _meant(argument, takes) or (f" It takes {', '.join(takes)}." if takes else "")
                 yield f"`{function}` has no argument `{argument}`.{hint}", False
             case "missing-argument", [argument]:
@@ -153,18 +166,18 @@ class _Words:
             case "missing-argument", [*arguments, function] if function not in _LOOSER:
                 yield f"`{function}` needs the argument {' and '.join(f'`{each}`' for each in arguments)}.", False
             case "too-many-positional-arguments", [function, *_]:
-                takes = self._takes(function)
+                takes = self._takes(function, row)
                 example = f"{function}({takes[0]}=…)" if takes else f"{function}(name=…)"
                 yield f"`{function}` takes named arguments: write `{example}`.", False
-            case "invalid-argument-type", [function, *_] if function in self._functions:
-                said, row = self._segment(diagnostic), diagnostic.location.row
+            case "invalid-argument-type", [function, *_] if self._is_hosted(function, row):
+                said = self._segment(diagnostic)
                 # What stands in a dictionary that is unpacked is guessed from all its values together.
                 if said.startswith("*") or (row, said.split("=")[0].strip()) in self._told_already:
                     return
                 expected = _EXPECTED.search(message)
                 if expected and is_unfit(expected[1], expected[2], self._dictionaries):
                     yield f"`{function}({said})`: expected `{expected[1]}`, found `{expected[2]}`.", False
-            case "invalid-key", _ if (found := _KEY.search(message)) and found[1] not in self._put:
+            case "invalid-key", _ if (found := _KEY.search(message)) and self._is_no_key(found[1], row):
                 hint = f' Did you mean "{found[3]}"?' if found[3] else ""
                 yield f'There is no key "{found[1]}" in `{found[2]}`.{hint}', False
             case "unresolved-attribute", [module, member] if message.startswith("Module"):
@@ -181,7 +194,8 @@ class _Words:
                 yield f"There is no `open`. {NO_FILES}", False
             case "unresolved-reference", [what, *_] if what not in _THERE:
                 known = [*filter(None, self._members), *self._members.get("", ())]
-                yield f"The name `{what}` is not defined.{_meant(what, known)}", hasattr(builtins, what)
+                hint = _meant(what, known) or _instead(what)
+                yield f"The name `{what}` is not defined.{hint}", hasattr(builtins, what)
             case _ if name in _SAID:
                 yield message + ("" if message.endswith(".") else "."), False
 
@@ -214,9 +228,15 @@ class _Words:
         hint = "" if lacking else _meant(root, filter(None, self._members))
         yield f"There is no module `{what}` in this Python.{hint}", lacking
 
-    def _takes(self, function: str) -> tuple[str, ...]:
-        known = self._functions.get(function)
-        return () if known is None else parameters(known)
+    def _takes(self, function: str, row: int) -> tuple[str, ...]:
+        return parameters(self._functions[function]) if self._is_hosted(function, row) else ()
+
+    def _is_hosted(self, function: str, row: int) -> bool:
+        """Whether it is no function of the program's own, or of another module, that has the same name."""
+        return function in self._functions and self._hosted is not None and self._hosted.is_called(function, row)
+
+    def _is_no_key(self, key: str, row: int) -> bool:
+        return self._keys is not None and self._keys.is_surely_wrong(key, row)
 
     def _segment(self, diagnostic: _Diagnostic) -> str:
         start, end = diagnostic.location, diagnostic.end_location
@@ -245,6 +265,15 @@ def parameters(function: Function) -> tuple[str, ...]:
 def _meant(name: str, known: "Mapping[str, object] | Sequence[str] | Iterator[str]") -> str:
     near = closest(name, known)
     return f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+
+
+def _instead(name: str) -> str:
+    """Of an exception that only Python itself has: the one that stands for it here."""
+    kind = getattr(builtins, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Exception)):
+        return ""
+    near = next(each.__name__ for each in kind.__mro__ if each.__name__ in _THERE)
+    return f" This Python has fewer exceptions: write `{near}`."
 
 
 def _balanced(text: str) -> str:

@@ -277,6 +277,9 @@ class _Calls:
             if isinstance(stored, ast.AugAssign):
                 continue
             value = stored.value if isinstance(stored, ast.Assign | ast.AnnAssign) else None
+            if isinstance(stored, ast.Assign) and len(stored.targets) > 1:
+                # The same list has other names, too.
+                return None
             is_made = isinstance(value, ast.Call) and self._awaiting.callee(value.func) in _MADE
             if not isinstance(value, _HOLDING) and not is_made:
                 return None
