@@ -223,3 +223,22 @@ async def test_a_store_that_is_away_is_told_in_words(tmp_path: Path) -> None:
         async with store.tickets._database.writing():
             with pytest.raises(TicketsAway):
                 await store.tickets.claim(want("t2"), AT, UNTIL)
+
+
+@pytest.mark.behaviour("programs.own_tickets")
+async def test_what_waits_or_is_allowed_is_for_one_program_and_a_denial_for_all(engine: Engine, tmp_path: Path) -> None:
+    one, two = CallId("run \x00 1"), CallId("run 2")
+    async with open_store(engine.url, clock=now, key=key_of({}, tmp_path)) as store:
+        first = await store.tickets.claim(replace(want("t1"), run=one), AT, UNTIL)
+        assert first == replace(ticket(want("t1")), run=one)
+        second = await store.tickets.claim(replace(want("t2"), run=two), AT, UNTIL)
+        assert second == replace(ticket(want("t2")), run=two)
+        assert await store.tickets.claim(want("t3"), AT, UNTIL) == ticket(want("t3"))
+        assert await store.tickets.claim(replace(want("t4"), run=one), AT, UNTIL) == first
+        assert await store.tickets.decide("t1", yes())
+        assert await store.tickets.claim(replace(want("t5"), run=two), AT, UNTIL) == second
+        assert isinstance(await store.tickets.claim(replace(want("t6"), run=one), AT, UNTIL), Begun)
+        assert await store.tickets.decide("t3", replace(yes(), state=State.DENIED, scope=None))
+        denied = await store.tickets.claim(replace(want("t7"), run=CallId("run 3")), AT, UNTIL)
+        assert isinstance(denied, Ticket)
+        assert (denied.id, denied.state) == ("t3", State.DENIED)

@@ -49,6 +49,8 @@ class Call:
     they hold credentials, so they are neither recorded nor shown."""
     presentation: str = ""
     """How its caller is shown tools, where that is not each as itself."""
+    kept_as: CallId | None = None
+    """The program that makes it, where that is kept until a person has decided: its tickets are its own."""
 
     def __init__(
         self,
@@ -63,8 +65,9 @@ class Call:
         beside: Mapping[str, bytes] = _NOTHING_BESIDE,
         headers: Mapping[bytes, bytes] = _NO_HEADERS,
         presentation: str = "",
+        kept_as: CallId | None = None,
     ) -> None:
-        # All at once: a frozen class that sets eleven fields one by one takes four times as long, at every call.
+        # All at once: a frozen class that sets twelve fields one by one takes four times as long, at every call.
         fields = {
             "id": id,
             "name": name,
@@ -77,6 +80,7 @@ class Call:
             "beside": beside,
             "headers": headers,
             "presentation": presentation,
+            "kept_as": kept_as,
         }
         object.__setattr__(self, "__dict__", fields)
 

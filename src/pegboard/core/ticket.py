@@ -92,6 +92,8 @@ class Wanted:
     arguments: Mapping[str, Json]
     """All of them. A store keeps them encrypted or not at all."""
     whose: Whose | None = None
+    run: CallId | None = None
+    """The program that waits for it, where one is kept for that."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ class Ticket:
     """How that call ended, by the audit's word."""
     whose: Whose | None = None
     """In whose name it runs, where the caller's request may bring that."""
+    run: CallId | None = None
+    """The program that waits for it, where one is kept for that. Its yes is no other's."""
 
     def at(self, now: datetime) -> State:
         """What it is now: nothing has to be written for a deadline to pass."""
@@ -194,16 +198,21 @@ def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose |
         redaction.arguments(call.arguments, plainly=plainly(tool.id)),
         call.arguments,
         whose,
+        call.kept_as,
     )
 
 
 _ORDER: Final = (State.GRANTED, State.WAITING, State.DENIED)
 
 
-def standing(tickets: Iterable[Ticket], now: datetime) -> Ticket | None:
+def standing(tickets: Iterable[Ticket], now: datetime, run: CallId | None = None) -> Ticket | None:
     """Of all tickets for one and the same call, the one that decides what happens to it. A denial stands until its
-    deadline, so that nobody is asked over and over."""
-    found = [ticket for ticket in tickets if ticket.at(now) in _ORDER and now <= ticket.deadline]
+    deadline, so that nobody is asked over and over; what waits or is allowed is for the program that asked alone."""
+    found = [
+        ticket
+        for ticket in tickets
+        if ticket.at(now) in _ORDER and now <= ticket.deadline and (ticket.run == run or ticket.state is State.DENIED)
+    ]
     return min(found, key=lambda ticket: _ORDER.index(ticket.state), default=None)
 
 

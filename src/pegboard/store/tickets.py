@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Row as SqlRow
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import CallId, PrincipalId, WireName
@@ -49,8 +49,10 @@ class StoredTickets:
             async with self._database.writing() as connection:
                 await self._database.alone(connection)
                 await _tidy(connection, now)
-                same = select(table).where(table.c.digest == wanted.digest).order_by(table.c.asked_at.desc())
-                found = standing(map(_ticket, await connection.execute(same.limit(_SAME))), now)
+                own = table.c.run_id.is_not_distinct_from(wanted.run)
+                stands = table.c.digest == wanted.digest, or_(own, table.c.state == State.DENIED.value)
+                same = select(table).where(*stands).order_by(table.c.asked_at.desc())
+                found = standing(map(_ticket, await connection.execute(same.limit(_SAME))), now, wanted.run)
                 if found is not None and found.state is not State.GRANTED:
                     return found
                 if found is not None and await _begun(connection, found, wanted.call, now):
@@ -211,6 +213,7 @@ def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) 
         "note": "",
         "ended": "",
         "whose": None if wanted.whose is None else str(wanted.whose),
+        "run_id": wanted.run,
     }
 
 
@@ -235,6 +238,7 @@ def _ticket(row: SqlRow[Any]) -> Ticket:
         call=None if row.call_id is None else CallId(row.call_id),
         ended=row.ended,
         whose=whose_of(row.whose),
+        run=None if row.run_id is None else CallId(row.run_id),
     )
 
 

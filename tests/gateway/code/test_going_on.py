@@ -27,6 +27,7 @@ second = await files.delete(path="b")
 [first, second]
 """
 HANGS = """
+print("before")
 gone = await files.delete(path="a")
 await files.hold()
 """
@@ -70,7 +71,7 @@ async def test_a_program_that_goes_on_is_ended_after_what_was_left_of_its_time(t
         # Less than all of its time: with that it would hang for longer than this test may take.
         with anyio.fail_after(50):
             answer = said(await here.waits(ticket))
-        assert answer["error"]["type"] == "TimeoutError"
+        assert (answer["error"]["type"], answer["stdout"]) == ("TimeoutError", "before\n")
         assert here.called("delete") == [{"path": "a"}]
 
 
@@ -123,3 +124,29 @@ async def test_a_call_that_would_run_in_anothers_name_waits_on_though_its_progra
             await here.decides(ticket)
         assert ticket_of(await here.waits(waiting["one"])) == waiting["three"]
         assert here.called("delete") == [{"path": "one"}]
+
+
+@pytest.mark.behaviour("programs.own_tickets")
+async def test_two_programs_that_wait_for_the_same_call_go_on_each_by_its_own_ticket(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        tickets: dict[str, str] = {}
+        for name in ("A", "B"):
+            code = f'print("I am {name}")\n"{name} " + await files.delete(path="same")'
+            tickets[name] = ticket_of(await here.runs(code, id=f"run-{name}"))
+        assert tickets["A"] != tickets["B"]
+        await here.decides(tickets["A"])
+        assert said(await here.waits(tickets["A"])) == ok("A same is gone", "delete", stdout="I am A\n")
+        assert here.called("delete") == [{"path": "same"}]
+        await here.decides(tickets["B"])
+        assert said(await here.waits(tickets["B"])) == ok("B same is gone", "delete", stdout="I am B\n")
+        assert here.called("delete") == [{"path": "same"}, {"path": "same"}]
+
+
+@pytest.mark.behaviour("programs.own_tickets", "programs.denied")
+async def test_what_was_denied_to_one_program_is_not_asked_about_by_the_next(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        code = 'try:\n    said = await files.delete(path="same")\nexcept PermissionError:\n    said = "no"\nsaid'
+        ticket = ticket_of(await here.runs(code, id="run-1"))
+        await here.decides(ticket, yes=False)
+        answer = await here.answers(code, id="run-2")
+        assert (answer["result"], here.called("delete")) == ("no", [])

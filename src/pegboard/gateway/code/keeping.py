@@ -35,6 +35,8 @@ class Kept:
     left: float
     """Seconds of the wall clock that it may still run: waiting for a person takes none of them."""
     note: str = ""
+    stdout: str = ""
+    """What it has printed, for where its time ends before it does."""
 
 
 def signed(kept: Kept, key: bytes) -> bytes:
@@ -51,6 +53,7 @@ def signed(kept: Kept, key: bytes) -> bytes:
         "wall": kept.wall,
         "left": kept.left,
         "note": kept.note,
+        "stdout": kept.stdout,
     }
     text = json.dumps(said, separators=(",", ":")).encode()
     return hmac.digest(key, text, "sha256") + text
@@ -84,6 +87,7 @@ def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: 
         # What an earlier version kept does not say how long it had run.
         said.get("left", said["wall"]),
         said["note"],
+        said.get("stdout", ""),
     )
 
 

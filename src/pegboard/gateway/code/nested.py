@@ -233,6 +233,7 @@ class Nested:
             beside=MARKED,
             headers=call.headers,
             presentation=call.presentation,
+            kept_as=self.origin.run if self.can_wait else None,
         )
 
     def _note(self, ordinal: int, name: str, took: float, reply: Reply) -> None:

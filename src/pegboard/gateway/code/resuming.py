@@ -67,6 +67,7 @@ async def _went_on(
 ) -> Answered:
     host = runs.host(origin, kept.functions, kept.wall, kept.python, left=kept.left)
     host.made.update(kept.made)
+    host.stdout = kept.stdout
     host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
     stays = False
     try:

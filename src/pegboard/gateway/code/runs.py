@@ -135,6 +135,7 @@ class Runs:
             host.wall.seconds,
             host.wall.left,
             note,
+            host.stdout,
         )
         run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT)
         try:
