@@ -16,6 +16,7 @@ from pegboard.providers.builtin.database.names import names
 
 from .asking import Ask, Said, Server, asked, columns_of
 from .columns import Made, leads_elsewhere, made, open_columns
+from .following import following, written
 from .functions import unlisted
 from .reading import Broken, Listed, Named, Reading, read
 from .splicing import Edit, quoted, table_edits
@@ -94,6 +95,8 @@ class Tables:
                     return Unreadable(
                         f"That is not told of {named.name!r}.", f"DESCRIBE {quoted(named.name)} tells its columns."
                     )
+        if reading.writes and not self.access.is_whole and (fault := self._following(reading, known)):
+            return fault
         if reading.tree is None or not (narrow or catalogued):
             return ()
         if reading.kind == "explain" and catalogued:
@@ -109,6 +112,19 @@ class Tables:
             return f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(owner)}.{quoted(name)}"  # noqa: S608 - names, quoted
 
         return table_edits(reading, inner)
+
+    def _following(self, reading: Reading, known: dict[tuple[str, str], Known]) -> Unreadable | None:
+        for schema, name in written(reading):
+            table = known.get((self._cased(schema if schema is not None else self.default), self._cased(name)))
+            if table is None:
+                # A name that the statement itself gives.
+                continue
+            if table.is_view:
+                return Unreadable(f"{name!r} is not a table.", "Write to the tables themselves.")
+            pair = (table.schema, table.name)
+            if fault := following(self.ask, reading, pair, self.access, is_mariadb=self.server.is_mariadb):
+                return fault
+        return None
 
     def _place(self, listed: Listed) -> Failed | Unreadable | None:
         """What is wrong with the schema that a list is asked of."""

@@ -21,12 +21,13 @@ from .arguments import bound
 from .catalogue import ask
 from .connecting import MEND, ROW, Metered, TooMuch, connect, place
 from .fetching import changed, fetched
+from .following import following
 from .found import Found
 from .functions import Missing, faulty, views_of
 from .hidden import hidden
 from .memory import STAMP as SAME
 from .plan import beyond, planned, untold
-from .reading import Broken, Named, Reading, Unreadable, read
+from .reading import ONLY, ONLY_AND_WRITES, Broken, Named, Reading, Unreadable, read
 from .relations import Reach, Visible, literal, missing, reach
 from .rewriting import Rewritten, rewritten
 from .row_types import narrowed
@@ -95,7 +96,7 @@ class PostgresEngine:
             reading = await self._read(statement, write=True)
         match reading:
             case Unreadable(why, mend, is_write):
-                return Refused(why, mend, is_write)
+                return Refused(why, ONLY_AND_WRITES if self._writes and mend == ONLY else mend, is_write)
             case Broken(words, position):
                 mend = ". Write parameters as $1, $2, … in the statement." if parameters else ""
                 return Failed(f"{words}{mend}", position, Fault.SYNTAX)
@@ -209,6 +210,9 @@ class PostgresEngine:
             fault = await looked_through(connection, views_of(found), self._access)
             if isinstance(fault, Missing):
                 fault = next(missing(one) for one in reading.named if fault.name in _reached(found, one))
+        if fault is None and reading.writes and not self._access.is_whole:
+            target = next(found.relations[one.schema, one.name] for one in reading.named if one.target)
+            fault = await following(connection, statement, target, rule.access)
         if fault is None:
             assert isinstance(verdict, Reach)
             if reading.verbose and not self._access.is_whole:

@@ -19,7 +19,7 @@ EXPRESSIONS: Final = names(
 
 WRITING: Final = names(
     """
-    DeleteStmt InferClause InsertStmt MultiAssignRef OnConflictClause ReturningClause SetToDefault UpdateStmt
+    DeleteStmt IndexElem InferClause InsertStmt MultiAssignRef OnConflictClause ReturningClause SetToDefault UpdateStmt
     """
 )
 """What a statement on a source that is open to writes may hold beside."""

@@ -23,6 +23,9 @@ DEEPEST: Final = 200
 LONGEST_RUN: Final = 4000
 """Words in a row without a comma. The grammar builds a tree as deep as that, and the stack ends at some 15,000."""
 
+ONLY: Final = "Only queries are answered here: SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN, SHOW."
+ONLY_AND_WRITES: Final = f"{ONLY.removesuffix('.')}; and INSERT, UPDATE and DELETE."
+
 
 @dataclass(frozen=True)
 class Broken:
@@ -198,8 +201,7 @@ def _judged(stmt: Any, write: bool) -> Reading | Unreadable:
 
 def _refused(node: str) -> Unreadable:
     told = NAMES.get(node, node.removesuffix("Stmt"))
-    mend = "Only queries are answered here: SELECT, WITH … SELECT, VALUES, TABLE, EXPLAIN, SHOW."
-    return Unreadable(f"The statement holds {told}, which is not a query.", mend)
+    return Unreadable(f"The statement holds {told}, which is not a query.", ONLY)
 
 
 _EQUAL: Final = (None, "=")
