@@ -105,6 +105,15 @@ def test_the_wrong_name_is_told_with_those_that_may_be_meant(
 
 
 @pytest.mark.behaviour("databases.help")
+def test_a_text_in_double_quotes_is_told_to_stand_in_single_ones() -> None:
+    said = "Double quotes are for names. If a text is meant, write it in single quotes: 'It''s Zzz'."
+    words = help_for(PLAN, 'SELECT * FROM customers WHERE name = "It\'s Zzz"', name="It's Zzz").words
+    assert words == ('There is no column "It\'s Zzz" in customers, and none like it.', said)
+    bare = help_for(PLAN, "SELECT * FROM customers WHERE name = zzz", name="zzz").words
+    assert bare == ("There is no column 'zzz' in customers, and none like it.",)
+
+
+@pytest.mark.behaviour("databases.help")
 def test_the_tables_that_a_statement_means_come_with_their_columns() -> None:
     assert help_for(PLAN, "SELECT nme FROM Customers c, orders", "no such column: nme", "nme").json == snapshot(
         {

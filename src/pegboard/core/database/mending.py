@@ -50,7 +50,11 @@ def help_for(plan: Plan, statement: str, words: str = "", name: str | None = Non
         meant += [table for table in likely if table not in meant]
     wrong = _wrong(used, words, name)
     if wrong is not None and wrong not in unknown and not (unknown and wrong[-1] in {c[-1] for c in unknown}):
-        hints += _about_column(plan, wrong, used, [table for table in resolved.values() if table is not None])
+        about = [*_about_column(plan, wrong, used, [table for table in resolved.values() if table is not None])]
+        hints += about
+        if about and not about[-1].endswith("?") and len(wrong) == 1 and f'"{wrong[0]}"' in statement:
+            text = wrong[0].replace("'", "''")
+            hints.append(f"Double quotes are for names. If a text is meant, write it in single quotes: '{text}'.")
     return Help(tuple(hints), tuple(_shown(plan, plan.tables[name]) for name in meant[:MOST_TABLES]))
 
 
