@@ -71,6 +71,9 @@ def count():
         "import asyncio\nasyncio.get_event_loop().run_until_complete(files.read(path='a'))",
         "import asyncio\n(await asyncio.gather(asyncio.create_task(files.read(path='a'))))[0]",
         "import asyncio\nawait asyncio.wait_for(files.read(path='a'), 20)",
+        "import asyncio\nasync with asyncio.timeout(20):\n    x = await files.read(path='a')\nx",
+        "import asyncio\nasync with asyncio.TaskGroup() as g:\n    t = g.create_task(files.read(path='a'))\nt.result()",
+        "import asyncio\nx = await files.read(path='a')\nx if asyncio.current_task() else None",
     ],
 )
 async def test_functions_are_called_in_every_way_that_python_has(full: FullSandbox, code: str) -> None:

@@ -36,6 +36,7 @@ async def list_issues(*, state: Literal["open", "closed"] = "open") -> list[List
     Function("gh", "anything"),
     Function("", "alone", "async def alone(a: int) -> str: ...", ("a",)),
 )
+ASYNCHRONOUS = "`async for`, `async with` and asynchronous comprehensions"
 MISSING = "`await` is missing before `{0}`: this is the call, not its answer. Write `await {0}`."
 
 
@@ -129,6 +130,18 @@ async def checked(code: str) -> tuple[Complaint, ...]:
         (
             "x = (1\ny = 2",
             [Complaint(2, "Expected `)`, found name."), Complaint(2, "unexpected EOF while parsing.")],
+        ),
+        (
+            "async with gh as opened:\n    pass",
+            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
+        ),
+        (
+            "async for each in gh:\n    pass",
+            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
+        ),
+        (
+            "x = [each async for each in gh]",
+            [Complaint(1, f"{ASYNCHRONOUS} are not in this Python. Write `await`.", is_lacking=True)],
         ),
         ("import heapq", [Complaint(1, "There is no module `heapq` in this Python.", is_lacking=True)]),
         (

@@ -52,6 +52,8 @@ _TYPED_DICT: Final = re.compile(r"^class (\w+)\(TypedDict\)|^(\w+) = TypedDict\(
 _OF_A_TEXT: Final = re.compile(
     r"^Method `__getitem__` .* with key of type `(?:str|Literal\[\".*\"\])` on object of type `str`$"
 )
+_ASYNCHRONOUS: Final = "outside of an asynchronous function"
+"""Said of what stands at the top level, where `await` may: no mistake of Python's own, but this one lacks it."""
 _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missing-typed-dict-key"})
 """Rules whose words need no help."""
 _THERE: Final = UNKNOWN_TO_THE_CHECK.union(get_args(ExcType))
@@ -196,6 +198,11 @@ class _Words:
                 known = [*filter(None, self._members), *self._members.get("", ())]
                 hint = _meant(what, known) or _instead(what)
                 yield f"The name `{what}` is not defined.{hint}", hasattr(builtins, what)
+            case "invalid-syntax", _ if _ASYNCHRONOUS in message:
+                yield (
+                    "`async for`, `async with` and asynchronous comprehensions are not in this Python. Write `await`.",
+                    True,
+                )
             case _ if name in _SAID:
                 yield message + ("" if message.endswith(".") else "."), False
 

@@ -111,6 +111,9 @@ def borrow(descriptor: int) -> Callable[[], None]:
 
 
 def load_compiled() -> None:
+    # Before its compiled half, which would load it and itself a second time then: the one would not know the tasks of
+    # the other.
+    importlib.import_module("asyncio")
     for name in COMPILED:
         with suppress(ImportError):  # this Python has it built in, or was built without it
             importlib.import_module(name)
