@@ -34,7 +34,7 @@ def test_a_program_runs_no_other_through_a_server_that_is_its_gateway(
             "await meta.call_tool(name='python_execution', arguments={'code': '1 + 1'})",
         ),
         "other": (f"{through.url}/mcp/code", (), "await other.python_execution(code='1 + 1')"),
-        "far": (f"{through.url}/mcp", (), "await far.python_execution(code='1 + 1')"),
+        "far": (f"{through.url}/mcp", (), "await far.back__python_execution(code='1 + 1')"),
     }
     for name, (url, more, code) in roads.items():
         added = at_gateway("servers", "add", name, "--url", url, "--trust", "open", *more)
