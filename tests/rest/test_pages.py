@@ -42,6 +42,7 @@ BOUNDED = {
     "/activity/latest": "one number",
     "/activity/{number}": "one record",
     "/tickets/{id}": "one ticket",
+    "/policy/decisions": "at most 20",
     "/policy/export": "one file",
     "/policy/export/file": "one file",
 }
