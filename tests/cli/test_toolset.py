@@ -112,7 +112,7 @@ def test_what_the_boards_selection_leaves_out_is_told_by_the_import(pegboard: Pe
     laid_out(home / "mine", manifest(tool("shout"), tool("count")))
     config = board(home / "pegboard.yaml", servers={"notes": peer("everyday")}, selection={"toolsets": ["notes"]})
     told = (
-        "(absent). The board's selection leaves it out. This is operator policy: in pegboard.yaml, add mine to "
+        f"(absent). The board's selection leaves it out. This is operator policy: in {config}:10, add mine to "
         "toolsets under selection (now toolsets notes).\n"
     )
     dry = pegboard("toolset", "import", "mine", "--dry-run", "--config", config)

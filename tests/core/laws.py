@@ -202,6 +202,7 @@ def what_stands_beside_decides_nothing(core: Core, board: Board, view: View) -> 
     for id in board.tools:
         asked = call(resolution.names.get(id, str(id)))
         dressed = replace(asked, beside=beside, headers={b"authorization": b"Bearer operator"}, presentation="operator")
+        dressed = replace(dressed, kept_as=CallId("run"))
         plain, told = core.admit(asked, resolution, fits), core.admit(dressed, resolution, fits)
         assert told == (plain._replace(call=dressed) if isinstance(plain, Admitted) else plain)
 

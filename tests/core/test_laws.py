@@ -106,7 +106,7 @@ def test_what_an_agent_sends_has_no_field_that_could_widen() -> None:
     assert [[field.name for field in fields(kind)] for kind in Toolsets.__args__] == [[], ["names"]]
     assert [field.name for field in fields(Call)] == [
         *("id", "name", "arguments", "principal", "at", "raw", "client", "parent", "beside", "headers"),
-        "presentation",
+        *("presentation", "kept_as"),
     ]
 
 

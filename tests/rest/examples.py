@@ -88,7 +88,7 @@ def _short(value: Any) -> Any:
         case dict():
             return {key: _hidden(key, _short(each)) for key, each in [*value.items()][:40]}
         case str():
-            placed = _PLACES.sub("/srv/pegboard", value)
+            placed = _PLACES.sub(lambda found: f"/srv/pegboard/{found.group().rpartition('/')[2]}", value)
             return placed if len(placed) <= LONGEST_TEXT else f"{placed[:LONGEST_TEXT]}…"
         case _:
             return value

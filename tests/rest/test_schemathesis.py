@@ -19,6 +19,7 @@ from tests.rest.desk import GITHUB, TOOLS, at_desk
 from tests.rest.recorded import at_recorded_desk
 from tests.support.house import PATIENCE
 
+from pegboard.gateway import trials
 from pegboard.surfaces.rest.document import document
 
 EXAMPLES = 6
@@ -40,6 +41,12 @@ def test_every_operation_is_tried() -> None:
     described = {(method, path) for path, methods in document()["paths"].items() for method in methods}
     tried = {(operation.method.lower(), operation.path) for operation in OPERATIONS}
     assert described - tried == {("get", path) for path in UNTRIED}
+
+
+@pytest.fixture(autouse=True)
+def _servers_that_never_answer_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the desk do not start by themselves, and a trial waits a minute for one."""
+    monkeypatch.setattr(trials, "LONGEST", 0.05)
 
 
 @pytest.fixture(autouse=True)

@@ -83,6 +83,8 @@ def _looks(go: Go) -> None:
     go("GET", f"/tools/history?tool={BOOKS}")
     go("GET", "/activity/summary?window=900&buckets=3")
     go("POST", "/servers/read", {"text": READS})
+    library = str(ROOT / "examples" / "demo" / "library_server.py")
+    go("POST", "/servers/try", {"id": "shelf", "command": sys.executable, "args": [library]})
     go("POST", "/overrides/preview", {"target": BOOKS, "set": {"description_override": "Find a book."}})
 
 
