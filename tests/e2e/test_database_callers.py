@@ -1,6 +1,7 @@
 """Callers with tokens and databases of their own: a gateway in a process of its own, asked in every presentation."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,10 @@ async def told(endpoint: str, who: str, way: str) -> str:
     return "\n".join(said)
 
 
+OWN_WORDS = re.compile(r"source='payroll'|\\*\"payroll\\*\" is no value of `source`")
+"""What the callers wrote themselves, and are told again: so is any other name that no database of theirs has."""
+
+
 @pytest.mark.behaviour("databases.limited_by_caller", "principals.the_caller_is_the_principal")
 @pytest.mark.parametrize("way", list(CALLS))
 async def test_in_no_presentation_a_caller_reads_of_a_database_that_it_may_not_ask(way: str, tmp_path: Path) -> None:
@@ -82,6 +87,6 @@ async def test_in_no_presentation_a_caller_reads_of_a_database_that_it_may_not_a
     assert "payroll" in read["boss"]
     assert "shop" in read["sales"]
     for who in ("sales", "guest"):
-        assert "payroll" not in read[who].replace("source='payroll'", ""), who
+        assert "payroll" not in OWN_WORDS.sub("", read[who]), who
         assert "salaries" not in read[who], who
     assert "execute_sql" not in read["guest"].replace("builtin.execute_sql", "").replace("'execute_sql'", "")
