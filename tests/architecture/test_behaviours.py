@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 LEDGER = "tests/behaviours.yaml"
 
-OPEN_ISSUES = frozenset({*range(10, 12)})
+OPEN_ISSUES = frozenset({*range(9, 12)})
 """What is still to be delivered. Take a number out when its issue is done: the gaps that name it then fail."""
 
 FIELDS = frozenset({"id", "promise", "source", "gap"})
