@@ -50,7 +50,8 @@ def unbuilt_page() -> bytes:
         "The pages are not built yet",
         "<p>This gateway runs, and its API and MCP endpoint answer. The pages of the UI were not built on this "
         "machine. In the folder that you cloned, run</p>\n<pre><code>make ui</code></pre>\n"
-        "<p>and load this page again.</p>",
+        "<p>and load this page again. A package that was installed without them was built with "
+        "<code>PEGBOARD_WITHOUT_PAGES=1</code>: build it again without that.</p>",
     )
 
 
