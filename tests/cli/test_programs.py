@@ -68,6 +68,17 @@ def test_a_program_that_fails_says_where_and_ends_with_1(
     assert told in done.err
 
 
+@pytest.mark.behaviour("code.left_out")
+def test_a_call_that_a_program_left_out_is_told_beside_its_result_by_its_own_lines(
+    at_gateway: Pegboard, home: Path
+) -> None:
+    ahead = "ahead = everyday.add(a=1, b=1)\n"
+    code = f"{ahead}for n in args:\n    x = await ahead\n    {ahead}x"
+    done = at_gateway("run", script(home, code), "1")
+    assert (done.code, done.out) == (0, '{\n  "total": 2\n}\n')
+    assert "! line 4: everyday.add() was called and never awaited, so it was NOT done. Everything else" in done.err
+
+
 @pytest.mark.behaviour("code.run_command")
 def test_a_program_reaches_what_its_caller_may_and_no_more(at_gateway: Pegboard, home: Path) -> None:
     code = script(home, "await everyday.add(a=1, b=2)")

@@ -10,7 +10,7 @@ import pytest
 from tests.sandbox.answering import ECHO, Answering, Gathering
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import BadState, Fault, Function, Limits, Program, Raised, Ran, Waits
+from pegboard.ports.sandbox import BadState, Fault, Function, Limits, Program, Raised, Ran, Unmade, Waits
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 from pegboard.providers.builtin.sandbox.hints import NO_FILES
 
@@ -119,12 +119,6 @@ async def test_output_beyond_the_limit_is_dropped_between_characters_and_told(fu
         ("import sys\nsys.exit()", None),
         ("input()", Fault("EOFError", "EOF when reading a line", 1)),
         (
-            "echo(x=1)\n2",
-            Fault(
-                "RuntimeError", "echo() was called without `await`, so nothing was done. Write `await` before it.", 1
-            ),
-        ),
-        (
             "import ctypes\nctypes.string_at(0)",
             Fault(
                 "RuntimeError",
@@ -161,6 +155,23 @@ async def test_how_a_program_failed_is_told_with_type_words_and_line(
     done = await ran(full, code)
     assert isinstance(done, Ran)
     assert done.error == fault
+
+
+@pytest.mark.behaviour("code.left_out")
+async def test_a_call_that_was_never_awaited_is_told_with_its_line_and_takes_no_result_away(full: FullSandbox) -> None:
+    host = Answering()
+    assert await ran(full, "files.read(x=1)\ny = await echo(5)\necho(6)\ny", host) == Ran(
+        5, unmade=(Unmade("files.read", 1), Unmade("echo", 3))
+    )
+    assert host.calls == [(2, "echo", {"x": 5})]
+
+
+@pytest.mark.behaviour("code.left_out")
+@pytest.mark.parametrize("code", ["echo(6)\n1 / 0", "x = echo(6)\nx"])
+async def test_of_a_program_that_failed_only_that_is_told(full: FullSandbox, code: str) -> None:
+    done = await ran(full, code)
+    assert done.error is not None
+    assert done.unmade == ()
 
 
 @pytest.mark.behaviour("code.errors")

@@ -5,7 +5,7 @@ import json
 import anyio
 import pytest
 
-from pegboard.ports.sandbox import Complaint, Fault, Function, Limits, Program, Raised, Ran, Reply
+from pegboard.ports.sandbox import Complaint, Fault, Function, Limits, Program, Raised, Ran, Reply, Unmade
 
 from .hosts import Answers, ended, opened, program
 
@@ -120,9 +120,18 @@ async def test_a_call_without_await_is_not_made_and_is_told_so() -> None:
     host = Answers()
     async with opened() as sandbox:
         ran = await ended(sandbox, "x = 1\nsrv.echo(x=x)\nx", host)
-    why = "srv.echo() was called without `await`, so nothing was done. Write `await` before it."
-    assert ran == Ran(1, error=Fault("RuntimeError", why, 2))
+    assert ran == Ran(1, unmade=(Unmade("srv.echo", 2),))
     assert host.calls == []
+
+
+@pytest.mark.behaviour("code.left_out")
+async def test_a_call_that_is_left_over_beside_others_takes_no_result_away() -> None:
+    host = Answers()
+    code = "ahead = srv.echo(x=0)\nfor n in (1, 2):\n    x = await ahead\n    ahead = srv.echo(x=n)\nx"
+    async with opened() as sandbox:
+        ran = await ended(sandbox, code, host)
+    assert ran == Ran(1, unmade=(Unmade("srv.echo", 4),))
+    assert len(host.calls) == 2
 
 
 @pytest.mark.behaviour("code.plain_json")

@@ -99,6 +99,15 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmade:
+    """A call that the program said and did not wait for until it ended, so that it was never made."""
+
+    function: str
+    """With its module, as the program calls it."""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ran:
     """The program has come to an end."""
 
@@ -108,6 +117,8 @@ class Ran:
     truncated: bool = False
     """Whether it printed more than that."""
     error: Fault | None = None
+    unmade: tuple[Unmade, ...] = ()
+    """Of a program that came to its own end: whoever asked for it must know of them."""
 
 
 @dataclass(frozen=True, slots=True)

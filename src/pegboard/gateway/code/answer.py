@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pegboard.core.call import Returned, ToolFailed
@@ -11,6 +12,7 @@ from pegboard.core.tool import Json, JsonObject
 from pegboard.ports.sandbox import Complaint, Fault, Ran
 
 from .made import Made
+from .unmade import told
 
 _UNDEFINED: Final = re.compile(r"The name `(\w+)` is not defined\.")
 _NO_NAME: Final = re.compile(r"name '(\w+)' is not defined")
@@ -20,6 +22,7 @@ NOTHING_RAN = "Nothing of it has run. Correct it, and run it again."
 
 def answer(ran: Ran, made: Mapping[int, Made], note: str = "") -> Returned | ToolFailed:
     """A program that ends in an error is a tool that failed: whoever wrote it reads why."""
+    ran, note = told(ran, made, note)
     said: JsonObject = {
         "result": ran.result,
         "stdout": ran.stdout,
@@ -86,7 +89,7 @@ def helped(ran: Ran, missing: Iterable[str], modules: Collection[str] = ()) -> R
     if not words:
         return ran
     fault = Fault(ran.error.type, "\n".join((ran.error.message, *words)), ran.error.line, ran.error.is_lacking)
-    return Ran(ran.result, ran.stdout, ran.truncated, fault)
+    return replace(ran, error=fault)
 
 
 def _error(fault: Fault) -> JsonObject:

@@ -194,13 +194,19 @@ def _read(script: Path) -> str:
 def _without_first_line(ended: Body) -> Body:
     """The line before the program's own is ours: lines are counted as its writer sees them."""
     said = ended.get("result", {}).get("structuredContent")
-    error = said.get("error") if isinstance(said, dict) else None
-    if not isinstance(error, dict):
+    if not isinstance(said, dict):
         return ended
-    if isinstance(error.get("line"), int):
-        error["line"] = max(1, error["line"] - 1)
-    error["message"] = _LINE.sub(lambda found: f"line {max(1, int(found[1]) - 1)}", error["message"])
+    if isinstance(note := said.get("note"), str):
+        said["note"] = _lines_before(note)
+    if isinstance(error := said.get("error"), dict):
+        if isinstance(error.get("line"), int):
+            error["line"] = max(1, error["line"] - 1)
+        error["message"] = _lines_before(error["message"])
     return ended
+
+
+def _lines_before(text: str) -> str:
+    return _LINE.sub(lambda found: f"line {max(1, int(found[1]) - 1)}", text)
 
 
 @click.command()

@@ -3,7 +3,7 @@
 A program says calls in the thread of its run. Whatever else is here happens on the event loop, between two turns.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -130,9 +130,9 @@ class Calls:
         """The first that is not answered yet. One of before a suspension does not know where it stands."""
         return next((call for call in self.open.values() if call.is_under_way and call.offset), None)
 
-    def forgotten(self) -> Call | None:
-        """One that the program has never waited for, so that it was not made."""
-        return next((call for call in self.open.values() if not call.is_under_way and call.ticket is None), None)
+    def forgotten(self) -> Iterator[Call]:
+        """Those that the program has never waited for, so that they were not made."""
+        return (call for call in self.open.values() if not call.is_under_way and call.ticket is None)
 
     @property
     def waiting(self) -> tuple[Pending, ...]:

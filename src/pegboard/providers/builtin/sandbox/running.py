@@ -27,7 +27,19 @@ from pydantic_monty import (
 
 from pegboard.core.tool import Json
 from pegboard.memory import undisturbed
-from pegboard.ports.sandbox import BadState, Fault, Function, Host, Limits, Raised, Ran, Settled, Suspended, is_small
+from pegboard.ports.sandbox import (
+    BadState,
+    Fault,
+    Function,
+    Host,
+    Limits,
+    Raised,
+    Ran,
+    Settled,
+    Suspended,
+    Unmade,
+    is_small,
+)
 
 from .arguments import Unfit
 from .calls import Call, Calls
@@ -246,13 +258,8 @@ class Run:
         except NotPlain as unfit:
             why = f"The result cannot be given back: result{unfit.path} {unfit.sentence}"
             return Ran(None, *said, Fault("TypeError", why))
-        forgotten = calls.forgotten()
-        if forgotten is None:
-            return Ran(result, *said)
-        why = (
-            f"{_spoken(forgotten.function)}() was called without `await`, so nothing was done. Write `await` before it."
-        )
-        return Ran(result, *said, Fault("RuntimeError", why, self.program.line(forgotten.offset)))
+        unmade = (Unmade(_spoken(each.function), self.program.line(each.offset)) for each in calls.forgotten())
+        return Ran(result, *said, unmade=tuple(unmade))
 
     def _plain(self, output: object) -> Json:
         doubted = False

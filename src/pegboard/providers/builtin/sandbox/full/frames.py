@@ -46,6 +46,8 @@ class Done(_Frame, tag="done", frozen=True):
     r: Any
     e: Fell | None
     x: bool
+    u: tuple[tuple[int, int], ...] = ()
+    """Calls that were not made: the number of each function, and a line."""
 
 
 Frame: TypeAlias = Ready | Broken | Printed | Called | Done

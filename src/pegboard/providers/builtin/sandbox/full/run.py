@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from pegboard.children.child import piece
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Waits, is_small
+from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Unmade, Waits, is_small
 from pegboard.providers.builtin.sandbox.hints import hinted
 from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
 from pegboard.providers.builtin.sandbox.whole import whole
@@ -97,16 +97,28 @@ class Run:
             Room(self.limits.result).take(len(msgspec.json.encode(result)))
         except NotPlain as unfit:
             return Ran(None, text, is_cut, Fault("RuntimeError", f"The program was ended: its result {unfit.why}."))
-        return Ran(result, text, is_cut, None if done.e is None else self._fault(done.e))
+        if done.e is not None:
+            return Ran(result, text, is_cut, self._fault(done.e))
+        return Ran(result, text, is_cut, unmade=self._unmade(done.u))
+
+    def _unmade(self, said: Sequence[tuple[int, int]]) -> tuple[Unmade, ...]:
+        """As far as there are such functions, and as many as there can be."""
+        functions = self.program.functions
+        return tuple(
+            Unmade(f"{functions[number].module}.{functions[number].name}".removeprefix("."), self._line(line))
+            for number, line in said[: self.limits.calls]
+            if 0 <= number < len(functions)
+        )
 
     def _fault(self, fell: Fell) -> Fault:
         """As the process tells it: of a length and with a line that there can be."""
         message = hinted(fell.type, fell.message)[:_MOST_WORDS]
         if fell.type == "MemoryError" and not message:
             message = f"The program needs more than {self.limits.memory >> 20:,} MB of memory. Keep less at a time."
-        lines = self.program.code.count("\n") + 1
-        line = fell.line if fell.line is not None and 1 <= fell.line <= lines else None
-        return Fault(fell.type[:_MOST_NAME], message, line)
+        return Fault(fell.type[:_MOST_NAME], message, self._line(fell.line))
+
+    def _line(self, line: int | None) -> int | None:
+        return line if line is not None and 1 <= line <= self.program.code.count("\n") + 1 else None
 
     async def _begin(self) -> None:
         limits = self.limits

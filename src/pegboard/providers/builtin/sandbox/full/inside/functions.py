@@ -31,7 +31,7 @@ class Functions:
         self._most = most
         self._room = Room(arguments, HELD)
         self._said = 0
-        self._unawaited: dict[int, tuple[str, int]] = {}
+        self._unawaited: dict[int, tuple[int, int]] = {}
         self._waiting: dict[int, tuple[asyncio.Future[Any], int]] = {}
 
     def put_into(self, module: types.ModuleType, functions: list[list[Any]], modules: list[str]) -> None:
@@ -55,9 +55,9 @@ class Functions:
         else:
             future.set_result(frame["ok"])
 
-    def forgotten(self) -> tuple[str, int] | None:
-        """The first call that was never awaited, and its line."""
-        return next(iter(self._unawaited.values()), None)
+    def forgotten(self) -> list[tuple[int, int]]:
+        """The calls that were never awaited: the number of the function, and the line."""
+        return [*self._unawaited.values()]
 
     def _callable(self, function: _Function) -> Callable[..., Coroutine[Any, Any, Any]]:
         def call(*positional: Any, **named: Any) -> Coroutine[Any, Any, Any]:
@@ -73,7 +73,7 @@ class Functions:
                 self._room.left = before
                 raise TypeError(str(unfit)) from None
             self._said += 1
-            self._unawaited[self._said] = function.spoken, sys._getframe(1).f_lineno
+            self._unawaited[self._said] = function.number, sys._getframe(1).f_lineno
             return self._made(self._said, function.number, arguments, before - self._room.left)
 
         call.__name__ = function.name

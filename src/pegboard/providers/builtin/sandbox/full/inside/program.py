@@ -68,15 +68,9 @@ class Run:
                 fault = _fault("SystemExit", str(end.code), _line(end))
         except BaseException as error:  # noqa: BLE001 - whatever it raises is its end, and is told
             fault = _told(error)
-        if fault is None and (forgotten := self._functions.forgotten()) is not None:
-            name, line = forgotten
-            fault = _fault(
-                "RuntimeError",
-                f"{name}() was called without `await`, so nothing was done. Write `await` before it.",
-                line,
-            )
+        unmade = self._functions.forgotten() if fault is None else []
         self._output.pass_on()
-        self._channel.say(t="done", r=value, e=fault, x=self._output.is_cut)
+        self._channel.say(t="done", r=value, e=fault, x=self._output.is_cut, u=unmade)
 
     def _ran(self) -> object:
         tree = ast.parse(self._code, FILE)
