@@ -80,20 +80,6 @@ async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tu
     assert answer.rows == (told,)
 
 
-@pytest.mark.behaviour("databases.engines_words")
-async def test_a_value_that_cannot_be_taken_apart_is_told_with_what_to_do_and_the_source_is_still_there(
-    shop: Shop,
-) -> None:
-    engine = postgresql_engine(shop.reader, EVERYTHING)
-    answer = await engine.run("SELECT orders FROM orders LIMIT 1", (), LIMITS)
-    cast = await engine.run("SELECT orders::text FROM orders WHERE id = 1", (), LIMITS)
-    await engine.aclose()
-    words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
-    assert answer == Failed(words, None, Fault.OTHER)
-    assert isinstance(cast, Rows)
-    assert cast.rows == (('(1,2,1.50,"note 1",2026-01-02)',),)
-
-
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
     engine = postgresql_engine(shop.reader, EVERYTHING)

@@ -11,6 +11,7 @@ from tests.providers.database.test_postgres_attacks import LIMITS, access, asked
 
 from pegboard.core.database import EVERYTHING, Answer, Failed, Fault, Refused, Rows
 from pegboard.providers.builtin.database.postgres import postgresql_engine
+from pegboard.providers.builtin.database.postgres.connecting import _WHOLE_AS_TEXT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -220,10 +221,22 @@ async def test_a_column_that_is_computed_from_a_closed_one_is_closed_too(shop: S
 
 
 @pytest.mark.behaviour("databases.engines_words")
-async def test_a_type_that_cannot_be_read_is_told_with_what_to_write_instead(shop: Shop) -> None:
-    unread, record = await asked(shop, ["SELECT * FROM pg_stats LIMIT 1", "SELECT ts_debug('x')"])
+async def test_a_type_that_the_driver_does_not_know_is_told_with_what_to_write_instead(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(_WHOLE_AS_TEXT, "anyarray")
+    unread, cast, record = await asked(
+        shop,
+        [
+            "SELECT * FROM pg_stats LIMIT 1",
+            "SELECT most_common_vals::text FROM pg_stats WHERE tablename = 'customers' AND attname = 'id'",
+            "SELECT ts_debug('x')",
+        ],
+    )
     words = "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
     assert unread == Failed(words, None, Fault.OTHER)
+    assert isinstance(cast, Rows)
+    assert cast.rows == ((None,),)
     assert isinstance(record, Rows)
     assert record.rows == (('(asciiword,"Word, all ASCII",x,{english_stem},english_stem,{x})',),)
 

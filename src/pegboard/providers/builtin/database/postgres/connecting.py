@@ -15,6 +15,7 @@ from pegboard.core.database import Checked, Finding
 from pegboard.ports.databases import SourceAway
 from pegboard.providers.builtin.database.names import names
 
+from .composed import composed, moment
 from .memory import Memory
 
 PATIENCE: Final = 10.0
@@ -58,6 +59,7 @@ _AS_TEXT: Final = names(
 """Types whose values come and go as the server writes them: nothing is lost, and a model's text is a date at once."""
 
 _WHOLE_AS_TEXT: Final = {
+    "anyarray": 2277,
     "record": 2249,
     **{"int4range": 3904, "numrange": 3906, "tsrange": 3908, "tstzrange": 3910, "daterange": 3912, "int8range": 3926},
     **{"int4multirange": 4451, "nummultirange": 4532, "tsmultirange": 4533, "tstzmultirange": 4534},
@@ -108,18 +110,36 @@ class _Meter(asyncio.Protocol):
 
 
 class Metered(Connection):  # type: ignore[misc]  # the driver has no types
-    __slots__ = ("memory", "meter", "role")
+    __slots__ = ("composed", "memory", "meter", "role")
 
     def __init__(self, protocol: Any, transport: Any, loop: Any, addr: Any, config: Any, params: Any) -> None:
         super().__init__(protocol, transport, loop, addr, config, params)
         self.meter = _Meter(protocol, transport)
         self.memory = Memory()
+        self.composed: dict[int, tuple[str, str]] = {}
+        """Types of rows and ranges that were met, with their names and schemas."""
         transport.set_protocol(self.meter)
 
     def allow(self, size: int) -> int:
         """So many bytes from here on; what was received until now."""
         self.meter.room = size
         return self.meter.received
+
+    def forget(self) -> None:
+        """All that the catalogue said, of types as well."""
+        self.memory.forget()
+        while self.composed:
+            number, (name, schema) = self.composed.popitem()
+            self._protocol.get_settings().remove_python_codec(number, name, schema)
+
+    async def _introspect_types(self, typeoids: Any, timeout: Any) -> Any:
+        """The driver asks for whatever it meets for the first time, and would then refuse rows that hold a date."""
+        types, statement = await super()._introspect_types(typeoids, timeout)
+        for number, name, schema, kind, reader in composed(types):
+            if number not in self.composed and number not in _WHOLE_AS_TEXT.values():
+                self._protocol.get_settings().add_python_codec(number, name, schema, (), kind, str, reader, "text")
+                self.composed[number] = name, schema
+        return types, statement
 
 
 @dataclass(frozen=True)
@@ -234,7 +254,7 @@ async def connect(url: str) -> Metered:
         for name in sorted(_AS_TEXT):
             await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=str, format="text")
         for name in ("timestamp", "timestamptz"):
-            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=_moment, format="text")
+            await connection.set_type_codec(name, schema="pg_catalog", encoder=str, decoder=moment, format="text")
         settings = connection._protocol.get_settings()
         for name, number in _WHOLE_AS_TEXT.items():
             # The driver's own way to say it asks the server first, and takes no type that holds others.
@@ -244,11 +264,6 @@ async def connect(url: str) -> Metered:
         connection.terminate()
         raise SourceAway(_away(url, error)) from error
     return connection
-
-
-def _moment(text: str) -> str:
-    """As ISO 8601 has it; what lies beyond all calendars stays as it is."""
-    return f"{text[:10]}T{text[11:]}" if text[10:11] == " " else text
 
 
 def place(url: str) -> str:

@@ -177,7 +177,7 @@ class PostgresEngine:
                 statement,
             )
         except (asyncpg.InternalClientError, asyncpg.UnsupportedClientFeatureError):
-            # It takes apart what it fetches, and there are types that it cannot: anyarray, some within records.
+            # It takes apart what it fetches, and a server may have types that are newer than it.
             words = (
                 "A column of the answer is of a type that cannot be read here. Name the columns, and cast it to text."
             )
@@ -303,7 +303,7 @@ async def _execute(connection: Metered, text: str) -> None:
     """Nothing is left of a connection on which it fails, or on which nobody waits for it."""
     try:
         if await connection.execute(text) != "SELECT 1" or connection.memory.is_full:
-            connection.memory.forget()
+            connection.forget()
     except BaseException:
         connection.terminate()
         raise

@@ -106,11 +106,6 @@ def type_name(kind: Any) -> str:
 
 def plain(value: object) -> object:
     """What the driver has classes of its own for, as the server writes it."""
-    if isinstance(value, asyncpg.Range):
-        if value.isempty:
-            return "empty"
-        low, high = ("" if end is None else str(end) for end in (value.lower, value.upper))
-        return f"{'[' if value.lower_inc else '('}{low},{high}{']' if value.upper_inc else ')'}"
     if isinstance(value, asyncpg.Record):
         return {name: plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
