@@ -224,6 +224,26 @@ def test_a_program_goes_on_for_its_own_caller_alone(at_gateway: Pegboard) -> Non
 def test_a_program_that_goes_on_takes_no_time_of_its_own_and_one_that_begins_a_name(at_gateway: Pegboard) -> None:
     assert "Name the program to run" in at_gateway("run").err
     assert "--timeout is for a program that begins" in at_gateway("run", "--ticket", "a", "--timeout", "1").err
+    for nothing in ("", " "):
+        done = at_gateway("run", "--ticket", nothing)
+        assert (done.code, "--ticket needs the id of a ticket" in done.err) == (2, True)
+
+
+@pytest.mark.behaviour("code.run_again")
+@pytest.mark.usefixtures("asking")
+def test_a_script_that_is_not_the_program_that_waits_makes_none_go_on(at_gateway: Pegboard, home: Path) -> None:
+    file, other = script(home, "[await three.tool_00001(text=args[0]), 1 / 0]"), home / "other.py"
+    other.write_text("args\n1 + 1", "utf-8")
+    ticket, command = decision(at_gateway("run", file, "a"), str(file), "a")
+    assert at_gateway("tickets", "allow", ticket).code == 0
+    for words in ([other, "a"], [other], [file, "b"], [file]):
+        done = at_gateway("run", "--ticket", ticket, *words)
+        assert (done.code, done.out) == (2, "")
+        assert f"The program that waits for ticket {ticket} is not this one" in done.err
+    gone = at_gateway("run", "--ticket", ticket, home / "gone.py")
+    assert (gone.code, f"To go on without it: pegboard run --ticket {ticket}" in gone.err) == (4, True)
+    done = at_gateway(*command)
+    assert (done.code, "ZeroDivisionError: line 1: " in done.err) == (1, True)
 
 
 @pytest.mark.behaviour("code.run_again")

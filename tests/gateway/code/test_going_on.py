@@ -150,3 +150,17 @@ async def test_what_was_denied_to_one_program_is_not_asked_about_by_the_next(tmp
         await here.decides(ticket, yes=False)
         answer = await here.answers(code, id="run-2")
         assert (answer["result"], here.called("delete")) == ("no", [])
+
+
+@pytest.mark.behaviour("code.run_again")
+async def test_which_program_waits_is_known_at_each_decision_and_to_its_own_caller_alone(tmp_path: Path) -> None:
+    own = call_of("pegboard_ticket", {}, client="cli 1")
+    async with place(tmp_path) as here:
+        code = here.house.gateway.code
+        first = ticket_of(await here.runs(TWICE))
+        await here.decides(first)
+        second = ticket_of(await here.waits(first))
+        for text, is_another in ((TWICE, False), (BOTH, True)):
+            assert await code.is_another(second, text, own) is is_another
+        assert not await code.is_another(second, BOTH, replace(own, client="cli 2"))
+        assert not await code.is_another("none", BOTH, own)

@@ -22,7 +22,7 @@ from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.cancellation import is_meant
 from pegboard.gateway.confirmation import Confirmation
 from pegboard.gateway.ticket_tool import Carry
-from pegboard.ports import Audit, BegunRuns, Clock, Peer, Progress, RunStore
+from pegboard.ports import Audit, BegunRuns, Clock, Peer, Progress, RunsAway, RunStore
 from pegboard.ports.sandbox import Sandbox, SandboxAway
 
 if TYPE_CHECKING:
@@ -125,6 +125,21 @@ class Code:
         from .resuming import resumed
 
         return await resumed(self.runs, self._audit, found, ticket, Origin(found.id, call, view, progress, peer))
+
+    async def is_another(self, ticket: str, code: str, call: Call) -> bool:
+        """Whether a program of this caller waits for the ticket, and has another text."""
+        if self.means is None or self.means.runs is None:
+            return False
+        try:
+            found = await self.means.runs.waiting_for(ticket, self._clock())
+        except RunsAway:
+            # Nor does it go on then, and whoever asks for that is told why.
+            return False
+        if found is None:
+            return False
+        from .resuming import is_another
+
+        return is_another(found, self.means.key(), code, call)
 
     def follow(self, policy: Policy) -> None:
         """Hang the tool on the board, or take it down, as the file says."""

@@ -6,6 +6,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from pegboard.core.code import Python
@@ -37,6 +38,12 @@ class Kept:
     note: str = ""
     stdout: str = ""
     """What it has printed, for where its time ends before it does."""
+    digest: str = ""
+    """Of its text, by `digest_of`: of what an earlier version kept it is not known."""
+
+
+def digest_of(code: str) -> str:
+    return sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def signed(kept: Kept, key: bytes) -> bytes:
@@ -54,6 +61,7 @@ def signed(kept: Kept, key: bytes) -> bytes:
         "left": kept.left,
         "note": kept.note,
         "stdout": kept.stdout,
+        "digest": kept.digest,
     }
     text = json.dumps(said, separators=(",", ":")).encode()
     return hmac.digest(key, text, "sha256") + text
@@ -88,6 +96,7 @@ def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: 
         said.get("left", said["wall"]),
         said["note"],
         said.get("stdout", ""),
+        said.get("digest", ""),
     )
 
 

@@ -86,6 +86,8 @@ class Nested:
     """By the ordinals of the calls."""
     waiting: dict[int, Wait] = field(default_factory=dict[int, Wait])
     stdout: str = ""
+    digest: str = ""
+    """Of the program's text."""
     _events: int = 0
     _under_way: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
 

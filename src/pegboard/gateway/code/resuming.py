@@ -20,7 +20,7 @@ from pegboard.ports import Audit, RunsAway
 from pegboard.ports.sandbox import BadState, Pending, Ran, Reply, Sandbox, SandboxAway, Suspended, Waits
 
 from .answer import answer, failed
-from .keeping import Kept, opened
+from .keeping import Kept, digest_of, opened
 from .nested import Nested, Origin, Wait
 from .runs import BUSY, Answered, Runs, timed_out
 from .words import foreign, going_on, still, too_narrow, unreadable
@@ -62,12 +62,18 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
         return ended
 
 
+def is_another(found: FoundRun, key: bytes, code: str, call: Call) -> bool:
+    """Whether what the caller takes for the program that waits is certainly not that."""
+    kept = None if found.state is None else opened(found.state, key, found.id, call.principal, call.client)
+    return kept is not None and kept.digest not in ("", digest_of(code))
+
+
 async def _went_on(
     runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin, part: Call
 ) -> Answered:
     host = runs.host(origin, kept.functions, kept.wall, kept.python, left=kept.left)
     host.made.update(kept.made)
-    host.stdout = kept.stdout
+    host.stdout, host.digest = kept.stdout, kept.digest
     host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
     stays = False
     try:

@@ -25,7 +25,7 @@ from pegboard.ports.sandbox import Limits, Ran, Sandbox, SandboxAway, Suspended
 from .answer import answer, complained, failed, helped
 from .code import Means
 from .functions import Functions, Given
-from .keeping import Kept, signed
+from .keeping import Kept, digest_of, signed
 from .nested import Nested, Origin, Roads
 from .wall import Patient, Wall
 from .words import waits
@@ -76,6 +76,7 @@ class Runs:
                 return failed("TimeoutError", BUSY.format(asked.wall))
             given = await self._given(asked.code, view)
             host = self.host(Origin(call.id, call, view, progress, peer), given.tools, asked.wall, settings.python)
+            host.digest = digest_of(asked.code)
             with self.under_way(host, call):
                 ended = await self._run(given, host, settings)
             return timed_out(host) if host.wall.is_over else ended
@@ -136,6 +137,7 @@ class Runs:
             host.wall.left,
             note,
             host.stdout,
+            host.digest,
         )
         run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT)
         try:

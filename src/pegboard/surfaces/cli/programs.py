@@ -33,6 +33,7 @@ _UNANSWERED: Final = re.compile(r"confirmation_\w+: ")
 _NO_TICKET: Final = "You have no ticket "
 _LINE: Final = re.compile(r"^line (\d+)(?=:)", re.MULTILINE)
 _MOST: Final = 1_000_000
+_STDIN: Final = "-"
 
 
 @click.command()
@@ -69,15 +70,20 @@ async def run(
     if ticket is None:
         if script is None:
             fail(Exit.USAGE, "Name the program to run, or - for standard input. To go on with one: --ticket ID")
-        code = _read(script)
-        before = f"{ARGS} = {[*args]!r}\n" if args or re.search(rf"\b{ARGS}\b", code) else ""
+        before, code = _program(script, args)
         body = {**goes_on, "code": before + code, **({} if timeout is None else {"timeout_s": timeout})}
     else:
         if timeout is not None:
             fail(Exit.USAGE, "--timeout is for a program that begins. One that waits has the time that it had left.")
-        # It is not run again, and not read again: that it had arguments is a line before its own.
-        before = ARGS if args else ""
+        if not ticket.strip():
+            fail(Exit.USAGE, "--ticket needs the id of a ticket. See: pegboard tickets list")
         body = {**goes_on, "ticket": ticket}
+        if script is None or str(script) == _STDIN:
+            # What came by standard input is not there again: that it had arguments is a line before its own.
+            before = ARGS if args else ""
+        else:
+            before, code = _program(script, args, f" To go on without it: pegboard run --ticket {shlex.quote(ticket)}")
+            body["code"] = before + code
         if not as_json:
             await _decided(api, ticket)
     again = _Again([*([str(script), *args] if before else [])], toolsets, enabled_tools, disabled_tools, principal)
@@ -180,11 +186,17 @@ def _code_of(text: str) -> Exit:
     return Exit.REFUSED if _UNANSWERED.match(text) else Exit.FAILED
 
 
-def _read(script: Path) -> str:
+def _program(script: Path, args: tuple[str, ...], instead: str = "") -> tuple[str, str]:
+    """The line before its own, if it needs one, and the program."""
+    code = _read(script, instead)
+    return f"{ARGS} = {[*args]!r}\n" if args or re.search(rf"\b{ARGS}\b", code) else "", code
+
+
+def _read(script: Path, instead: str) -> str:
     try:
-        raw = sys.stdin.buffer.read(_MOST + 1) if str(script) == "-" else script.read_bytes()
+        raw = sys.stdin.buffer.read(_MOST + 1) if str(script) == _STDIN else script.read_bytes()
     except OSError as error:
-        fail(Exit.NOT_FOUND, f"{script} cannot be read: {error.strerror}.")
+        fail(Exit.NOT_FOUND, f"{script} cannot be read: {error.strerror}.{instead}")
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     if not is_unicode(text) or len(raw) > _MOST:
         fail(Exit.USAGE, f"{script} is no program: {'it is too long' if len(raw) > _MOST else 'it is not UTF-8 text'}.")

@@ -81,12 +81,12 @@ class ProgramBody(ViewQuery):
     code: str | None = None
     timeout_s: Annotated[float, Field(gt=0)] | None = None
     ticket: Name | None = None
-    """Of a program that waited for a person: it goes on."""
+    """Of a program that waited for a person: it goes on. With `code` beside it, only if that is its text."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.code is None) == (self.ticket is None):
-            raise ValueError("give either code, or the ticket of a program that waits")
+        if self.code is None and self.ticket is None:
+            raise ValueError("give code, or the ticket of a program that waits")
         return self
 
     def asked(self) -> tuple[str, dict[str, Any]]:
@@ -125,6 +125,8 @@ def program_routes(gateway: Gateway) -> APIRouter:
             at=gateway.clock(),
             client="operator",
         )
+        if body.ticket is not None and body.code is not None:
+            await _check(gateway, body.ticket, body.code, call)
         if LINES in request.headers.get("accept", ""):
             return Told(gateway, call, view)
         ended: Ended = Cancelled()
@@ -142,6 +144,16 @@ def program_routes(gateway: Gateway) -> APIRouter:
         return await to_thread.run_sync(_stubs, gateway, resolution, asked.name)
 
     return routes
+
+
+async def _check(gateway: Gateway, ticket: str, code: str, call: Call) -> None:
+    if await gateway.code.is_another(ticket, code, call):
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"The program that waits for ticket {ticket} is not this one: its text is another, or its arguments are. "
+            "Nothing has run, and the decision stays. To go on with what waits, name the ticket alone; to run this "
+            "one, leave the ticket out.",
+        )
 
 
 async def _carried(gateway: Gateway, call: Call, view: View, told: Progress | None = None) -> Ended:
