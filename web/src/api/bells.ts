@@ -1,10 +1,9 @@
-/** One event stream for the whole page. A bell says only which noun changed; the page asks again. */
+/** What the page does when a bell rings. A bell says only which noun changed; the page asks again. */
 import { useEffect, useRef, useSyncExternalStore } from "react";
-import { queries, ring, type Noun } from "./answers";
+import { queries, ring } from "./answers";
 import { API } from "./client";
+import { listen, type Heard, type Line } from "./line";
 import { SESSION } from "./session";
-
-export type Line = "opening" | "live" | "lost";
 
 let line: Line = "opening";
 const listeners = new Set<() => void>();
@@ -25,9 +24,6 @@ export function useLine(): Line {
   );
 }
 
-/** Tries again after an answer that is no stream; after a lost line a browser does so by itself. */
-const PAUSE = 3000;
-
 /** Listens while the page is signed in. What was missed while the line was lost is asked for again. */
 export function useBells(signedIn: boolean): void {
   const missed = useRef(false);
@@ -36,31 +32,42 @@ export function useBells(signedIn: boolean): void {
       missed.current = true;
       return;
     }
-    let again: ReturnType<typeof setTimeout> | undefined;
-    let source: EventSource;
-    const open = (): void => {
-      source = new EventSource(`${API}/events`);
-      source.addEventListener("hello", () => {
-        become("live");
-        if (missed.current) ring();
-        missed.current = false;
-      });
-      source.addEventListener("bell", (event) => {
-        const { noun } = JSON.parse((event as MessageEvent<string>).data) as { noun: Noun };
-        ring(noun);
-      });
-      source.onerror = () => {
+    const hear = (heard: Heard): void => {
+      if ("noun" in heard) {
+        ring(heard.noun);
+        return;
+      }
+      if (heard.line === "opening") {
         missed.current = true;
-        become("lost");
+        return;
+      }
+      become(heard.line);
+      if (heard.line === "live" && missed.current) {
+        missed.current = false;
+        ring();
+      }
+      if (heard.line === "lost") {
+        missed.current = true;
         // A stream does not tell why it ended: whether the gateway is away or knows this browser no more says the session.
         void queries.invalidateQueries({ queryKey: SESSION });
-        if (source.readyState === EventSource.CLOSED) again = setTimeout(open, PAUSE);
-      };
+      }
     };
-    open();
+    const begin = (): (() => void) => listen(`${API}/events`, hear);
+    let end = begin();
+    // A page that is left may be kept for the way back: it holds no connection meanwhile, and hears nothing.
+    const left = (): void => {
+      end();
+      missed.current = true;
+    };
+    const back = (event: PageTransitionEvent): void => {
+      if (event.persisted) end = begin();
+    };
+    addEventListener("pagehide", left);
+    addEventListener("pageshow", back);
     return () => {
-      clearTimeout(again);
-      source.close();
+      removeEventListener("pagehide", left);
+      removeEventListener("pageshow", back);
+      end();
       become("opening");
     };
   }, [signedIn]);
