@@ -214,6 +214,8 @@ async def test_a_tool_that_was_approved_and_is_no_longer_offered_is_shown_as_gon
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
         await desk.house.until(lambda: READ not in desk.house.board.catalogue.tools)
         told = await desk.get("/board")
+        why = problem(await desk.ask("GET", "/why", params={"tool": str(READ)}))
+    assert why == (404, " ".join((told["pegs"][0]["sentence"], told["pegs"][0]["remedy"])))
     assert states(told) == {str(READ): "gone", str(WRITE): "wants"}
     assert told["pegs"][0]["sentence"] == "dev~github no longer offers read. Kept for it: an approval."
     assert told["totals"] | {"tokens": 0} == {"open": 0, "locked": 0, "wants": 1, "broken": 0, "gone": 1, "tokens": 0}

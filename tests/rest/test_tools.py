@@ -187,6 +187,21 @@ async def test_a_name_in_vain_is_answered_with_what_is_near_and_with_who_may_hav
     assert fits["verdict"] == "open", "one tool fits"
 
 
+@pytest.mark.behaviour("web.name_in_vain")
+async def test_an_id_of_a_server_that_is_off_is_answered_with_that_server_alone() -> None:
+    async with at_desk(declared(GITHUB, key("ops~files"), key("ops~other")), settle=False) as desk:
+        await desk.house.until(lambda: GITHUB in {id.source for id in desk.house.board.catalogue.tools})
+        await desk.ask("POST", "/servers/ops~files/switch", json={"on": False})
+        body = (await desk.ask("GET", "/why", params={"tool": "mcp:ops~files:read"})).json()
+    [silent] = body["unheard"]
+    assert (body["tools"], silent["id"]) == ([], "ops~files")
+    assert body["detail"].startswith(
+        "Whether there is a tool 'mcp:ops~files:read' is not known: its server has not listed its tools. "
+        "Server ops~files is off: switched off by local on "
+    )
+    assert "ops~other" not in body["detail"]
+
+
 @pytest.mark.behaviour("explain.every_step", "explain.absent_names_the_step", "law.deciding_is_explaining")
 async def test_the_trail_says_what_the_list_says_and_names_the_step() -> None:
     selection = Selection(TheseToolsets(("dev",)))

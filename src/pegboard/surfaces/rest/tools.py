@@ -25,11 +25,12 @@ from pegboard.core.call import (
 )
 from pegboard.core.catalogue import Starting
 from pegboard.core.explain import explain, seen_by
+from pegboard.core.gone import gone, gone_remedy, gone_sentence
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, Source, ToolId, WireName
 from pegboard.core.reference import Directory, Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Locked, Open, Resolution, directory
 from pegboard.core.scope import Scope
-from pegboard.core.status import Unlisted, sentence, status
+from pegboard.core.status import Unlisted, remedy, sentence, status
 from pegboard.core.unlisted import unheard
 from pegboard.core.unlocking import unlocking
 from pegboard.core.view import View
@@ -153,11 +154,12 @@ def tool_named(gateway: Gateway, text: str, resolution: Resolution) -> ToolId:
     within = directory(gateway.board.catalogue, gateway.board.policy)
     found = find(reference(text), within, Kind.TOOL)
     if isinstance(found, Unknown):
-        raise _in_vain(gateway, str(found), [id for name in found.near for id in _named(name, within)])
+        near = [id for name in found.near for id in _named(name, within)]
+        raise _gone(gateway, text, resolution.view) or _in_vain(gateway, text, str(found), near)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _in_vain(gateway, f"No tool fits {text!r}.", ())
+        raise _in_vain(gateway, text, f"No tool fits {text!r}.", ())
     ids = ", ".join(str(id) for id in found[:10])
     several = f"{len(found)} tools fit {text!r}: {ids}. Name one by its id."
     raise Problem(HTTPStatus.BAD_REQUEST, several, {"tools": [str(id) for id in found[:_NAMED]]})
@@ -168,13 +170,28 @@ def _named(text: str, within: Directory) -> tuple[ToolId, ...]:
     return () if isinstance(found, Unknown) else found
 
 
-def _in_vain(gateway: Gateway, told: str, near: Sequence[ToolId]) -> Problem:
-    """A tool that is looked for in vain may belong to a server that has not listed any yet."""
+def _gone(gateway: Gateway, text: str, view: View) -> Problem | None:
+    """Of a tool that its source offered once, the same is told as on the wall."""
+    left = [each for each in gone(gateway.board.catalogue, gateway.board.policy, view) if each.tool == reference(text)]
+    told = [f"{gone_sentence(each)} {gone_remedy(each)}" for each in left]
+    return Problem(HTTPStatus.NOT_FOUND, told[0], {"tools": [], "unheard": []}) if told else None
+
+
+def _in_vain(gateway: Gateway, text: str, told: str, near: Sequence[ToolId]) -> Problem:
+    """A tool that is looked for in vain may belong to a server that has not listed any yet; an id names the one."""
     silent = [*unheard(gateway.board.catalogue, gateway.board.policy)]
-    names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
-    told += f" Not up, so its tools are not known: {names}." if silent else ""
+    meant = reference(text)
+    its_own = [(source, verdict) for source, verdict in silent if isinstance(meant, ToolId) and meant.source == source]
+    if its_own:
+        (_, verdict), silent, near = its_own[0], its_own, ()
+        told = f"Whether there is a tool {text!r} is not known: its server has not listed its tools."
+        if isinstance(verdict, Locked):
+            told += f" {sentence(verdict.reason)} {remedy(verdict.reason)}"
+    elif silent:
+        names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
+        told += f" Not up, so its tools are not known: {names}."
     shapes = [_unheard_shape(gateway, source, verdict) for source, verdict in silent[:_NAMED]]
-    told += " See: pegboard tools list"
+    told += "" if its_own else " See: pegboard tools list"
     return Problem(HTTPStatus.NOT_FOUND, told, {"tools": [str(id) for id in near[:_NAMED]], "unheard": shapes})
 
 
