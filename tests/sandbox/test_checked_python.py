@@ -28,7 +28,7 @@ GIVEN = (
         "'utf-8'",
         "'upper'",
         "int",
-        "int, 'real'",
+        "int, 'x'",
     ),
     *("[1, 2], key=lambda x: -x", "['a'], key=len, reverse=True", "[1], default=0", "[], default=None", "'1', base=8"),
     *("'a-b', sep='-'", "sep='-'", "sep=',', maxsplit=1", "keepends=True", "encoding='utf-8'", "errors='replace'"),

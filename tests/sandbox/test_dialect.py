@@ -37,6 +37,13 @@ LACKING = {
     "callable": "callable(len)",
     "vars": "vars()",
     "globals": "globals()",
+    "__len__": "class A:\n    def __len__(self): return 1\nlen(A())",
+    "__lt__": "class A:\n    def __lt__(self, other): return True\nA() < A()",
+    "dataclass(order=...)": "from dataclasses import dataclass\n@dataclass(order=True)\nclass A:\n    x: int",
+    "fromtimestamp": "import datetime\ndatetime.datetime.fromtimestamp(0)",
+    "isocalendar": "import datetime\ndatetime.date(2026, 1, 1).isocalendar()",
+    "timedelta of fractions": "import datetime\ndatetime.timedelta(days=1.5)",
+    "IOError": "IOError",
 }
 OTHERS = ("statistics", "string", "enum", "io", "heapq", "operator", "textwrap", "uuid")
 

@@ -146,7 +146,14 @@ async def checked(code: str) -> tuple[Complaint, ...]:
         ("import heapq", [Complaint(1, "There is no module `heapq` in this Python.", is_lacking=True)]),
         (
             "import asyncio\nasyncio.create_task",
-            [Complaint(2, "`asyncio.create_task` does not exist in this Python.", is_lacking=True)],
+            [
+                Complaint(
+                    2,
+                    "`asyncio.create_task` does not exist in this Python. Calls are made at the same time by `await "
+                    "asyncio.gather(*calls)`.",
+                    is_lacking=True,
+                )
+            ],
         ),
         (
             "class A:\n    pass\n\nclass B(A):\n    pass",

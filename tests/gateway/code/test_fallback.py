@@ -40,6 +40,25 @@ async def test_what_monty_lacks_is_run_by_the_full_python_and_the_answer_says_so
         assert (plain["result"], "note" in plain) == (2, False)
 
 
+@pytest.mark.behaviour("programs.falls_back", "code.told_before")
+@pytest.mark.parametrize(
+    ("code", "result"),
+    [
+        ("next((x for x in [1, 2] if x > 1), None)", 2),
+        ("import json\njson.dumps({1}, default=list)", "[1]"),
+        ("from datetime import date\ndate(2026, 1, 1).isocalendar()[0]", 2026),
+        ("hasattr({}, 'get')", True),
+    ],
+)
+async def test_what_the_text_shows_to_be_lacking_is_run_by_the_full_python_before_a_call(
+    tmp_path: Path, code: str, result: object
+) -> None:
+    async with both(tmp_path, FALLS) as here:
+        answer = await here.answers(f'await files.read(path="b")\n{code}')
+        assert (answer["result"], answer["error"]) == (result, None)
+        assert here.called("read") == [{"path": "b"}]
+
+
 @pytest.mark.behaviour("programs.falls_back")
 @pytest.mark.parametrize("wrong", ['await files.read(pat="a")', 'files.read(path="a")["x"]'])
 async def test_what_is_wrong_in_either_python_is_told_before_anything_runs(tmp_path: Path, wrong: str) -> None:

@@ -29,6 +29,7 @@ from pegboard.ports.sandbox import Complaint, Function
 from .dialect import UNKNOWN_TO_THE_CHECK
 from .faults import is_lacking, told
 from .hints import NO_FILES
+from .lacking import lacking
 from .missing_keys import Hosted, MissingKeys
 from .prelude import Framed
 from .readable import UNREADABLE, Readable, readable
@@ -58,6 +59,18 @@ _SAID: Final = frozenset({"invalid-syntax", "parameter-already-assigned", "missi
 """Rules whose words need no help."""
 _THERE: Final = UNKNOWN_TO_THE_CHECK.union(get_args(ExcType))
 """Names that a worker has, of which the checker knows fewer: `map` and `PermissionError` are none to it."""
+_GATHER: Final = " Calls are made at the same time by `await asyncio.gather(*calls)`."
+_INSTEAD: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("asyncio.create_task", "asyncio.ensure_future", "asyncio.as_completed", "asyncio.wait", "asyncio.TaskGroup"),
+        _GATHER,
+    ),
+    **dict.fromkeys(
+        ("asyncio.wait_for", "asyncio.timeout"), " Each call has a deadline of its own already: write `await` alone."
+    ),
+}
+"""What to write for what there is no other word for."""
+_TOP_LEVEL_RETURN: Final = "`return` statement outside of a function"
 _LOOSER: Final = frozenset({"JSONDecodeError.__init__", "error.__init__"})
 """Exceptions that a worker makes of one text, as all others."""
 
@@ -105,6 +118,9 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
     written = misfits(read, program.functions, kinds=False)
     for misfit in written:
         found.setdefault(Complaint(program.own(misfit.line) or 1, told(misfit.message)))
+    for lack in lacking(read, program.functions):
+        if (own := program.own(lack.line)) is not None:
+            found.setdefault(Complaint(own, lack.message, is_lacking=True))
     words = _Words(program, frozenset(each.argument for each in written), *_known(read))
     told_already = frozenset(line for each in forgotten for line in each.uses)
     for line in text.splitlines():
@@ -116,8 +132,8 @@ def _worded(text: str, program: Framed) -> tuple[Complaint, ...]:
             continue
         if diagnostic.location.row in told_already and _COROUTINE.search(diagnostic.message):
             continue
-        for message, lacking in words.of(diagnostic):
-            found.setdefault(Complaint(own, told(message), lacking))
+        for message, is_python in words.of(diagnostic):
+            found.setdefault(Complaint(own, told(message), is_python))
     return tuple(sorted(found, key=lambda each: each.line))[:_MOST]
 
 
@@ -198,6 +214,8 @@ class _Words:
                 known = [*filter(None, self._members), *self._members.get("", ())]
                 hint = _meant(what, known) or _instead(what)
                 yield f"The name `{what}` is not defined.{hint}", hasattr(builtins, what)
+            case "invalid-syntax", _ if message.startswith(_TOP_LEVEL_RETURN):
+                yield "`return` stands outside of a function: write the value alone as the last line.", False
             case "invalid-syntax", _ if _ASYNCHRONOUS in message:
                 yield (
                     "`async for`, `async with` and asynchronous comprehensions are not in this Python. Write `await`.",
@@ -215,7 +233,8 @@ class _Words:
     def _member(self, module: str, member: str) -> Iterator[tuple[str, bool]]:
         known = self._members.get(module, ())
         if module not in self._members:
-            yield f"`{module}.{member}` does not exist in this Python.", module in sys.stdlib_module_names
+            instead = _INSTEAD.get(f"{module}.{member}", "")
+            yield f"`{module}.{member}` does not exist in this Python.{instead}", module in sys.stdlib_module_names
         elif member not in known and not self._is_something_else(module):
             # One whose stub cannot be read is there all the same.
             yield f"`{module}` has no function `{member}`.{_meant(member, known)}", False

@@ -29,4 +29,5 @@ Not supported: class inheritance (so no exceptions of your own, no Enum, no Type
 classmethod, staticmethod, async with, async for, except*, import *, gather(return_exceptions=...), create_task, \
 wait_for, re.sub with a function, next() of a generator expression, json.dumps(default=...), asdict, OrderedDict, \
 a method as a value (key=str.lower: write a lambda), int.from_bytes, bytes of a list, exceptions of anything but one \
-text, dir, callable, vars, globals."""
+text, dir, callable, vars, globals, hasattr and getattr of a method, __len__, __bool__, __lt__ and the like of a \
+class, dataclass(order=...), fromtimestamp, isocalendar, timedelta of fractions, IOError (write OSError)."""

@@ -1,6 +1,7 @@
 """Why a program in a worker failed, in words for the model that wrote it."""
 
 import builtins
+import datetime
 import re
 import sys
 from typing import Final
@@ -15,12 +16,18 @@ from .prelude import Framed
 MOST: Final = 2_000
 """Characters of a message. A program can raise whatever it likes, and a model pays for each word."""
 _UNSUPPORTED: Final = re.compile(
-    r"not (?:yet )?support|not implemented|internal error in monty|cannot suspend in this synchronous", re.IGNORECASE
+    r"not (?:yet )?support|not implemented|internal error in monty|cannot suspend in this synchronous"
+    r"|^JSONEncoder\.__init__\(\) got an unexpected|^'list' object is not an iterator",
+    re.IGNORECASE,
 )
 _OF_MODULE: Final = re.compile(r"(?:No module named|cannot import name '\w+' from|^module) '(\w+)")
-_OF_TYPE: Final = re.compile(r"'(\w+)'(?: object)? has no attribute '(\w+)'")
+_OF_TYPE: Final = re.compile(r"'(?:datetime\.)?(\w+)'(?: object)? has no attribute '(\w+)'")
 _PARSER: Final = re.compile(r"^The monty syntax parser does not yet support (?:the )?(.*)")
-_ONE_TEXT: Final = "exceptions can only be called with zero or one string argument"
+_NOT_ONE_TEXT: Final = "exceptions can only be called with zero or one string argument"
+ONE_TEXT: Final = (
+    "This Python does not support exceptions of anything but one text, or nothing: put all of it into one, "
+    "as in `raise ValueError(f'{a}: {b}')`."
+)
 _UNDEFINED: Final = re.compile(r"name '(\w+)' is not defined")
 
 
@@ -65,7 +72,7 @@ def is_lacking(type_: str, message: str) -> bool:
         case "ModuleNotFoundError" | "ImportError" | "AttributeError" if found := _OF_MODULE.search(message):
             return found[1] in sys.stdlib_module_names
         case "AttributeError" if found := _OF_TYPE.search(message):
-            return hasattr(getattr(builtins, found[1], None), found[2])
+            return any(hasattr(getattr(module, found[1], None), found[2]) for module in (builtins, datetime))
         case "NameError" if found := _UNDEFINED.search(message):
             return hasattr(builtins, found[1])
         case _:
@@ -74,11 +81,8 @@ def is_lacking(type_: str, message: str) -> bool:
 
 def told(message: str) -> str:
     """The worker's words, without what means nothing to whoever wrote the program."""
-    if _ONE_TEXT in message:
-        return (
-            "This Python does not support exceptions of anything but one text, or nothing: put all of it into one, "
-            "as in `raise ValueError(f'{a}: {b}')`."
-        )
+    if _NOT_ONE_TEXT in message:
+        return ONE_TEXT
     message = _PARSER.sub(r"This Python does not support \1.", message.removesuffix(" (unknown location)"))
     return message if len(message) <= MOST else message[: MOST - 1] + "…"
 
