@@ -91,6 +91,24 @@ PLAN = Plan.of(SHOP)
             ['There is no table \'ordrs\' here. Did you mean orders or "Übersicht"."order"?'],
         ),
         (
+            "SELECT customers.email, o.id FROM orders o JOIN customers c ON c.id = o.customer_id",
+            'invalid reference to FROM-clause entry for table "customers". Perhaps you meant the table alias "c".',
+            None,
+            [],
+        ),
+        (
+            "SELECT customers.email, o.id FROM orders o JOIN customers c ON c.id = o.customer_id",
+            "Unknown column 'customers.email' in 'SELECT'",
+            "customers.email",
+            ["'customers' is called c in this statement."],
+        ),
+        (
+            "SELECT customers.emial FROM customers JOIN customers c ON c.id = customers.id",
+            "no such column: customers.emial",
+            "customers.emial",
+            ["There is no column 'emial' in customers. Did you mean customers.email?"],
+        ),
+        (
             "INSERT INTO ordrs (id) VALUES (1)",
             "no such table: ordrs",
             "ordrs",

@@ -19,6 +19,10 @@ TOKENS = [re.findall(r"\w+|'[^']*'|\S", text) for text in (*WRITES, *FUNCTIONS, 
 TOKEN = st.sampled_from(sorted({token for text in TOKENS for token in text}))
 OF_THE_PARSER = re.compile(r"sqlglot|<class|Token|Required keyword|Expect(ed|ing) |Invalid expression")
 
+NOT_EXPLAINED = Unreadable(
+    "Only queries and tables are explained.", "Give EXPLAIN a SELECT, or DESCRIBE a table's name."
+)
+
 
 @st.composite
 def garbled(draw: st.DrawFn) -> str:
@@ -71,6 +75,9 @@ def test_no_statement_breaks_the_reader_and_nothing_is_told_in_its_parsers_words
             "EXPLAIN (SELECT 1",
             Broken("The statement cannot be read: something is missing at its end, or '1' is not expected there.", 16),
         ),
+        ("EXPLAIN DELETE FROM orders", NOT_EXPLAINED),
+        ("DESCRIBE REPLACE INTO orders", NOT_EXPLAINED),
+        ("EXPLAIN FOR CONNECTION 1", NOT_EXPLAINED),
         ("SELECT NOW ( , DATE_ADD ( NOW ( ) )", None),
         (
             "SELECT id\u00a0FROM orders",
@@ -81,6 +88,7 @@ def test_no_statement_breaks_the_reader_and_nothing_is_told_in_its_parsers_words
 def test_what_cannot_be_read_is_told_with_its_place_or_the_way_out(text: str, told: Unreadable | Broken | None) -> None:
     found = read(text, write=True)
     assert found == told if told is not None else isinstance(found, Broken | Unreadable)
+    assert isinstance(read("DESCRIBE `delete`", write=True), Reading)
 
 
 CLAUSES = ("lateral", "qualify", "tablesample", "pivot", "unnest", "sample", "final")

@@ -80,6 +80,27 @@ async def test_odd_values_come_as_what_they_are(shop: Shop, asked: str, told: tu
     assert answer.rows == (told,)
 
 
+@pytest.mark.behaviour("databases.engines_words", "databases.errors_help")
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("SELECT id FROM orders WHERE note = 5", "operator does not exist: text = integer. "),
+        ("SELECT id FROM orders WHERE note LIKE 5", "operator does not exist: text ~~ integer. "),
+        ("SELECT sum(note) FROM orders", "function sum(text) does not exist. "),
+        ("SELECT round(avg(f), 2) FROM kinds", "function round(double precision, integer) does not exist. "),
+    ],
+)
+async def test_a_value_of_another_type_is_no_function_that_is_missing(shop: Shop, statement: str, said: str) -> None:
+    engine = postgresql_engine(shop.reader, EVERYTHING)
+    told = await engine.run(statement, (), LIMITS)
+    absent = await engine.run("SELECT totall(note) FROM orders", (), LIMITS)
+    await engine.aclose()
+    assert isinstance(told, Failed)
+    assert told.words.startswith(said)
+    assert (told.fault, told.name) == (Fault.OTHER, None)
+    assert absent == Failed("function totall() does not exist", 7, Fault.NO_FUNCTION, "totall")
+
+
 @pytest.mark.behaviour("databases.parameters_are_bound")
 async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(shop: Shop) -> None:
     engine = postgresql_engine(shop.reader, EVERYTHING)

@@ -124,7 +124,7 @@ async def test_what_would_not_be_answered_is_not_explained_either(indexed: Shop)
     assert await asked(indexed, "EXPLAIN SELECT * FROM secret") == Failed(
         'relation "secret" does not exist', 22, Fault.NO_TABLE, "secret"
     )
-    verbose = await asked(indexed, "EXPLAIN VERBOSE SELECT name FROM people")
+    verbose = await asked(indexed, "EXPLAIN (VERBOSE off, VERBOSE 1) SELECT name FROM people")
     analysed = await asked(indexed, "EXPLAIN ANALYZE SELECT name FROM people")
     change = await asked(indexed, "EXPLAIN DELETE FROM people")
     assert [told.mend for told in (verbose, analysed, change) if isinstance(told, Refused)] == [
@@ -132,6 +132,17 @@ async def test_what_would_not_be_answered_is_not_explained_either(indexed: Shop)
         "Leave ANALYZE out.",
         "Give EXPLAIN a SELECT.",
     ]
+
+
+@pytest.mark.behaviour("databases.explained", "databases.closed_columns")
+@pytest.mark.parametrize("verbose", ["", " true", " on", " 1", " 'ON'"])
+@pytest.mark.parametrize("quiet", [" false", " off", " 0", " 'False'"])
+async def test_only_a_plan_that_would_tell_more_is_refused_for_that(indexed: Shop, verbose: str, quiet: str) -> None:
+    told = await asked(indexed, f"EXPLAIN (VERBOSE{verbose}, COSTS off) SELECT id FROM customers")
+    assert told == Refused("EXPLAIN VERBOSE tells of more than is asked.", "Leave VERBOSE out.")
+    assert text(await asked(indexed, f"EXPLAIN (VERBOSE{quiet}, COSTS off) SELECT id FROM customers")) == (
+        "Seq Scan on customers"
+    )
 
 
 @pytest.mark.behaviour("databases.engines_words")

@@ -110,6 +110,70 @@ async def asked_alone(shop: Shop, statements: list[str], rule: Access) -> list[A
     return answers
 
 
+FURTHER = (
+    "CREATE TYPE secret_span AS RANGE (subtype = secret, multirange_type_name = secret_spans)",
+    "CREATE TABLE further (id int, span secret_span, spans secret_spans, row_of_view people_fine, parent people,"
+    " child vips)",
+    "INSERT INTO further SELECT 1, secret_span(s, s, '[]'), NULL, NULL, NULL, NULL FROM secret s WHERE id = 1",
+    "GRANT SELECT ON further TO PUBLIC",
+)
+
+
+@pytest.mark.behaviour("databases.postgres.row_types")
+async def test_ranges_of_rows_rows_of_views_and_those_of_a_family_are_closed_with_what_is_in_them(
+    postgres_server: str,
+) -> None:
+    own = await make_shop(postgres_server, f"own{secrets.token_hex(4)}")
+    for statement in FURTHER:
+        await own.outside(statement)
+    kept = {
+        rule: (await listed(own, EVERYTHING if rule == "nothing" else access(rule)))["further"]
+        for rule in ("nothing", "public.secret", "hr.*", "public.vips")
+    }
+    assert kept == {
+        "nothing": ["id", "span", "spans", "row_of_view", "parent", "child"],
+        "public.secret": ["id", "parent", "child"],
+        # What a view makes of others is of no use as a type where something is closed.
+        "hr.*": ["id", "span", "spans", "parent", "child"],
+        "public.vips": ["id", "span", "spans"],
+    }
+    told = await asked_alone(own, ["SELECT * FROM further", "SELECT span FROM further"], access("public.secret"))
+    assert heads(told[0]) == ["id", "parent", "child"]
+    assert told[1] == Failed('column "span" does not exist', 7, Fault.NO_COLUMN, "span")
+    (whole,) = await asked_alone(own, ["SELECT span FROM further"], EVERYTHING)
+    assert isinstance(whole, Rows)
+    assert whole.rows == (('["(1,xyzzy)","(1,xyzzy)"]',),)
+
+
+@pytest.mark.behaviour("databases.postgres.row_types", "databases.withheld")
+async def test_what_is_named_by_its_schema_or_as_a_type_is_answered_alike_whether_it_is_there_or_not(
+    shop: Shop,
+) -> None:
+    views = ("secret_view", "secret_far", "secret_kept", "rows_view", "people", "ledger_shut", "nowhere")
+    for form, fault in (("NULL::{}", Fault.OTHER), ("NULL::{}[]", Fault.OTHER), ("{}(1)", Fault.NO_FUNCTION)):
+        answers = await asked(shop, [f"SELECT {form.format(name)}" for name in views], CLOSED)
+        assert [(told.fault, told.name) for told in answers if isinstance(told, Failed)] == [
+            (fault, name) for name in views
+        ]
+        said = {told.words.replace(told.name or "", "it") for told in answers if isinstance(told, Failed)}
+        assert len(said) == 1
+    for form in (
+        "1 OPERATOR({}.+) 1",
+        "id FROM orders ORDER BY id USING OPERATOR({}.<)",
+        "1 OPERATOR({}.=) ANY (SELECT 1)",
+        "note COLLATE {}.nowhere FROM orders",
+        "* FROM xmltable('/a' PASSING '<a/>' COLUMNS a {}.nowhere)",
+        "{}.nowhere(1)",
+    ):
+        there, absent = await asked(shop, [f"SELECT {form.format(schema)}" for schema in ("hr", "nohr")], CLOSED)
+        assert not isinstance(there, Rows)
+        assert repr(there).replace("hr.", "nohr.") == repr(absent)
+    fine = ['note COLLATE "C"', 'note COLLATE pg_catalog."C"', "id OPERATOR(pg_catalog.+) 0"]
+    assert [heads(told) for told in await asked(shop, [f"SELECT {one} AS x FROM orders" for one in fine], CLOSED)] == [
+        ["x"]
+    ] * len(fine)
+
+
 @pytest.mark.behaviour("databases.postgres.row_types", "databases.postgres.changes_are_seen")
 async def test_a_type_that_comes_to_hold_such_rows_is_closed_from_then_on(postgres_server: str) -> None:
     own = await make_shop(postgres_server, f"own{secrets.token_hex(4)}")

@@ -49,7 +49,14 @@ def help_for(plan: Plan, statement: str, words: str = "", name: str | None = Non
         hints.append(_about_table(plan, chain, likely))
         meant += [table for table in likely if table not in meant]
     wrong = _wrong(used, words, name)
-    if wrong is not None and wrong not in unknown and not (unknown and wrong[-1] in {c[-1] for c in unknown}):
+    # Words that only mention a table which is there are about something else than its name.
+    is_there = not name and wrong is not None and resolved.get(wrong) is not None
+    if (
+        wrong is not None
+        and not is_there
+        and wrong not in unknown
+        and not (unknown and wrong[-1] in {c[-1] for c in unknown})
+    ):
         about = [*_about_column(plan, wrong, used, [table for table in resolved.values() if table is not None])]
         hints += about
         if about and not about[-1].endswith("?") and len(wrong) == 1 and f'"{wrong[0]}"' in statement:
@@ -102,6 +109,9 @@ def _about_column(plan: Plan, wrong: Chain, used: Named, tables: Sequence[Table]
         chain = used.aliases.get(owner)
         own = [_table(plan, chain)] if chain is not None else [t for t in tables if t.name.table.casefold() == owner]
         among = [table for table in own if table is not None]
+        aliases = [quoted(alias, write) for alias, of in used.aliases.items() if of[-1].casefold() == owner]
+        if chain is None and aliases and any(each.name == column for table in among for each in table.columns):
+            yield f"{wrong[-2]!r} is called {_either(aliases)} in this statement."
         if not among and chain is not None:
             # A function, or a table that is not there: which columns it would have, nobody knows.
             return

@@ -156,6 +156,10 @@ def _phrases(inner: Sequence[Word]) -> Unreadable | None:
     return None
 
 
+_NO_TABLES: Final = frozenset({"DELETE", "FOR", "INSERT", "REPLACE", "UPDATE"})
+"""Behind EXPLAIN: reserved words, by which no table is called unless in backquotes."""
+
+
 def _explained(found: Words) -> Reading | Unreadable | Broken:
     rest = found.words[1:]
     if [word.text.upper() for word in rest[:2]] == ["FORMAT", "="]:
@@ -166,7 +170,8 @@ def _explained(found: Words) -> Reading | Unreadable | Broken:
     if first in {"ANALYZE", "ANALYSE"}:
         return Unreadable("EXPLAIN ANALYZE runs the statement.", "Leave ANALYZE out.")
     if (
-        (named := _name(rest)) is not None
+        first not in _NO_TABLES
+        and (named := _name(rest)) is not None
         and len(rest) <= 4
         and all(word.kind != "mark" for word in rest[2:] if word.text != ".")
     ):

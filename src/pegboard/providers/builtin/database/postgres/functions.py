@@ -77,7 +77,11 @@ def faulty(
         if fault := _call(called, found, access, shut):
             return _inside(within, fault)
     for schema, name in sorted(reading.operators, key=str):
-        used = (one.function for one in found.operators if one.name == name and found.reached(one.schema, schema))
+        used = [one.function for one in found.operators if one.name == name and found.reached(one.schema, schema)]
+        if withheld and not used and schema not in (None, "pg_catalog"):
+            # The server has other words where even the schema is not there.
+            words = f"operator {schema}.{name} does not exist"
+            return _inside(within, Missing(words, Fault.NO_FUNCTION, f"{schema}.{name}", None))
         if not all(_computes(function, withheld) for function in used):
             why = f"The operator {name} calls a function that is not on the list of those that only compute."
             return _inside(within, Unreadable(why, _WITHOUT))
@@ -93,6 +97,11 @@ def faulty(
             return _inside(within, Missing(words, Fault.OTHER, named.written, named.position))
         if fault := _types(types, named.name, withheld):
             return _inside(within, fault)
+    if withheld and within is None and (placed := [one for one in reading.placed if one.schema != "pg_catalog"]):
+        return Unreadable(
+            f"{placed[0].written!r} is named with its schema, which is not looked into here.",
+            "Name it without a schema, or leave it out.",
+        )
     return None
 
 
@@ -131,7 +140,7 @@ def _known(types: Iterable[Type], access: Access, shut: frozenset[int]) -> bool:
     """Whether one of them may be known of: the rows of a closed table are of no type that exists, and no type holds
     them."""
     types = tuple(types)
-    if any(one.row_of is None and one.oid in shut for one in types):
+    if any(one.oid in shut for one in types):
         return False
     return any(one.row_of is None or access.opens(*one.row_of) for one in types)
 

@@ -85,6 +85,8 @@ class Reading:
     arrays: bool = False
     """Whether it puts arrays together."""
     verbose: bool = False
+    placed: tuple[Called, ...] = ()
+    """Collations and classes of operators that are named with their schema."""
     query: int = 0
     """Where the query begins that is to be explained."""
 
@@ -186,7 +188,8 @@ def _judged(stmt: Any, write: bool) -> Reading | Unreadable:
                 )
             if not isinstance(stmt.query, ast.SelectStmt):
                 return Unreadable("Only queries are explained.", "Give EXPLAIN a SELECT.")
-            return _Walk(EXPRESSIONS).whole(stmt.query, "explain", verbose="verbose" in options)
+            verbose = "verbose" in options and _is_on(options["verbose"])
+            return _Walk(EXPRESSIONS).whole(stmt.query, "explain", verbose=verbose)
         case ast.VariableShowStmt():
             if stmt.name.lower() in SHOWN:
                 return Reading("show")
@@ -197,6 +200,12 @@ def _judged(stmt: Any, write: bool) -> Reading | Unreadable:
             kind = type(stmt).__name__.removesuffix("Stmt").lower()
             return _Walk(EXPRESSIONS | WRITING).whole(stmt, kind)
     return _refused(type(stmt).__name__)
+
+
+def _is_on(option: Any) -> bool:
+    """As the server reads an option's value: what it would not take, it refuses itself."""
+    written = next((getattr(option, name) for name in ("boolval", "ival", "sval") if hasattr(option, name)), True)
+    return str(written).lower() not in {"false", "off", "0"}
 
 
 def _refused(node: str) -> Unreadable:
@@ -229,6 +238,7 @@ class _Walk:
     aliases: set[str] = field(default_factory=set)
     stars: bool = False
     arrays: bool = False
+    placed: list[Called] = field(default_factory=list)
 
     def whole(self, stmt: ast.Node, kind: str, *, verbose: bool = False) -> Reading | Unreadable:
         try:
@@ -247,6 +257,7 @@ class _Walk:
             self.stars,
             self.arrays,
             verbose,
+            tuple(self.placed),
         )
 
     def node(self, node: Any, scope: frozenset[str], depth: int, *, top: bool = False) -> None:
@@ -294,6 +305,11 @@ class _Walk:
                 self._operator(node.useOp)
             case ast.TypeName():
                 self._type(node)
+            case ast.CollateClause():
+                self._placed(node.collname, node.location)
+            case ast.IndexElem():
+                for parts in (node.collation, node.opclass):
+                    self._placed(parts or (), -1)
             case ast.Alias():
                 self.aliases.add(node.aliasname)
             case ast.ColumnRef() | ast.A_Indirection():
@@ -352,6 +368,11 @@ class _Walk:
             raise _Stop(Unreadable("A type copied from a column (%TYPE) is not read here.", "Name the type itself."))
         *before, name = [part.sval for part in node.names]
         self.types.append(Called(before[-1] if before else None, name, 0, node.location))
+
+    def _placed(self, parts: Any, position: int) -> None:
+        *before, name = [part.sval for part in parts] or [""]
+        if before:
+            self.placed.append(Called(before[-1], name, 0, position))
 
     def _reference(self, node: Any) -> None:
         parts = node.fields if isinstance(node, ast.ColumnRef) else node.indirection

@@ -16,7 +16,6 @@ _FAULTS: Final = {
     "42P01": Fault.NO_TABLE,
     "3F000": Fault.NO_TABLE,
     "42703": Fault.NO_COLUMN,
-    "42883": Fault.NO_FUNCTION,
     "42P02": Fault.PARAMETERS,
     "08P01": Fault.PARAMETERS,
     "42P18": Fault.PARAMETERS,
@@ -46,7 +45,7 @@ def failed(error: BaseException, text: Rewritten) -> Failed:
     if not isinstance(error, asyncpg.PostgresError):
         return Failed(f"The connection to the server was lost: {error or type(error).__name__}.", None, Fault.AWAY)
     state = error.sqlstate or ""
-    words = str(getattr(error, "message", None) or error)
+    words = said = str(getattr(error, "message", None) or error)
     if hint := getattr(error, "hint", None):
         words = f"{words}. {hint}"
     at = getattr(error, "position", None)
@@ -58,7 +57,9 @@ def failed(error: BaseException, text: Rewritten) -> Failed:
             f"{words}. chr() makes characters that a text can hold: not 0, none beyond the encoding",
             Fault.OTHER,
         )
-    named = _NAME.search(words) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION} else None
+    # A function that is not there was told before: the server finds one whose arguments are of other types. That is
+    # mended by knowing the types of columns.
+    named = _NAME.search(said) if fault in {Fault.NO_TABLE, Fault.NO_COLUMN} else None
     return Failed(words, position, fault, (named["quoted"] or named["bare"]) if named else None)
 
 

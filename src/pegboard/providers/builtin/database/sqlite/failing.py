@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
 from pegboard.core.database import Answer, Failed, Fault, Refused
+from pegboard.providers.builtin.database.unreadable import OTHERS
 
 from .authorizer import Denied, Why
 from .functions import READ_PRAGMAS
@@ -34,8 +35,10 @@ MIXED: Final = Refused(
 )
 TABLES: Final = "Read tables and views that search_schemas tells."
 BEYOND: Final = Refused(
-    "The statement would read or write, by a trigger or a virtual table, more than this source shows.", TABLES
+    "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source shows.",
+    OTHERS,
 )
+BENEATH: Final = Refused("The statement would read, by a virtual table, more than this source shows.", TABLES)
 
 
 def failed(error: Exception, given: Sequence[Token]) -> Answer:
@@ -63,7 +66,7 @@ def denied(
         case Why.WRITE if may_write and (owner := (owners or {}).get(first.name.lower())) is not None:
             return Refused(f"{first.name!r} is kept by {owner!r}, which alone writes it.", f"Write to {owner}.")
         case Why.READ if is_foreseen:
-            return BEYOND
+            return BEYOND if may_write else BENEATH
         case Why.READ:
             name = first.within or first.name
             return Failed(f"no such table: {name}", place(given, name), Fault.NO_TABLE, name)

@@ -10,7 +10,7 @@ from pegboard.core.database import Access, Answer, Checked, Failed, Fault, Findi
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
-from pegboard.providers.builtin.database.unreadable import WAITS
+from pegboard.providers.builtin.database.unreadable import NOT_EXPLAINED, WAITS
 
 from .authorizer import MAIN, Authorizer
 from .binding import Bound, bound
@@ -90,6 +90,8 @@ class SqliteSession:
             return values
         self._watch.begin(limits.seconds)
         answer = self._answered(statement, given, values, limits, kind, write=write)
+        if kind is Deed.EXPLAINS and isinstance(answer, Refused) and answer.is_write:
+            return NOT_EXPLAINED
         if kind is Deed.OPEN and self._writes and isinstance(answer, Refused) and answer.is_write:
             return self._answered(statement, given, values, limits, Deed.WRITES, write=False)
         return answer
@@ -230,6 +232,8 @@ class SqliteSession:
                 shown.mask(connection, guard)
             with guard.ours():
                 connection.execute("PRAGMA query_only = ON").close()
+                # What a change would reach by a key is known only so before it is made.
+                connection.execute("PRAGMA foreign_keys = ON").close()
         except BaseException:
             connection.close()
             raise

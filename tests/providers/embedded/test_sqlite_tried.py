@@ -1,0 +1,99 @@
+"""Statements that would change a SQLite file, before a person is asked: only what could run is asked about."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pegboard.core.database import EVERYTHING, Access, Limits, NamePattern, name_pattern
+from pegboard.ports.databases import Answer, Refused
+from pegboard.providers.builtin.database.sqlite.engine import sqlite_engine
+from pegboard.providers.builtin.database.unreadable import WAITS
+
+pytestmark = pytest.mark.anyio
+SHOP = """
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, note TEXT);
+    INSERT INTO orders VALUES (1, 'first');
+    CREATE TABLE vault (id INTEGER PRIMARY KEY, word TEXT);
+    INSERT INTO vault VALUES (1, 'xyzzy');
+    CREATE TABLE parents (id INTEGER PRIMARY KEY, note TEXT);
+    INSERT INTO parents VALUES (1, 'a');
+    CREATE TABLE vault_kids (id INT REFERENCES parents(id) ON DELETE CASCADE ON UPDATE CASCADE);
+    INSERT INTO vault_kids VALUES (1);
+    CREATE TABLE refers (id INT, vault INT REFERENCES vault(id));
+    CREATE TABLE shown (id INT, note TEXT);
+    CREATE TRIGGER shows AFTER INSERT ON shown BEGIN INSERT INTO vault VALUES (88, 't'); END;
+"""
+REACHING = (
+    "DELETE FROM parents WHERE id = 1",
+    "UPDATE parents SET id = 5",
+    "INSERT INTO refers VALUES (1, 1)",
+    "INSERT INTO refers VALUES (1, 999)",
+    "INSERT INTO shown VALUES (1, 'a')",
+    "WITH one AS (SELECT 1 AS id) DELETE FROM parents WHERE id IN (SELECT id FROM one)",
+)
+FINE = ("UPDATE parents SET note = 'b'", "INSERT INTO parents VALUES (7, 'c')", "DELETE FROM orders")
+EXPLAINING = (
+    "EXPLAIN DELETE FROM orders",
+    "EXPLAIN QUERY PLAN UPDATE orders SET note = ''",
+    "explain insert into orders values (2, '')",
+    "EXPLAIN WITH one AS (SELECT 1) DELETE FROM orders",
+)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(SHOP)
+    return path
+
+
+def closed() -> Access:
+    patterns = [name_pattern(one) for one in ("vault", "vault_kids")]
+    return Access(deny=tuple(one for one in patterns if isinstance(one, NamePattern)))
+
+
+async def told(path: Path, rule: Access, statements: tuple[str, ...], *, writes: bool, write: bool) -> list[Answer]:
+    engine = sqlite_engine(str(path), rule, writes=writes)
+    try:
+        with anyio.fail_after(60):
+            return [await engine.run(text, (), Limits(), write=write) for text in statements]
+    finally:
+        await engine.aclose()
+
+
+def state(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+@pytest.mark.behaviour("databases.writes_confirmed", "databases.attacks_held")
+async def test_nobody_is_asked_about_a_change_that_would_reach_what_is_closed(shop: Path) -> None:
+    before = state(shop)
+    answers = await told(shop, closed(), REACHING, writes=True, write=False)
+    assert answers == await told(shop, closed(), REACHING, writes=True, write=True)
+    beyond = Refused(
+        "The statement would read or write, by a trigger, a foreign key or a virtual table, more than this source "
+        "shows.",
+        "Change rows of another table, or ask the operator of this source for the change.",
+    )
+    assert answers == [beyond] * len(REACHING)
+    assert state(shop) == before
+    assert await told(shop, closed(), FINE, writes=True, write=False) == [WAITS] * len(FINE)
+    every = REACHING + FINE
+    assert await told(shop, EVERYTHING, every, writes=True, write=False) == [WAITS] * len(every)
+
+
+@pytest.mark.behaviour("databases.writes_confirmed", "databases.plans")
+@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("is_closed", [False, True])
+async def test_nobody_is_asked_about_a_plan_of_a_change(shop: Path, is_closed: bool, writes: bool) -> None:
+    before = state(shop)
+    rule = closed() if is_closed else EVERYTHING
+    for write in (False, True):
+        answers = await told(shop, rule, EXPLAINING, writes=writes, write=write)
+        assert answers == [Refused("Only queries are explained.", "Give EXPLAIN a SELECT.")] * len(EXPLAINING)
+    assert state(shop) == before
