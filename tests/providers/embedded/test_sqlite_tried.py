@@ -24,6 +24,19 @@ SHOP = """
     INSERT INTO vault_kids VALUES (1);
     CREATE TABLE refers (id INT, vault INT REFERENCES vault(id));
     CREATE TABLE shown (id INT, note TEXT);
+    CREATE TABLE noted (n INT);
+    CREATE TABLE counted (id INT);
+    CREATE TRIGGER counts AFTER INSERT ON counted BEGIN INSERT INTO noted SELECT count(*) FROM vault; END;
+    CREATE TABLE listed (id INT);
+    CREATE TRIGGER lists AFTER INSERT ON listed BEGIN INSERT INTO noted SELECT 1 FROM vault; END;
+    CREATE TABLE halted (id INT);
+    CREATE TRIGGER halts AFTER INSERT ON halted
+        BEGIN SELECT raise(ABORT, 'there are some') WHERE (SELECT count(*) FROM vault) > 0; END;
+    CREATE TABLE timed (id INT);
+    CREATE TRIGGER times AFTER INSERT ON timed WHEN (SELECT count(*) FROM vault) > 0
+        BEGIN INSERT INTO noted VALUES (1); END;
+    CREATE TABLE kept (id INT);
+    CREATE TRIGGER keeps AFTER INSERT ON kept BEGIN INSERT INTO noted SELECT count(*) FROM orders; END;
     CREATE TRIGGER shows AFTER INSERT ON shown BEGIN INSERT INTO vault VALUES (88, 't'); END;
 """
 REACHING = (
@@ -32,9 +45,19 @@ REACHING = (
     "INSERT INTO refers VALUES (1, 1)",
     "INSERT INTO refers VALUES (1, 999)",
     "INSERT INTO shown VALUES (1, 'a')",
+    "INSERT INTO counted VALUES (1)",
+    "INSERT INTO listed VALUES (1)",
+    "INSERT INTO halted VALUES (1)",
+    "INSERT INTO timed VALUES (1)",
     "WITH one AS (SELECT 1 AS id) DELETE FROM parents WHERE id IN (SELECT id FROM one)",
 )
-FINE = ("UPDATE parents SET note = 'b'", "INSERT INTO parents VALUES (7, 'c')", "DELETE FROM orders")
+FINE = (
+    "WITH vault AS (SELECT 1) DELETE FROM orders WHERE id = (SELECT count(*) FROM vault)",
+    "INSERT INTO kept VALUES (1)",
+    "UPDATE parents SET note = 'b'",
+    "INSERT INTO parents VALUES (7, 'c')",
+    "DELETE FROM orders",
+)
 EXPLAINING = (
     "EXPLAIN DELETE FROM orders",
     "EXPLAIN QUERY PLAN UPDATE orders SET note = ''",

@@ -276,7 +276,7 @@ class MysqlEngine:
                 tell = told_plan(hidden)
             elif not self._access.is_whole:
                 tell = _alike(told_row(reading, self._place.database, tables.listed))
-            rows = _fetched(connection, text, limits, begun, tell)
+            rows = _fetched(connection, text, limits, begun, tell, to_the_end=reading.writes)
             if len(rows.columns) == 1 and names_hidden(rows.rows, hidden):
                 return Refused("Such a plan is told as a table only.", "Leave FORMAT=JSON out.")
             if reading.writes:
@@ -303,7 +303,9 @@ def _alike(tell: Callable[[Row], Row | None]) -> _Tell:
     return lambda columns: tell
 
 
-def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, tell: _Tell) -> Rows:
+def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, tell: _Tell, *, to_the_end: bool) -> Rows:
+    """`to_the_end`: what a change gives back is read until there is no more, whatever is kept of it. Before that it is
+    not done, and the server hears no commit."""
     catch = Catch(limits)
     connection.allow(ROW)
     cursor = connection.cursor()
@@ -313,7 +315,7 @@ def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, te
         if not described:
             return Rows((), (), None, time.monotonic() - begun, cursor.rowcount)
         tells = tell([one[0] for one in described])
-        types, ended = connection.types(), False
+        types, ended, count = connection.types(), False, 0
         while not ended and (wanted := catch.wanted):
             some: list[Sequence[object]] = []
             connection.allow(ROW + _BATCH)
@@ -322,10 +324,16 @@ def _fetched(connection: Metered, text: Edited, limits: Limits, begun: float, te
                 if row is None:
                     ended = True
                     break
+                count += 1
                 if (told := tells(row)) is not None:
                     some.append(told)
-            ended = not catch.take(some) or ended
+            is_full = not catch.take(some)
+            ended = ended or (is_full and not to_the_end)
+            while is_full and not ended:
+                connection.allow(ROW)
+                ended = cursor.fetchone() is None
+                count += not ended
     finally:
         connection.forget()
     names = [text.as_written(one[0]) for one in described]
-    return answered(names, types, catch, time.monotonic() - begun)
+    return answered(names, types, catch, time.monotonic() - begun, count if to_the_end else None)

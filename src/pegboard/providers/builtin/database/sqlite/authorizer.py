@@ -93,7 +93,7 @@ class Authorizer:
             case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
                 return None
             case sqlite3.SQLITE_READ:
-                return None if self._may_read(first, second, where) else Denied(Why.READ, first, second, within)
+                return None if self._may_read(first, second, where, within) else Denied(Why.READ, first, second, within)
             case sqlite3.SQLITE_FUNCTION:
                 return None if second.lower() in FUNCTIONS else Denied(Why.FUNCTION, second)
             case sqlite3.SQLITE_PRAGMA:
@@ -113,7 +113,7 @@ class Authorizer:
             case _:
                 return Denied(Why.DEFINES, first)
 
-    def _may_read(self, table: str, column: str, where: str) -> bool:
+    def _may_read(self, table: str, column: str, where: str, within: str | None) -> bool:
         name = table.lower()
         self.read.add(name)
         if name in CATALOGUE:
@@ -124,8 +124,9 @@ class Authorizer:
         if where != MAIN:
             return where == "temp" and name in self.masks
         if not column:
-            # None of its columns is read. It may be a name that the statement itself gave to a query.
-            return self.is_foreseen or name not in self.known or self.access.opens(MAIN, table)
+            # None of its columns is read. It may be a name that the statement itself gave to a query. What a trigger
+            # names was never foreseen: the shadow has none.
+            return (self.is_foreseen and within is None) or name not in self.known or self.access.opens(MAIN, table)
         if name not in self.known:
             return False
         if (owner := self.owners.get(name)) is not None:
