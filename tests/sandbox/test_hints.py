@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import Complaint, Function, Program, Ran, Sandbox
+from pegboard.ports.sandbox import Complaint, Fault, Function, Program, Ran, Sandbox
 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 
 from .hosts import Answers, opened, program
@@ -14,6 +14,7 @@ from .hosts import Answers, opened, program
 pytestmark = pytest.mark.anyio
 
 NO_FILES = "There are no files, no network and no environment here: what a program needs comes from tools."
+ONE_BY_ONE = "Give `asyncio.gather` the calls one by one: `await asyncio.gather(*calls)`."
 AWAIT = "Is `await` missing before the call?"
 HALF = "a\ud83d"
 
@@ -57,12 +58,29 @@ async def ended(sandbox: Sandbox, code: str, host: Answers | None = None, module
         ("import json\njson.loads(srv.echo(x='1'))", "TypeError", AWAIT),
         ("open('/etc/passwd')", "PermissionError", NO_FILES),
         ("srv.echo(x=1)", "TypeError", "did you forget `await`?"),
+        ("import asyncio\ncalls = [srv.echo(x=1)]\nawait asyncio.gather(calls)", "TypeError", ONE_BY_ONE),
     ],
 )
 async def test_an_error_is_told_with_what_to_write(sandbox: Sandbox, code: str, type: str, end: str) -> None:
     error = (await ended(sandbox, code)).error
     assert error is not None
     assert (error.type, error.message[-len(end) :]) == (type, end)
+
+
+@pytest.mark.behaviour("code.hints")
+@pytest.mark.parametrize(
+    ("type", "words"),
+    [
+        ("AttributeError", "'dict' object has no attribute 'key'"),
+        ("TypeError", "string indices must be integers"),
+        ("TypeError", "'coroutine' object is not subscriptable"),
+        ("PermissionError", "[Errno 13] Permission denied: '/srv'"),
+        ("RuntimeError", "this is not supported"),
+    ],
+)
+async def test_words_of_a_tool_that_failed_are_told_as_they_are(sandbox: Sandbox, type: str, words: str) -> None:
+    ran = await ended(sandbox, f"await srv.fail(type={type!r}, message={words!r})")
+    assert ran.error == Fault(type, words, 1)
 
 
 @pytest.mark.behaviour("code.hints")

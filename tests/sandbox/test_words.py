@@ -50,7 +50,15 @@ async def test_beside_such_a_text_what_only_the_program_has_is_refused_all_the_s
         assert host.calls == []
         given = await ended(sandbox, "['plain', 'range(0, 4)', range(3)]")
         assert given.error is not None
-        assert "is of type range, which is not JSON; use list()" in given.error.message
+        assert given.error.message == (
+            "The result cannot be given back: result[2] is of type range, which is not JSON; use list()."
+        )
+        deep = await ended(sandbox, "{'a': ['range(0, 4)', '<bound method>'], 'b': {'c': ('range(0, 4)', range(4))}}")
+        assert deep.error is not None
+        assert "result['b']['c'][1] is of type range" in deep.error.message
+        many = await ended(sandbox, "['range(0, 4)'] * 30 + [range(3)]")
+        assert many.error is not None
+        assert "is of type range, which is not JSON" in many.error.message
 
 
 @pytest.mark.behaviour("code.words_are_words")

@@ -4,6 +4,7 @@ import builtins
 import datetime
 import re
 import sys
+from collections.abc import Container
 from typing import Final
 
 from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError
@@ -31,7 +32,8 @@ ONE_TEXT: Final = (
 _UNDEFINED: Final = re.compile(r"name '(\w+)' is not defined")
 
 
-def fault(error: MontyError, program: Framed, limits: Limits) -> Fault:
+def fault(error: MontyError, program: Framed, limits: Limits, raised: Container[str] = ()) -> Fault:
+    """`raised` are the words of calls that failed."""
     if isinstance(error, MontyCrashedError):
         if error.timed_out:
             return overtime(limits)
@@ -55,6 +57,8 @@ def fault(error: MontyError, program: Framed, limits: Limits) -> Fault:
         return Fault(
             type_, "The program keeps asking its host for things, such as names that do not exist, without end.", line
         )
+    if message in raised:
+        return Fault(type_, _shortened(message), line)
     return Fault(type_, told(hinted_of_monty(type_, message)), line, is_lacking(type_, message))
 
 
@@ -84,6 +88,10 @@ def told(message: str) -> str:
     if _NOT_ONE_TEXT in message:
         return ONE_TEXT
     message = _PARSER.sub(r"This Python does not support \1.", message.removesuffix(" (unknown location)"))
+    return _shortened(message)
+
+
+def _shortened(message: str) -> str:
     return message if len(message) <= MOST else message[: MOST - 1] + "…"
 
 

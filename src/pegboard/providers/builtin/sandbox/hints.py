@@ -10,6 +10,8 @@ _COROUTINE: Final = re.compile(r"'coroutine' object|not '?coroutine'?\b|coroutin
 _METHOD: Final = re.compile(r"(?:type object )?'(\w+)'(?: object)? has no attribute '([A-Za-z]\w*)'")
 _DENIED: Final = re.compile(r"^Permission denied: '|^\[Errno \d+\] (?:Permission denied|Operation not permitted)")
 _INSIDE: Final = re.compile(r"^external function '([\w.]+)' cannot suspend in this synchronous context")
+_AWAITABLES: Final = re.compile(r"^An asyncio\.Future, a coroutine or an awaitable is required")
+ONE_BY_ONE: Final = "Give `asyncio.gather` the calls one by one: `await asyncio.gather(*calls)`."
 NO_FILES: Final = "There are no files, no network and no environment here: what a program needs comes from tools."
 
 
@@ -26,6 +28,8 @@ def _hint(type_: str, message: str) -> str:
         return "This is a text. If it holds JSON, read it first: `json.loads(…)`."
     if type_ in ("TypeError", "AttributeError") and _COROUTINE.search(message):
         return "Is `await` missing before the call?"
+    if type_ == "TypeError" and _AWAITABLES.search(message):
+        return ONE_BY_ONE
     if type_ == "PermissionError" and _DENIED.search(message):
         return NO_FILES
     if type_ == "TimeoutError" and not message:

@@ -49,7 +49,7 @@ from .last_line import ASKED, LAST
 from .plain import NotPlain, Room, plain
 from .prelude import Framed
 from .printing import Printing
-from .standins import StandIns, may_stand_for
+from .standins import StandIns, behind, may_stand_for
 from .state import Open, State, packed
 from .threads import Speaker, Walking
 from .whole import whole
@@ -57,6 +57,8 @@ from .whole import whole
 _EXCEPTIONS: Final[Mapping[str, ExcType]] = {name: name for name in get_args(ExcType)}
 _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrupt"})
 """A program that catches errors does not catch these."""
+_MOST_PLACES: Final = 20
+"""Of a result about which a worker is asked one by one."""
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -85,6 +87,8 @@ class Run:
         self._printing: Final = Printing(limits.stdout, host.printed, stop, *kept)
         self._slept = 0.0 if before is None else before.slept
         self._standins: Final = StandIns()
+        self._raised: Final[set[str]] = set()
+        """Words of calls that failed: what is told of the program's own mistakes does not fit them."""
         self._session: MontySession | None = None
         self._calls: Calls | None = None
         self.is_over = False
@@ -215,6 +219,7 @@ class Run:
                 calls.say(step.call_id, function, *given, step.position.start, self._standins.at(step.dump))
 
     def _resumed(self, step: FutureSnapshot, ready: Mapping[int, Settled]) -> SyncSnapshot:
+        self._raised.update(_words(each.message) for each in ready.values() if isinstance(each, Raised))
         if all(is_small(answer) for answer in ready.values()):
             return step.resume({id: _told(answer) for id, answer in ready.items()})
         with self._walking.alone(self._loop) as let_go:
@@ -270,8 +275,27 @@ class Run:
 
         result = plain(output, Room(self._limits.result, stands_for=doubt))
         if doubted and not self._is_all_text():
-            return plain(output, Room(self._limits.result, stands_for=may_stand_for))
+            return self._refused(output)
         return result
+
+    def _refused(self, output: object) -> Json:
+        """Raises `NotPlain` for the place where no text stands, as far as the worker can be asked about places."""
+        for texts in range(_MOST_PLACES):
+            try:
+                return plain(output, Room(self._limits.result, stands_for=behind(texts)))
+            except NotPlain as unfit:
+                if not self._is_text(unfit.path):
+                    raise
+        return plain(output, Room(self._limits.result, stands_for=may_stand_for))
+
+    def _is_text(self, path: str) -> bool:
+        assert self._session is not None, "it was asked before"
+        try:
+            asked = self._session.feed_start(f"isinstance({LAST}{path}, str)")
+        except MontyError:
+            return False
+        self.is_over = isinstance(asked, MontyComplete)
+        return isinstance(asked, MontyComplete) and asked.output is True
 
     def _is_all_text(self) -> bool:
         """Whether what looks like a text in the result is one. Where that cannot be known, it is taken for one."""
@@ -308,7 +332,7 @@ class Run:
 
     def _failed(self, error: MontyError) -> Ran:
         self.is_over = True
-        return self.stopped(fault(error, self.program, self._limits))
+        return self.stopped(fault(error, self.program, self._limits, self._raised))
 
     def _print(self, _: str, text: str) -> None:
         self._printing.take(text)
@@ -348,4 +372,8 @@ def _told(answer: Settled) -> ExternalSettledResult:
 
 def _raised(type_: str, message: str) -> ExternalSettledResult:
     known = "RuntimeError" if type_ in _NOT_RAISED else type_
-    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": _HALF.sub("\ufffd", message)}
+    return {"exc_type": _EXCEPTIONS.get(known, "RuntimeError"), "message": _words(message)}
+
+
+def _words(message: str) -> str:
+    return _HALF.sub("\ufffd", message)

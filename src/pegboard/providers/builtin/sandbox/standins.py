@@ -41,6 +41,19 @@ def may_stand_for(text: str) -> str | None:
     return None if found is None else found.lastgroup
 
 
+def behind(texts: int) -> Callable[[str], str | None]:
+    """The same of whatever comes after so many that are known to be texts."""
+    left = texts
+
+    def stands_for(text: str) -> str | None:
+        nonlocal left
+        kind = may_stand_for(text)
+        left -= kind is not None
+        return kind if left < 0 else None
+
+    return stands_for
+
+
 class StandIns:
     """Of one run."""
 

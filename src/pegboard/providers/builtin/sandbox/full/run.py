@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from pegboard.children.child import piece
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Fault, Function, Host, Limits, Program, Raised, Ran, Reply, Unmade, Waits, is_small
-from pegboard.providers.builtin.sandbox.hints import hinted
+from pegboard.providers.builtin.sandbox.hints import ONE_BY_ONE, hinted
 from pegboard.providers.builtin.sandbox.plain import HELD, NotPlain, Room, plain
 from pegboard.providers.builtin.sandbox.whole import whole
 
@@ -32,6 +32,8 @@ _ESCAPED: Final = 6
 _PRINT_FRAME: Final = 32
 _LARGE: Final = 16_384
 """Bytes of a frame that is read beside the event loop: all other work of the gateway would wait for it."""
+_LIST_GATHERED: Final = "unhashable type: 'list'"
+"""What Python says of `gather(calls)`, and of much else."""
 _MOST_WORDS: Final = 2_000
 _MOST_NAME: Final = 200
 _LAST: Final = 1.0
@@ -57,6 +59,8 @@ class Run:
     _said: int = 0
     _pieces: int = 0
     _asked: set[int] = field(default_factory=set[int])
+    _raised: set[str] = field(default_factory=set[str])
+    """The beginnings of the words of calls that failed."""
 
     def __post_init__(self) -> None:
         limits = self.limits
@@ -112,10 +116,16 @@ class Run:
 
     def _fault(self, fell: Fell) -> Fault:
         """As the process tells it: of a length and with a line that there can be."""
-        message = hinted(fell.type, fell.message)[:_MOST_WORDS]
+        line = self._line(fell.line)
+        message = fell.message
+        if message not in self._raised:
+            message = hinted(fell.type, message)
+            if message == _LIST_GATHERED and line is not None and "gather(" in self.program.code.split("\n")[line - 1]:
+                message = f"{message}. {ONE_BY_ONE}"
+        message = message[:_MOST_WORDS]
         if fell.type == "MemoryError" and not message:
             message = f"The program needs more than {self.limits.memory >> 20:,} MB of memory. Keep less at a time."
-        return Fault(fell.type[:_MOST_NAME], message, self._line(fell.line))
+        return Fault(fell.type[:_MOST_NAME], message, line)
 
     def _line(self, line: int | None) -> int | None:
         return line if line is not None and 1 <= line <= self.program.code.count("\n") + 1 else None
@@ -195,6 +205,8 @@ class Run:
     async def _answer(self, call: "_Call") -> None:
         async with self._turns:
             reply = await self.host.call(call.ordinal, call.function, call.arguments)
+            if isinstance(reply, Raised):
+                self._raised.add(reply.message[:_MOST_WORDS])
             # Before the program can know that there is room again.
             self._room.left += call.size
             if is_small(reply):
