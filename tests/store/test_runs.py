@@ -8,7 +8,7 @@ import anyio
 import pytest
 from tests.store.engines import Engine, now
 
-from pegboard.core.ids import CallId
+from pegboard.core.ids import LOCAL, CallId
 from pegboard.core.suspended import FoundRun, KeptRun
 from pegboard.ports import RunsAway
 from pegboard.store import StoredRuns, key_of, open_store
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 UNTIL = AT + timedelta(days=1)
-RUN = KeptRun(CallId("run-1"), ("t1", "t2"), b"\x00 a state that holds very-secret", UNTIL)
+RUN = KeptRun(CallId("run-1"), ("t1", "t2"), b"\x00 a state that holds very-secret", UNTIL, LOCAL)
 OTHER_KEY = {VARIABLE: "b3RoZXJvdGhlcm90aGVyb3RoZXJvdGhlcm90aGVyb3Q="}
 
 
@@ -96,7 +96,7 @@ async def test_nothing_of_a_program_can_be_read_in_the_database_or_with_another_
 async def test_the_state_of_one_program_cannot_stand_for_another(engine: Engine, tmp_path: Path) -> None:
     async with open_store(engine.url, clock=now, key=key_of({}, tmp_path)) as store:
         await store.runs.keep(RUN, AT)
-        await store.runs.keep(KeptRun(CallId("run-2"), ("t9",), b"another", UNTIL), AT)
+        await store.runs.keep(KeptRun(CallId("run-2"), ("t9",), b"another", UNTIL, LOCAL), AT)
         await engine.run("UPDATE runs SET sealed = (SELECT sealed FROM runs WHERE id = 'run-1') WHERE id = 'run-2'")
         assert (await found(store.runs, "t9")).state is None
 
@@ -105,7 +105,7 @@ async def test_the_state_of_one_program_cannot_stand_for_another(engine: Engine,
 async def test_a_ticket_that_two_programs_wait_for_is_the_later_ones(engine: Engine, tmp_path: Path) -> None:
     async with open_store(engine.url, clock=now, key=key_of({}, tmp_path)) as store:
         await store.runs.keep(RUN, AT)
-        await store.runs.keep(KeptRun(CallId("run-2"), ("t2", "t2"), b"another", UNTIL), AT)
+        await store.runs.keep(KeptRun(CallId("run-2"), ("t2", "t2"), b"another", UNTIL, LOCAL), AT)
         assert ((await found(store.runs, "t1")).id, (await found(store.runs, "t2")).id) == ("run-1", "run-2")
 
 
@@ -115,7 +115,7 @@ async def test_a_program_that_nobody_went_on_with_is_gone_when_its_time_is_over(
         await store.runs.keep(RUN, AT)
         late = UNTIL + timedelta(seconds=1)
         assert await store.runs.waiting_for("t1", late) is None
-        await store.runs.keep(KeptRun(CallId("run-2"), ("t9",), b"another", late), late)
+        await store.runs.keep(KeptRun(CallId("run-2"), ("t9",), b"another", late, LOCAL), late)
         assert await engine.run("SELECT id FROM runs") == [("run-2",)]
         assert await engine.run("SELECT ticket FROM run_tickets") == [("t9",)]
         await store.runs.end(CallId("run-2"))
@@ -127,7 +127,7 @@ async def test_a_program_that_nobody_went_on_with_is_gone_when_its_time_is_over(
 async def test_a_state_that_is_too_large_and_a_gateway_without_a_key_are_told(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'runs.db'}"
     async with open_store(url, clock=now, key=key_of({}, tmp_path)) as store:
-        with pytest.raises(RunsAway, match=f"at most {LARGEST} are kept"):
+        with pytest.raises(RunsAway, match=f"of one program at most {LARGEST:,} are kept"):
             await store.runs.keep(replace(RUN, state=bytes(LARGEST + 1)), AT)
     async with open_store(url, clock=now) as store:
         with pytest.raises(RunsAway, match="without a key"):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .ids import CallId
+from .ids import CallId, PrincipalId
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,9 @@ class KeptRun:
     state: bytes
     """All that it takes to go on, signed. A store keeps it encrypted or not at all."""
     until: datetime
-    """Afterwards nobody can go on with it."""
+    """Afterwards nobody can go on with it. Mostly nobody can before, for its tickets have lapsed."""
+    principal: PrincipalId
+    """Whose it is, and so whose room it takes."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select
 
 from .calls import microseconds
 from .database import Database
+from .runs import forget_lapsed
 from .schema import calls
 
 AT_ONCE: Final = 500
@@ -21,11 +22,13 @@ async def prune(
     database: Database, now: datetime, keep_days: float | None, keep_rows: int | None, *, thorough: bool = True
 ) -> int:
     """Removes what is older than so many days, then the oldest beyond so many rows. Tells how many rows that were.
+    Programs that can never go on go with them, and are not counted.
 
     Rows are written nearly in the order of their times, so those that are too old stand first. To be `thorough` is to
     look at all of them: a clock that was wrong for a while may have left old ones behind others.
     """
     removed = 0
+    await forget_lapsed(database, now)
     if keep_days is not None:
         removed += await _remove_older(database, max(0, microseconds(now) - int(keep_days * _DAY)), thorough)
     if keep_rows is not None and (newest := await _newest_beyond(database, keep_rows)) is not None:

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0017"
+REVISION: Final = "0018"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -262,10 +262,13 @@ runs: Final = Table(
     Column("until", BigInteger, nullable=False),
     Column("claimed_at", BigInteger),
     Column("sealed", Text),
+    Column("principal", Words),
+    Column("size", BigInteger),
     PrimaryKeyConstraint("id"),
     Index("ix_runs_until", "until"),
 )
-"""Programs that wait for a person. Their state is in `sealed`, encrypted, until somebody goes on with it."""
+"""Programs that wait for a person. Their state is in `sealed`, encrypted, until somebody goes on with it, and takes so
+many bytes there as `size` says."""
 
 run_tickets: Final = Table(
     "run_tickets",

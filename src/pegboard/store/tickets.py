@@ -21,6 +21,8 @@ from pegboard.ports import TicketsAway
 from .calls import microseconds, moment
 from .database import Database
 from .errors import StoreError
+from .runs import later
+from .schema import run_tickets, runs
 from .schema import tickets as table
 from .secrets import KeyFor, NoKeyError
 from .targets import kind_and_text, tool_of
@@ -100,9 +102,15 @@ class StoredTickets:
         }
         if ruling.state is State.DENIED:
             values["sealed"] = None
+        until = later(microseconds(ruling.deadline))
+        waits = runs.c.id.in_(select(run_tickets.c.run_id).where(run_tickets.c.ticket == id))
         try:
             async with self._database.writing() as connection:
-                return (await connection.execute(open_one.values(values))).rowcount == 1
+                if (await connection.execute(open_one.values(values))).rowcount != 1:
+                    return False
+                # The program that waits for it goes on with this decision for as long as it stands.
+                await connection.execute(update(runs).where(waits, runs.c.until < until).values(until=until))
+                return True
         except StoreError as error:
             raise TicketsAway(str(error)) from error
 

@@ -66,7 +66,7 @@ async def test_a_program_that_goes_on_is_ended_after_what_was_left_of_its_time(t
         ticket = ticket_of(await here.runs(HANGS, timeout_s=100))
         whole, now = await kept(here, ticket), here.house.clock()
         nearly_over = signed(replace(whole, left=2.0), KEY)
-        await here.store.runs.keep(KeptRun(CallId("run-1"), (ticket,), nearly_over, now + KEPT), now)
+        await here.store.runs.keep(KeptRun(CallId("run-1"), (ticket,), nearly_over, now + KEPT, LOCAL), now)
         await here.decides(ticket)
         # Less than all of its time: with that it would hang for longer than this test may take.
         with anyio.fail_after(50):

@@ -216,7 +216,7 @@ async def test_a_state_that_somebody_changed_is_refused(tmp_path: Path, flipped:
         changed = bytearray(found.state)
         changed[flipped] ^= 1
         now = here.house.clock()
-        await here.store.runs.keep(KeptRun(found.id, (ticket,), bytes(changed), now + KEPT), now)
+        await here.store.runs.keep(KeptRun(found.id, (ticket,), bytes(changed), now + KEPT, LOCAL), now)
         assert words_of(await here.waits(ticket)).startswith("confirmation_unavailable: What was kept of the program")
         assert here.called("delete") == []
 
@@ -246,7 +246,7 @@ async def test_a_program_of_another_caller_goes_on_for_nobody_else(tmp_path: Pat
         found = await here.store.runs.waiting_for(ticket, now)
         assert found is not None
         assert found.state is not None
-        await here.store.runs.keep(KeptRun(CallId("run-2"), (other,), found.state, now + KEPT), now)
+        await here.store.runs.keep(KeptRun(CallId("run-2"), (other,), found.state, now + KEPT, LOCAL), now)
         assert words_of(await here.waits(other, by=PrincipalId("eve"))).startswith("confirmation_unavailable: ")
         assert here.called("delete") == []
 

@@ -2,7 +2,7 @@
 
 import hmac
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,10 @@ from pegboard.core.tool import Json
 from .made import Made
 from .nested import Wait
 
-_FORM: Final = 1
-"""What the first member says of how the rest is written."""
+_FORM: Final = 2
+"""What the first member says of how the rest is written: one line, and behind it the state as it is."""
+_IN_THE_LINE: Final = 1
+"""How an earlier version wrote it: the state is in the line, too."""
 _SIGNATURE: Final = 32
 
 
@@ -53,7 +55,6 @@ def signed(kept: Kept, key: bytes) -> bytes:
         "principal": kept.principal,
         "client": kept.client,
         "python": kept.python.value,
-        "state": b64encode(kept.state).decode(),
         "functions": {name: str(id) for name, id in kept.functions.items()},
         "made": [[ordinal, each.name, each.ms, each.error] for ordinal, each in kept.made.items()],
         "waiting": [[wait.ordinal, wait.ticket, wait.name, str(wait.tool), wait.arguments] for wait in kept.waiting],
@@ -63,7 +64,7 @@ def signed(kept: Kept, key: bytes) -> bytes:
         "stdout": kept.stdout,
         "digest": kept.digest,
     }
-    text = json.dumps(said, separators=(",", ":")).encode()
+    text = json.dumps(said, separators=(",", ":")).encode() + b"\n" + kept.state
     return hmac.digest(key, text, "sha256") + text
 
 
@@ -72,13 +73,17 @@ def opened(raw: bytes, key: bytes, run: CallId, principal: PrincipalId, client: 
     signature, text = raw[:_SIGNATURE], raw[_SIGNATURE:]
     if not hmac.compare_digest(signature, hmac.digest(key, text, "sha256")):
         return None
-    said = json.loads(text)
-    if said["form"] != _FORM or (said["run"], said["principal"], said["client"]) != (run, principal, client):
+    line, _, state = text.partition(b"\n")
+    said = json.loads(line)
+    if (said["run"], said["principal"], said["client"]) != (run, principal, client):
         return None
-    try:
-        state = b64decode(said["state"], validate=True)
-    except NotBase64:
+    if said["form"] not in (_FORM, _IN_THE_LINE):
         return None
+    if said["form"] == _IN_THE_LINE:
+        try:
+            state = b64decode(said["state"], validate=True)
+        except NotBase64:
+            return None
     return Kept(
         run,
         principal,

@@ -31,7 +31,7 @@ from .wall import Patient, Wall
 from .words import waits
 
 KEPT: Final = timedelta(days=1)
-"""How long a program waits for people at most. Their tickets mostly end before."""
+"""How long a program waits for people at most. Their tickets mostly end before, and it goes little later than they."""
 GRACE: Final = 10.0
 """Seconds after which a program is ended whose sandbox should have ended it before."""
 PERSONS: Final = 3_600.0
@@ -139,13 +139,13 @@ class Runs:
             host.stdout,
             host.digest,
         )
-        run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT)
+        run = KeptRun(host.origin.run, tuple(wait.ticket for wait in waiting), b"", now + KEPT, call.principal)
         try:
             state = await anyio.to_thread.run_sync(signed, whole, self.means.key())
             with anyio.fail_after(STORE_SECONDS):
                 await store.keep(replace(run, state=state), now)
         except (RunsAway, TimeoutError) as error:
-            why = str(error) or "the store does not answer"
+            why = (str(error) or "the store does not answer").rstrip(".")
             names = ", ".join(wait.name for wait in waiting)
             text = (
                 f"A person must confirm {names} first, and the program cannot wait for that: {why}. It was ended "
