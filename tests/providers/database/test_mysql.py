@@ -66,7 +66,7 @@ async def test_parameters_are_bound_and_no_text_gets_out_of_its_place(mysql: Sho
         ((3,),),
         ((1, 1.5, 1, None),),
         ((1,), (2,)),
-        Failed("The statement has 1 places for parameters (?), and 0 were given.", None, Fault.PARAMETERS),
+        Failed("The statement has 1 parameter, and 0 values were given.", None, Fault.PARAMETERS),
         Failed(
             "Parameters have no names here. Give them as a list, and write ? in the statement.", None, Fault.PARAMETERS
         ),

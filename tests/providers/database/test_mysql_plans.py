@@ -21,6 +21,7 @@ def plan(told: Answer) -> list[tuple[object, ...]]:
 @pytest.mark.behaviour("databases.plans")
 async def test_a_plan_is_told_of_a_table_with_a_closed_column_without_keys_over_it(mysql: Shop) -> None:
     mysql.outside("CREATE INDEX people_both ON people (city, ssn)", "CREATE INDEX people_city ON people (city)")
+    mysql.outside("CREATE INDEX city_of_SSN ON people (city)")
     texts = [
         "EXPLAIN SELECT name FROM people p WHERE id = 1",
         "EXPLAIN SELECT count(*) FROM people",
@@ -38,10 +39,11 @@ async def test_a_plan_is_told_of_a_table_with_a_closed_column_without_keys_over_
         whole = await asked(mysql, texts[1:2])
     finally:
         mysql.outside("DROP INDEX people_both ON people", "DROP INDEX people_city ON people")
+        mysql.outside("DROP INDEX city_of_SSN ON people")
     assert plan(whole[0])[0][3] in ("people_ssn", "people_both", "people_city")
     assert plan(told[0]) == [("people", "const", "PRIMARY", "PRIMARY", "4", "const")]
     assert [plan(each)[0][0] for each in told] == ["people"] * 5
-    assert not any("people_ssn" in repr(each) or "people_both" in repr(each) for each in told)
+    assert not any(name in repr(each) for each in told for name in ("people_ssn", "people_both", "city_of_SSN"))
     possible = plan(told[3])[0][2]
     assert possible == "people_city"
     assert isinstance(fine, Rows)

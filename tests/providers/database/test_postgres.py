@@ -119,7 +119,7 @@ async def test_parameters_are_bound_and_a_text_is_a_date_where_one_is_wanted(sho
         ((7,),),
         (("'; --", 7, '{"a": 1}', [1, 2], 1.5),),
         Failed('Parameter $1 is "seven", and the statement wants int4.', None, Fault.PARAMETERS),
-        Failed("The statement has 1 parameters ($1, $2, …), and 0 were given.", None, Fault.PARAMETERS),
+        Failed("The statement has 1 parameter, and 0 values were given.", None, Fault.PARAMETERS),
         Failed(
             "Parameters have no names here. Give them as a list, and write $1, $2, … in the statement.",
             None,

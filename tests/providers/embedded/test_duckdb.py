@@ -143,10 +143,16 @@ async def test_values_and_parameters_of_every_kind(tmp_path: Path) -> None:
             await engine.run("SELECT ?", (), Limits()),
             await engine.run("SELECT $a", {"b": 1}, Limits()),
             await engine.run("SELECT $a", {"a": 1, "b": 1}, Limits()),
+            await engine.run("SELECT 1 WHERE 1=:id", {"id": 1}, Limits()),
         ] == [
-            Failed("The statement has 1 parameters, but 0 values were given.", fault=Fault.PARAMETERS),
+            Failed("The statement has 1 parameter, and 0 values were given.", fault=Fault.PARAMETERS),
             Failed("No value was given for the parameter 'a'.", fault=Fault.PARAMETERS),
             Failed("The statement has no parameter 'b'.", fault=Fault.PARAMETERS),
+            Failed(
+                'Parser Error: syntax error at or near ":". Write $name in it where a value belongs.',
+                None,
+                Fault.SYNTAX,
+            ),
         ]
 
 

@@ -145,8 +145,12 @@ async def test_parameters_are_bound_by_place_and_by_name(tmp_path: Path) -> None
 @pytest.mark.behaviour("databases.parameters")
 async def test_parameters_that_do_not_fit_are_told(tmp_path: Path) -> None:
     wrong: list[tuple[str, Parameters, str]] = [
-        ("SELECT ?", [], "The statement has 1 parameters, but 0 values were given."),
-        ("SELECT 1", [1], "The statement has 0 parameters, but 1 values were given."),
+        ("SELECT ?", [], "The statement has 1 parameter, and 0 values were given."),
+        (
+            "SELECT 1 WHERE 1 = '%s'",
+            [1],
+            "The statement has 0 parameters, and 1 value was given. Write ? in it where a value belongs.",
+        ),
         ("SELECT :a", [1], "The statement calls its parameters by name (:a). Give an object with their values."),
         ("SELECT :a", {}, "No value was given for the parameter 'a'."),
         ("SELECT :a", {"a": 1, "b": 2}, "The statement has no parameter 'b'."),
@@ -168,6 +172,10 @@ async def test_parameters_that_do_not_fit_are_told(tmp_path: Path) -> None:
     assert told == [Failed(words, fault=Fault.PARAMETERS) for _, _, words in wrong]
 
 
+INSTEAD = "search_schemas tells what there is, and so do sqlite_schema and PRAGMA table_info(name)."
+DEEP = "The statement is nested too deeply. Ask in simpler statements."
+
+
 @pytest.mark.behaviour("databases.failures")
 async def test_a_failure_says_what_was_not_found_and_where(tmp_path: Path) -> None:
     async with opened(made(tmp_path / "shop.db")) as engine:
@@ -178,6 +186,9 @@ async def test_a_failure_says_what_was_not_found_and_where(tmp_path: Path) -> No
             await failed(engine, "SELECT FROM orders"),
             await failed(engine, "SELEKT 1"),
             await failed(engine, "SELECT 'a"),
+            await failed(engine, "SHOW TABLES"),
+            await failed(engine, f"SELECT {'1+' * 500}1"),
+            await failed(engine, f"SELECT {'(' * 5000}1{')' * 5000}"),
         ] == [
             Failed("no such table: ordres", 14, Fault.NO_TABLE, "ordres"),
             Failed("no such column: totl", 7, Fault.NO_COLUMN, "totl"),
@@ -185,6 +196,9 @@ async def test_a_failure_says_what_was_not_found_and_where(tmp_path: Path) -> No
             Failed('near "FROM": syntax error', 7, Fault.SYNTAX),
             Failed('near "SELEKT": syntax error', 0, Fault.SYNTAX),
             Failed('unrecognized token: "\'a"', None, Fault.SYNTAX),
+            Failed(f'near "SHOW": syntax error. SQLite has no SHOW: {INSTEAD}', 0, Fault.SYNTAX),
+            Failed(f"Expression tree is too large (maximum depth 200). {DEEP}", None, Fault.SYNTAX),
+            Failed(f"parser stack overflow. {DEEP}", None, Fault.SYNTAX),
         ]
 
 

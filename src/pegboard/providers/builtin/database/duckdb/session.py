@@ -2,7 +2,7 @@
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from pegboard.core.database.answered import answered
 from pegboard.core.folded import Json
 from pegboard.providers.builtin.database.box.main import Away
 from pegboard.providers.builtin.database.box.words import out_of_time
+from pegboard.providers.builtin.database.unreadable import miscounted
 
 try:
     import duckdb
@@ -100,6 +101,9 @@ class DuckdbSession:
         self._began = time.monotonic()
         self._deadline = self._began + limits.seconds
         found = self._judged(opened, statement)
+        if isinstance(found, Failed) and found.fault is Fault.SYNTAX and parameters:
+            mark = "?" if isinstance(parameters, list) else "$name"
+            return replace(found, words=f"{found.words.rstrip('.')}. Write {mark} in it where a value belongs.")
         if not isinstance(found, Judged):
             return found
         if (unfit := _unfit(found.parameters, parameters)) is not None:
@@ -200,7 +204,7 @@ def _unfit(names: frozenset[str], parameters: list[Json] | dict[str, Json]) -> F
     """The engine's own list of a statement's parameters, against what was given."""
     given = _given(parameters)
     if isinstance(parameters, list) and len(given) != len(names):
-        return _failed(f"The statement has {len(names)} parameters, but {len(given)} values were given.")
+        return _failed(miscounted(len(names), len(given), "?"))
     for name in sorted(names - given):
         return _failed(f"No value was given for the parameter {name!r}.")
     for name in sorted(given - names):

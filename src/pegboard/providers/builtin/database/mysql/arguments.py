@@ -7,6 +7,7 @@ from typing import Any
 
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.unreadable import miscounted
 
 from .splicing import Edit
 from .words import Word
@@ -21,7 +22,7 @@ def bound(words: Sequence[Word], parameters: Parameters) -> tuple[Edit, ...] | F
             return _wrong("Parameters have no names here. Give them as a list, and write ? in the statement.")
         parameters = ()
     if len(places) != len(parameters):
-        return _wrong(f"The statement has {len(places)} places for parameters (?), and {len(parameters)} were given.")
+        return _wrong(miscounted(len(places), len(parameters), "?"))
     edits = []
     for number, (place, value) in enumerate(zip(places, parameters, strict=True), 1):
         written = literal(value)

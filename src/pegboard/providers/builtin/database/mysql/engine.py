@@ -272,7 +272,7 @@ class MysqlEngine:
             hidden = frozenset[str]()
             tell: _Tell = _as_it_is
             if reading.kind == "explain" and not self._access.is_whole:
-                hidden = hidden_keys(tables.ask, tables.listed())
+                hidden = hidden_keys(tables.ask, tables.listed(), self._access)
                 tell = told_plan(hidden)
             elif not self._access.is_whole:
                 tell = _alike(told_row(reading, self._place.database, tables.listed))

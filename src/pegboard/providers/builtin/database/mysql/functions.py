@@ -126,7 +126,8 @@ def calls(words: Sequence[Word], *, target: bool = False) -> tuple[Call, ...] | 
 
 def unlisted(name: str) -> Unreadable:
     return Unreadable(
-        f"{name}() is not on the list of built-in functions that only compute.", "Write the statement without it."
+        f"{name}() is not on the list of built-in functions that only compute.",
+        "Use one of MySQL and MariaDB that computes from its arguments alone, or write the statement without it.",
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from pegboard.core.database import Access
+
 from .asking import Ask
 from .listing import Open, Row
 
@@ -13,11 +15,15 @@ WHERE INDEX_NAME <> 'PRIMARY' AND TABLE_SCHEMA NOT IN ('mysql', 'performance_sch
 _OF_KEY: Final = ("key_len", "ref")
 
 
-def hidden_keys(ask: Ask, opened: Open) -> frozenset[str]:
-    """The names of keys over something that is closed; one of the same name elsewhere is hidden with it."""
+def hidden_keys(ask: Ask, opened: Open, access: Access) -> frozenset[str]:
+    """The names of keys over something that is closed, and those that hold its name; one of the same name elsewhere is
+    hidden with it."""
     columns = {(schema, table): {*names} for schema, table, names in opened}
+    closed = {(each.column or each.table).casefold() for each in access.deny}
     return frozenset(
-        str(key) for schema, table, key, column in ask(_KEYS, ()) if column not in columns.get((schema, table), ())
+        str(key)
+        for schema, table, key, column in ask(_KEYS, ())
+        if column not in columns.get((schema, table), ()) or any(part in str(key).casefold() for part in closed)
     )
 
 

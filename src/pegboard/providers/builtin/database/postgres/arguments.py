@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pegboard.core.database import Failed, Fault
 from pegboard.ports.databases import Parameters
+from pegboard.providers.builtin.database.unreadable import miscounted
 
 _TEXT: Final = frozenset({"text", "varchar", "bpchar", "name", "unknown", "char"})
 _JSON: Final = frozenset({"json", "jsonb"})
@@ -19,7 +20,7 @@ def bound(parameters: Parameters, wanted: Any) -> list[object] | Failed:
         else:
             return _wrong("Parameters have no names here. Give them as a list, and write $1, $2, … in the statement.")
     if len(parameters) != len(wanted):
-        return _wrong(f"The statement has {len(wanted)} parameters ($1, $2, …), and {len(parameters)} were given.")
+        return _wrong(miscounted(len(wanted), len(parameters), "$1, $2, …"))
     told: list[object] = []
     for number, (value, kind) in enumerate(zip(parameters, wanted, strict=True), 1):
         try:

@@ -5,6 +5,7 @@ from typing import Final, TypeAlias
 
 from pegboard.core.database import Failed, Fault
 from pegboard.core.folded import Json
+from pegboard.providers.builtin.database.unreadable import miscounted
 
 from .tokens import Kind, Token
 
@@ -34,7 +35,7 @@ def _by_place(marks: Sequence[str], parameters: Sequence[Json]) -> Bound | Faile
     for mark in marks:
         largest = max(largest, int(mark[1:])) if mark[1:].isdecimal() and len(mark) < 8 else largest + 1
     if largest != len(parameters):
-        return _failed(f"The statement has {largest} parameters, but {len(parameters)} values were given.")
+        return _failed(miscounted(largest, len(parameters), "?"))
     for place, value in enumerate(parameters, 1):
         if not isinstance(value, str | int | float | None):
             return _unfit(str(place), value)

@@ -21,14 +21,15 @@ _FOUND: Final = (
     (re.compile(r"no such function: (.+)", re.DOTALL), Fault.NO_FUNCTION),
     (re.compile(r'near "(.+)": syntax error', re.DOTALL), Fault.SYNTAX),
     (re.compile(r'unrecognized token: "(.+)"', re.DOTALL), Fault.SYNTAX),
-    (re.compile(r"(?:incomplete input|parser stack overflow)()"), Fault.SYNTAX),
+    (re.compile(r"incomplete input()"), Fault.SYNTAX),
     (re.compile(r"(?:database (?:table )?is locked)()"), Fault.BUSY),
-    (re.compile(r"(?:string or blob too big|out of memory|Expression tree is too large)()"), Fault.MEMORY),
+    (re.compile(r"(?:string or blob too big|out of memory)()"), Fault.MEMORY),
     (
         re.compile(r"(?:database disk image is malformed|file is not a database|disk I/O error|unable to open)()"),
         Fault.AWAY,
     ),
 )
+_DEEP: Final = ("Expression tree is too large", "parser stack overflow")
 _NAMED: Final = (Fault.NO_TABLE, Fault.NO_COLUMN, Fault.NO_FUNCTION)
 MIXED: Final = Refused(
     "The statement reads the schema and rows at once.", "Ask for the schema in one statement and for rows in another."
@@ -45,6 +46,8 @@ def failed(error: Exception, given: Sequence[Token]) -> Answer:
     words = str(error)
     if isinstance(error, sqlite3.Warning | sqlite3.ProgrammingError) and "one statement" in words:
         return ONE
+    if words.startswith(_DEEP):
+        return Failed(f"{words}. The statement is nested too deeply. Ask in simpler statements.", None, Fault.SYNTAX)
     for pattern, fault in _FOUND:
         if (found := pattern.search(words)) is not None:
             name = found[1]

@@ -41,6 +41,8 @@ _REFUSED: Final = frozenset(
     {"ALTER", "ANALYZE", "ATTACH", "BEGIN", "COMMIT", "CREATE", "DETACH", "DROP", "END", "REINDEX", "RELEASE"}
     | {"ROLLBACK", "SAVEPOINT", "VACUUM"}
 )
+_ELSEWHERE: Final = frozenset({"DESC", "DESCRIBE", "SHOW"})
+_TABLES: Final = "search_schemas tells what there is, and so do sqlite_schema and PRAGMA table_info(name)."
 
 
 def deed(given: Sequence[Token]) -> Deed | Refused | Failed:
@@ -51,7 +53,8 @@ def deed(given: Sequence[Token]) -> Deed | Refused | Failed:
         return found
     if (word := first.value.upper()) in _REFUSED:
         return Refused(f"{word} statements are not run here.", _INSTEAD)
-    return Failed(f'near "{first.value}": syntax error', first.start, Fault.SYNTAX)
+    known = f". SQLite has no {word}: {_TABLES}" if word in _ELSEWHERE else ""
+    return Failed(f'near "{first.value}": syntax error{known}', first.start, Fault.SYNTAX)
 
 
 def is_alone(given: Sequence[Token]) -> bool:
