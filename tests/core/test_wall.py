@@ -104,6 +104,22 @@ def test_what_lacks_a_secret_wants_the_secret_and_no_restart() -> None:
 
 
 @pytest.mark.parametrize(
+    ("why", "label"),
+    [
+        ("command 'gihtub' was not found on the PATH. Install it, or write its full path", "'gihtub'"),
+        ('command "o\'brien" was not found. Correct the path, or install it', '"o\'brien"'),
+    ],
+)
+def test_a_command_that_is_not_there_is_corrected_in_its_line_and_no_restart_is_offered(why: str, label: str) -> None:
+    assert seen(OPEN.with_health(GITHUB, Down(NOW, why))) == (
+        PegState.BROKEN,
+        Action(Act.EDIT_FILE, "pegboard.yaml:7", f"Install {label}, or correct the command"),
+    )
+    installed = OPEN.with_server(replace(OPEN.policy.declared.servers[GITHUB], origin=PERSON))
+    assert seen(installed.with_health(GITHUB, Down(NOW, why))) == (PegState.BROKEN, NOTHING)
+
+
+@pytest.mark.parametrize(
     ("declared", "action"),
     [
         (False, Action(Act.CORRECT_OVERRIDE, str(ID), "Correct the override")),

@@ -5,11 +5,12 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.core.boards import key, tool
+from tests.core.boards import NOW, key, tool
 from tests.rest.desk import GITHUB, NOTES, at_desk, problem
 from tests.support.house import PATIENCE, declared
 
 from pegboard.core.call import Admitted, Outcome, ProviderFailed, Returned, ToolFailed
+from pegboard.core.catalogue import Down
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Declared, Denial
@@ -200,6 +201,25 @@ async def test_an_id_of_a_server_that_is_off_is_answered_with_that_server_alone(
         "Server ops~files is off: switched off by local on "
     )
     assert "ops~other" not in body["detail"]
+
+
+@pytest.mark.behaviour("web.name_in_vain")
+async def test_of_a_server_whose_command_is_not_there_the_command_is_told_and_where_it_stands() -> None:
+    why = "command 'gihtub' was not found on the PATH. Install it, or write its full path"
+    silent = key("ops~files")
+    async with at_desk(declared(GITHUB, silent), settle=False) as desk:
+        desk.house.provider(silent).becomes(Down(NOW, why))
+        await desk.house.until(lambda: isinstance(desk.house.board.catalogue.health(silent), Down))
+        body = (await desk.ask("GET", "/why", params={"tool": "merge"})).json()
+    [told] = [each for each in body["unheard"] if each["id"] == "ops~files"]
+    assert told["sentence"] == (
+        "ops~files is down: cannot be started. "
+        "Command 'gihtub' was not found on the PATH. Install it, or write its full path."
+    )
+    assert (told["action"]["kind"], told["action"]["label"]) == (
+        "edit_file",
+        "Install 'gihtub', or correct the command",
+    )
 
 
 @pytest.mark.behaviour("explain.every_step", "explain.absent_names_the_step", "law.deciding_is_explaining")

@@ -14,7 +14,7 @@ _KINDS: Final = re.compile(
     r"(?P<late>did not (?:answer|list its tools)\b)|(?P<slow>did not start within\b)|"
     r"answered HTTP \d{3}|answered with an error|answered tools/list with something that is no list of tools|"
     r"cannot be reached|cannot be asked|broke the connection off|"
-    r"(?P<unstarted>command '|cannot start\b)|"
+    r"(?P<unstarted>command ['\"]|cannot start\b)|"
     r"(?P<unsigned>wants a sign-in|was not signed in to)|"
     r"does not speak (?:MCP|SSE)|sent a message longer than \d{1,6} MiB|"
     r"its provider broke|its former process does not stop|"
@@ -49,10 +49,10 @@ def as_sentence(why: str) -> str:
     text = why.rstrip(".")
     if _NAMES_ITSELF.match(text) is None:
         return f"It {text}."
-    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+    return f"{text[0].upper()}{text[1:]}." if text.startswith(("the ", "command ")) else f"{text}."
 
 
-_NAMES_ITSELF: Final = re.compile(r"the secret |DocSpace |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
+_NAMES_ITSELF: Final = re.compile(r"the secret |command ['\"]|DocSpace |\$\{|[^\s:]{1,400}\.py:\d{1,7}: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +97,12 @@ def unfit(why: str) -> Unset | None:
 def lacking(why: str) -> Unset | None:
     """The secret by which it would be up, whatever is the matter with it."""
     return unset(why) or unfit(why)
+
+
+_MISSING: Final = re.compile(r"command (?P<command>'[^']{1,400}'|\"[^\"]{1,400}\") was not found\b")
+
+
+def missing_command(why: str) -> str | None:
+    """Of why a server is down, the command that is not there, in quotes."""
+    found = _MISSING.match(why)
+    return None if found is None else found["command"]

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from .catalogue import Down, NeedsSignIn, Off, Starting
 from .gone import Gone
 from .ids import BuiltinKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
-from .outage import lacking
+from .outage import lacking, missing_command
 from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected
 from .policy import Limit, Policy, Sayer
 from .removal import edit_of, granted_then, place_of
@@ -167,7 +167,7 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
         case ChangedSinceApproval():
             return Action(Act.APPROVE, str(tool), "Review what changed and approve it")
         case Unavailable(source, health) | Unlisted((source, *_), health):
-            return _reviving(source, health)
+            return _reviving(source, health, policy)
         case Unlisted():
             return NOTHING
         case Undetermined(_, _, server):
@@ -176,19 +176,27 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
             assert_never(reason)
 
 
-def _reviving(source: Source, health: Starting | Down | NeedsSignIn | Off) -> Action:
+def _reviving(source: Source, health: Starting | Down | NeedsSignIn | Off, policy: Policy) -> Action:
     match health:
         case NeedsSignIn():
             return Action(Act.SIGN_IN, str(source), f"Sign in to {source}")
         case Down(_, why):
             if (wanted := lacking(why)) is not None:
                 return Action(Act.SET_SECRET, f"{wanted.toolset}/{wanted.name}", f"Set the secret {wanted.name}")
+            if (missing := missing_command(why)) is not None and not isinstance(source, BuiltinKey):
+                # A restart looks for the same command again; once it is installed, the next attempt finds it by itself.
+                return _editing(_origin(source, policy), f"Install {missing}, or correct the command")
             return NOTHING if isinstance(source, BuiltinKey) else Action(Act.RESTART, str(source), f"Restart {source}")
         case Starting() | Off():
             # Whoever waits a moment needs no act, and what does not run is off for a reason of its own.
             return NOTHING
         case _:
             assert_never(health)
+
+
+def _origin(source: ServerKey | ToolsetKey, policy: Policy) -> Origin | None:
+    server = policy.servers.get(source)
+    return None if server is None else server.origin
 
 
 def _editing(at: Origin | None, label: str) -> Action:

@@ -30,7 +30,7 @@ from pegboard.core.ids import LOCAL, CallId, PrincipalId, Source, ToolId, WireNa
 from pegboard.core.reference import Directory, Kind, Unknown, closest, find, reference
 from pegboard.core.resolve import Locked, Open, Resolution, directory
 from pegboard.core.scope import Scope
-from pegboard.core.status import Unlisted, remedy, sentence, status
+from pegboard.core.status import Unlisted, detail, remedy, sentence, status
 from pegboard.core.unlisted import unheard
 from pegboard.core.unlocking import unlocking
 from pegboard.core.view import View
@@ -197,6 +197,8 @@ def _in_vain(gateway: Gateway, text: str, told: str, near: Sequence[ToolId]) -> 
 
 def _unheard_shape(gateway: Gateway, source: Source, verdict: Open | Locked) -> UnheardShape:
     said = sentence(verdict.reason) if isinstance(verdict, Locked) else f"{source} has not listed its tools yet."
+    if isinstance(verdict, Locked) and (more := detail(verdict.reason)) is not None:
+        said += f" {more}"
     return {"id": str(source), "sentence": said, "action": action_shape(unlocking(verdict, gateway.board.policy))}
 
 
