@@ -19,7 +19,7 @@ LIMITS: Final = Limits(seconds=3)
 
 
 def roads(dialect: str, of: str) -> list[str]:
-    """To `tables` or `columns`. `{0}` stands for the name, and `{1}` for the database's own."""
+    """To `tables` or `columns`, or by `writes`. `{0}` stands for the name, and `{1}` for the database's own."""
     found: list[str] = json.loads(_FILE.read_text(encoding="utf-8"))[dialect][of]
     return found
 

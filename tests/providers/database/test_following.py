@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.providers.database import mysql_shop, postgres_shop
+from tests.support.roads import gone
 
 from pegboard.core.database import EVERYTHING, Access, Answer, Limits, NamePattern, Refused, Rows, name_pattern
 from pegboard.ports.databases import Engine
@@ -17,6 +18,7 @@ from pegboard.providers.builtin.database.unreadable import BY_KEY, BY_TRIGGER, W
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
+SECRETS = ("xyzzy", "plugh", "123-45")
 MADE = """
 CREATE FUNCTION tells() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
     'BEGIN new.t := (SELECT string_agg(word, '','') FROM secret);
@@ -127,6 +129,7 @@ async def test_a_change_in_postgresql_reaches_nothing_that_is_closed(postgres_se
     held = await own.outside(HELD)
     engine = postgresql_engine(own.reader, closing("secret*", "people.ssn"), writes=True)
     try:
+        assert await gone(engine, "postgresql", "writes", "secret", "zebras", SECRETS) == []
         for write in (False, True):
             assert await each(engine, TRIGGERED, write=write) == [refused(BY_TRIGGER)] * len(TRIGGERED)
             assert await each(engine, KEYED, write=write) == [refused(BY_KEY)] * len(KEYED)
@@ -194,6 +197,7 @@ async def test_a_change_in_mariadb_reaches_nothing_that_is_closed(mariadb_socket
     before = own.outside(held)
     engine = mysql_engine(own.reader, closing("secret*", "people.ssn"), writes=True)
     try:
+        assert await gone(engine, "mysql", "writes", "secret", "zebras", SECRETS, own.name) == []
         for write in (False, True):
             assert await each(engine, THERE_TRIGGERED, write=write) == [refused(BY_TRIGGER)] * len(THERE_TRIGGERED)
             assert await each(engine, THERE_KEYED, write=write) == [refused(BY_KEY)] * len(THERE_KEYED)
