@@ -43,7 +43,9 @@ class Databases:
                 return
             from .database.toolbox import Toolbox
 
-            self.toolbox = Toolbox(self._builtins, self._engines, self._of_tables())
+            self.toolbox = Toolbox(
+                self._builtins, self._engines, self._of_tables(), lambda view: self._board.resolution(view).names
+            )
         self.toolbox.follow(wanted)
 
     async def run(self) -> None:

@@ -69,9 +69,9 @@ class ExecuteSql:
             case Rows():
                 return await aside(len(answer.rows), partial(rows_returned, source.database, answer, is_plan=explains))
             case Refused():
-                return failed(refused_text(source.database, answer), Fell.REFUSED)
+                return failed(self._toolbox.worded(refused_text(source.database, answer), view), Fell.REFUSED)
             case Failed():
-                told = await helped(self._toolbox.finder, source, sql, answer)
+                told = self._toolbox.worded(await helped(self._toolbox.finder, source, sql, answer), view)
                 if answer.fault is not Fault.AWAY:
                     return failed(told)
                 source.away()

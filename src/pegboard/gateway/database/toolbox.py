@@ -1,6 +1,7 @@
 """The databases in use, and the tools over them: on the board while there is at least one."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import anyio
@@ -10,7 +11,9 @@ from pegboard.core.call import Admitted
 from pegboard.core.database import SourceId
 from pegboard.core.database.declaration import Database
 from pegboard.core.database.sourced import OverSources
+from pegboard.core.ids import BuiltinKey, ToolId, WireName
 from pegboard.core.reference import closest
+from pegboard.core.view import View
 from pegboard.gateway.builtins import Builtins
 from pegboard.gateway.meanings import Meanings
 from pegboard.ports.databases import SourceAway
@@ -22,11 +25,21 @@ from .searching import SearchSchemas
 from .source import Source
 from .specs import EXECUTE, SEARCH
 
+_SEARCH_ID: Final = ToolId(BuiltinKey(), SEARCH)
+_ADVISED: Final = re.compile(rf"\b(Use|with|that) {SEARCH}\b")
 _LEFT: Final = "it was switched off, or its settings were changed. See in the list of tools what there is now."
 
 
 class Toolbox:
-    def __init__(self, builtins: Builtins, engines: Engines, meanings: Meanings | None) -> None:
+    def __init__(
+        self,
+        builtins: Builtins,
+        engines: Engines,
+        meanings: Meanings | None,
+        names: Callable[[View], Mapping[ToolId, WireName]],
+    ) -> None:
+        """`names` are those by which a caller calls tools."""
+        self._names = names
         self._builtins = builtins
         self._engines = engines
         self.finder: Final = SchemaFinder(lambda: self._sources, meanings)
@@ -43,6 +56,11 @@ class Toolbox:
         tool = admitted.tool
         ids = tool.ids if isinstance(tool, OverSources) else ()
         return {id: self._sources[id] for id in ids if id in self._sources}
+
+    def worded(self, text: str, view: View) -> str:
+        """What is told of a failure, with the name that this caller has for the tool that finds tables."""
+        name = self._names(view).get(_SEARCH_ID, SEARCH)
+        return text if name == SEARCH else _ADVISED.sub(rf"\1 {name}", text)
 
     def source(self, id: str, admitted: Admitted) -> Source:
         """Raises `SourceAway` for one that is not in use."""
