@@ -28,6 +28,7 @@ from pegboard.core.override import Override
 from pegboard.core.own import Own
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Declared, Denial, Policy, Switch
+from pegboard.core.presentations import Presenting
 from pegboard.core.selection import Everything, Selection, TheseToolsets
 from pegboard.core.server import AllButTools, DeclaredAt, InstalledBy, OnlyTools, Server, Stdio, Trust
 from pegboard.core.tool import Json, JsonObject, Tool, ToolSpec
@@ -93,6 +94,7 @@ class Board:
         selection: Selection | None = None,
         denials: tuple[Denial, ...] | None = None,
         overrides: tuple[Override, ...] | None = None,
+        presenting: Presenting | None = None,
     ) -> "Board":
         was = self.policy.declared
         declared = replace(
@@ -102,6 +104,7 @@ class Board:
             selection=_or(selection, was.selection),
             denials=_or(denials, was.denials),
             overrides=_or(overrides, was.overrides),
+            presenting=_or(presenting, was.presenting),
         )
         return replace(self, policy=replace(self.policy, declared=declared))
 

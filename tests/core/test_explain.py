@@ -1,12 +1,13 @@
 """The trail: every step that was taken for a tool, what each said, and where it ended."""
 
 import pytest
-from tests.core.boards import DEV_FILES, GITHUB, ME, NOW, OFF, Board, board, tool
+from tests.core.boards import DEV_FILES, FILE, GITHUB, ME, NOW, OFF, Board, board, tool
 
 from pegboard.core.explain import QUESTIONS, Step, Trail, explain
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId, WireName
 from pegboard.core.passage import NarrowedAway, NotGranted, NotSelected
 from pegboard.core.policy import Limit, Sayer, Switch
+from pegboard.core.presentations import Listed, Presented, Presenting
 from pegboard.core.removal import selection_text
 from pegboard.core.resolve import Absent, Locked, Open
 from pegboard.core.rules import RULES
@@ -130,3 +131,40 @@ def test_the_trail_names_the_tool_as_this_caller_sees_it() -> None:
 )
 def test_a_selection_is_told_in_words(selection: Selection, text: str) -> None:
     assert selection_text(selection) == text
+
+
+INSTEAD = {
+    Presented.META: "5 tools by which they look through the toolsets and call what they find (presentation: meta)",
+    Presented.SEARCH: "4 tools by which they find and call all others (presentation: search)",
+    Presented.DEFERRED: (
+        "2 tools by which they find all others, each of which is listed once it was found (presentation: deferred)"
+    ),
+    Presented.CODE: "2 tools by which they find all others and call them from programs (presentation: code)",
+}
+
+
+@pytest.mark.behaviour("present.unlisted_is_told")
+@pytest.mark.parametrize("presented", INSTEAD)
+def test_the_trail_tells_that_an_open_tool_is_not_listed_as_itself_and_how_it_is_reached(presented: Presented) -> None:
+    told = trail(BOARD.declaring(presenting=Presenting(presented)))
+    assert isinstance(told.verdict, Open)
+    assert told.steps[-1] == Step(
+        "Is it listed as itself at /mcp?",
+        True,
+        f"no: clients there are shown {INSTEAD[presented]}; /mcp/direct lists each open tool as itself",
+    )
+
+
+@pytest.mark.behaviour("present.unlisted_is_told")
+def test_the_number_of_tools_decides_and_what_is_always_visible_is_listed() -> None:
+    few = trail(BOARD.declaring(presenting=Presenting(Presented.AUTO, threshold=2)))
+    many = trail(BOARD.declaring(presenting=Presenting(Presented.AUTO, threshold=1)))
+    kept = trail(BOARD.declaring(presenting=Presenting(Presented.SEARCH, always_visible=(Listed("read", FILE),))))
+    absent = trail(BOARD.declaring(selection=ONLY_WRITE, presenting=Presenting(Presented.SEARCH)))
+    assert few.steps == trail(BOARD).steps
+    assert many.steps[-1].said == (
+        "no: clients there are shown 4 tools by which they find and call all others (presentation: auto, of more than "
+        "1 tools); /mcp/direct lists each open tool as itself"
+    )
+    assert kept.steps[-1] == Step("Is it listed as itself at /mcp?", True, "yes: always_visible names it")
+    assert absent.steps[-1] == YES[-1]

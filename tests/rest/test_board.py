@@ -11,6 +11,7 @@ from tests.support.house import declared
 from pegboard.core.catalogue import Down
 from pegboard.core.commands import Approve, ThrowSwitch
 from pegboard.core.ids import PrincipalId, ToolsetId
+from pegboard.core.presentations import Listed, Presented, Presenting
 from pegboard.core.principal import Principal
 from pegboard.core.server import Trust
 from pegboard.core.tool import ToolSpec
@@ -47,6 +48,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": True,
+                    "unlisted": False,
                 },
                 {
                     "id": "mcp:dev~github:write",
@@ -72,6 +74,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": False,
+                    "unlisted": False,
                 },
                 {
                     "id": "mcp:docs~notes:jot",
@@ -92,6 +95,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "hints": {"readOnly": None, "destructive": None, "idempotent": None, "openWorld": None},
                     "tokens": 18,
                     "switchOn": True,
+                    "unlisted": False,
                 },
             ],
             "toolsets": [
@@ -113,6 +117,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                 },
             ],
             "totals": {"open": 2, "locked": 1, "wants": 0, "broken": 0, "gone": 0, "tokens": 36},
+            "presentation": None,
             "policyVersion": 1,
             "next": None,
         }
@@ -257,6 +262,7 @@ async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone()
         for named in (str(READ), "read"):
             assert await desk.get("/board/peg", tool=named) == {
                 "peg": wall["pegs"][0],
+                "presentation": None,
                 "policyVersion": wall["policyVersion"],
             }
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])
@@ -265,3 +271,22 @@ async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone()
         assert gone["peg"]["state"] == "gone"
         answer = await desk.ask("GET", "/board/peg", params={"tool": "reed"})
         assert problem(answer)[0] == 404
+
+
+@pytest.mark.behaviour("present.unlisted_is_told")
+async def test_the_wall_tells_what_clients_are_shown_instead_of_all_tools() -> None:
+    presenting = Presenting(Presented.SEARCH, always_visible=(Listed("jot", FILE),))
+    async with at_desk(replace(declared(GITHUB, NOTES), presenting=presenting)) as desk:
+        board = await desk.get("/board")
+        one = await desk.get("/board/peg", tool="read")
+    async with at_desk() as desk:
+        plain = await desk.get("/board")
+    shown = "4 tools by which they find and call all others, and 1 of always_visible (presentation: search)"
+    assert board["presentation"] == {
+        "sentence": f"Clients at /mcp are shown {shown}. /mcp/direct lists each open tool as itself.",
+        "ofTool": f"Not listed at /mcp: clients there are shown {shown}. /mcp/direct lists it as itself.",
+    }
+    mine = {peg["name"]: peg["unlisted"] for peg in board["pegs"] if peg["toolsetId"] != "builtin"}
+    assert mine == {"read": True, "write": True, "jot": False}
+    assert (one["peg"]["unlisted"], one["presentation"]) == (True, board["presentation"])
+    assert (plain["presentation"], {peg["unlisted"] for peg in plain["pegs"]}) == (None, {False})

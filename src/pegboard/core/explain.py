@@ -13,6 +13,7 @@ from .naming import is_legal
 from .override import PLAIN, Appearance
 from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Passage
 from .policy import Policy
+from .presentations.listing import listing
 from .remaining import remaining
 from .removal import selection_text
 from .resolve import Locked, Resolution, Verdict, passage, resolve, verdict_on
@@ -81,7 +82,12 @@ def explain(
         tool=id,
         verdict=resolution.verdicts[id],
         wire_name=resolution.names.get(id),
-        steps=(*_view_steps(way, tool), *rules, *_confirmation_steps(policy, view, tool)),
+        steps=(
+            *_view_steps(way, tool),
+            *rules,
+            *_confirmation_steps(policy, view, tool),
+            *_listing_steps(resolution, policy, id),
+        ),
         appearance=policy.overrides.for_tool(id),
         effects=effects(tool, policy),
         naming=_naming(resolution, id),
@@ -142,6 +148,12 @@ def _confirmation_steps(policy: Policy, view: View, tool: Tool) -> Sequence[Step
         else:
             said.append(f"the tool changed since it was granted to {consent}, so that does not count")
     return (Step("Does it run without asking a person?", True, "; ".join(said)),)
+
+
+def _listing_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:
+    """Only where not every tool is listed as itself, and of one that this caller may know of. It is no less open."""
+    found = listing(resolution, policy) if id in resolution.names else None
+    return () if found is None else (Step("Is it listed as itself at /mcp?", True, found.step(id)),)
 
 
 def _view_steps(way: Passage, tool: Tool) -> Iterator[Step]:

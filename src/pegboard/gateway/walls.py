@@ -12,6 +12,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.passage import Passage
 from pegboard.core.policy import Policy
 from pegboard.core.presentations.costs import as_told
+from pegboard.core.presentations.listing import Listing, listing
 from pegboard.core.resolve import Resolution, passage
 from pegboard.core.tokens import rough_cost
 from pegboard.core.tool import Tool, ToolSpec
@@ -37,6 +38,10 @@ class Hung:
     @cached_property
     def way(self) -> Passage:
         return passage(self.catalogue, self.policy, self.resolution.view)
+
+    @cached_property
+    def listing(self) -> Listing | None:
+        return listing(self.resolution, self.policy)
 
 
 class Walls:

@@ -56,6 +56,8 @@ class PegShape(TypedDict):
     hints: Hints
     tokens: int
     switchOn: bool
+    unlisted: bool
+    """Open, and yet not listed as itself at /mcp: `presentation` says how clients reach it."""
 
 
 class CountsShape(TypedDict):
@@ -76,10 +78,18 @@ class BoardToolsetShape(TypedDict):
     counts: CountsShape
 
 
+class BoardPresentation(TypedDict):
+    sentence: str
+    ofTool: str
+    """About a tool that is not listed."""
+
+
 class BoardShape(TypedDict):
     pegs: list[PegShape]
     toolsets: list[BoardToolsetShape]
     totals: CountsShape
+    presentation: BoardPresentation | None
+    """What clients at /mcp are shown instead of all tools; `null` where each is listed as itself."""
     policyVersion: int
     next: str | None
 
@@ -123,9 +133,15 @@ def board_shape(hung: Hung, place: ToolId | None, limit: int) -> BoardShape:
         "pegs": [peg_shape(peg, hung) for peg in pegs],
         "toolsets": _toolsets(hung),
         "totals": _counts(hung.wall.total),
+        "presentation": presentation_shape(hung),
         "policyVersion": hung.wall.policy_version,
         "next": pegs[-1].text if has_more else None,
     }
+
+
+def presentation_shape(hung: Hung) -> BoardPresentation | None:
+    listing = hung.listing
+    return None if listing is None else {"sentence": listing.sentence, "ofTool": listing.of_tool}
 
 
 def _place(after: str | None) -> ToolId | None:
@@ -160,6 +176,7 @@ def peg_shape(peg: Peg, hung: Hung) -> PegShape:
         "hints": UNCLAIMED if tool is None else hints_shape(tool.spec),
         "tokens": peg.tokens,
         "switchOn": switch_is_on(peg.verdict, policy),
+        "unlisted": peg.state is PegState.OPEN and hung.listing is not None and hung.listing.leaves_out(id),
     }
 
 

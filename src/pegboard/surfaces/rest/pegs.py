@@ -9,13 +9,14 @@ from pegboard.core.ids import ToolId, tool_id
 from pegboard.gateway.gateway import Gateway
 
 from .answers import routes_about
-from .board import PegShape, peg_shape
+from .board import BoardPresentation, PegShape, peg_shape, presentation_shape
 from .bodies import ToolQuery
 from .tools import resolution_of, tool_named
 
 
 class OnePeg(TypedDict):
     peg: PegShape
+    presentation: BoardPresentation | None
     policyVersion: int
 
 
@@ -34,6 +35,10 @@ def peg_routes(gateway: Gateway) -> APIRouter:
         if peg is None:
             peg = hung.wall.of(tool_named(gateway, asked.tool, resolution))
         assert peg is not None, "every tool of the catalogue hangs on the wall"
-        return {"peg": peg_shape(peg, hung), "policyVersion": hung.wall.policy_version}
+        return {
+            "peg": peg_shape(peg, hung),
+            "presentation": presentation_shape(hung),
+            "policyVersion": hung.wall.policy_version,
+        }
 
     return routes

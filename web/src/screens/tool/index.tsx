@@ -92,7 +92,7 @@ function OneTool({ id }: { id: string }): ReactElement {
 }
 
 /** The state, the one sentence, the one remedy; and the switch. */
-function Verdict({ answer: { peg, policyVersion } }: { answer: OnePeg }): ReactElement {
+function Verdict({ answer: { peg, presentation, policyVersion } }: { answer: OnePeg }): ReactElement {
   const operates = useMay("operate");
   const [turningOff, setTurningOff] = useState(false);
   const stand = useStand(policyVersion, turningOff);
@@ -112,6 +112,7 @@ function Verdict({ answer: { peg, policyVersion } }: { answer: OnePeg }): ReactE
         )}
       </div>
       {peg.sentence !== null && <p className="wrap-any">{peg.sentence}</p>}
+      {peg.unlisted && presentation !== null && <p className="wrap-any">{presentation.ofTool}</p>}
       {peg.more.map((each) => (
         <p key={each} className="quiet small wrap-any">
           {each}

@@ -1,6 +1,6 @@
 /** What is said of one peg while it is looked at: why it is locked, and the one act that opens it. */
 import { useLayoutEffect, useRef, useState, type ReactElement } from "react";
-import type { Hints, Peg } from "@/api/types";
+import type { Board, Hints, Peg } from "@/api/types";
 import { count, number } from "@/lib/words";
 import { ButtonLink, StateMark, Tag } from "@/parts";
 import { Unlocking } from "./acting";
@@ -12,6 +12,7 @@ const GAP = 6;
 
 export function Card({
   peg,
+  presentation,
   anchor,
   version,
   onWiden,
@@ -20,6 +21,8 @@ export function Card({
   onClose,
 }: {
   peg: Peg;
+  /** How tools are reached that are open and not listed as themselves. */
+  presentation: Board["presentation"];
   anchor: DOMRect;
   version: number;
   onWiden: () => void;
@@ -72,6 +75,7 @@ export function Card({
             and {peg.more.length} more
           </button>
         ))}
+      {peg.unlisted && presentation !== null && <p className="small wrap-any">{presentation.ofTool}</p>}
       {isHeldElsewhere(peg) && <p className="quiet small">{heldWords(peg)}</p>}
       {peg.remedy !== null && peg.action.kind === "none" && <p className="quiet small wrap-any">{peg.remedy}</p>}
       <div className="row tight">

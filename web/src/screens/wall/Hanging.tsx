@@ -195,6 +195,7 @@ export function Hanging({
         <Card
           key={seen.id}
           peg={seen}
+          presentation={board.presentation}
           anchor={looked.anchor}
           version={board.policyVersion}
           onWiden={widen}

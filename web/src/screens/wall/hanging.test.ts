@@ -25,6 +25,7 @@ function peg(id: string, rest: Partial<Peg> = {}): Peg {
     hints: { readOnly: false, destructive: false, idempotent: false, openWorld: false },
     tokens: 10,
     switchOn: true,
+    unlisted: false,
     ...rest,
   };
 }
@@ -43,6 +44,7 @@ const BOARD: Board = {
   pegs: PEGS,
   toolsets: [toolset("desk"), toolset("empty"), toolset("library")],
   totals: { open: 3, locked: 1, wants: 0, broken: 0, gone: 0, tokens: 40 },
+  presentation: null,
   policyVersion: 1,
   next: null,
 };

@@ -42,7 +42,7 @@ export default function WallScreen(): ReactElement {
   return (
     <Screen
       title="Wall"
-      lead={told === undefined ? "…" : totalsWords(told.totals, number)}
+      lead={told === undefined ? "…" : <Lead board={told} />}
       actions={<SeenBy view={view} toolsets={told?.toolsets ?? []} />}
       json={{ path: "/board", query: view.query }}
       command={viewCommand(view, filterWords(filters))}
@@ -51,6 +51,16 @@ export default function WallScreen(): ReactElement {
         {(answer) => <Wall board={answer} view={view} />}
       </Answered>
     </Screen>
+  );
+}
+
+/** What the wall sums up to; and, where clients are not shown all of it, what they are shown instead. */
+function Lead({ board }: { board: Board }): ReactElement {
+  return (
+    <>
+      {totalsWords(board.totals, number)}
+      {board.presentation !== null && <p className="small wrap-any">{board.presentation.sentence}</p>}
+    </>
   );
 }
 
