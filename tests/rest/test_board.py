@@ -62,7 +62,7 @@ async def test_a_peg_says_what_it_is_why_it_is_so_and_what_would_open_it() -> No
                     "verdict": "locked",
                     "status": "disabled_by_user",
                     "sentence": "mcp:dev~github:write was switched off by me on 2026-01-02 (too risky).",
-                    "remedy": "Ask the user to switch the tool on again: pegboard tools enable mcp:dev~github:write",
+                    "remedy": "Switch the tool on again: pegboard tools enable mcp:dev~github:write",
                     "more": [],
                     "action": {
                         "kind": "switch_tool",

@@ -15,7 +15,7 @@ from tests.support.doubles import MemoryStore
 from pegboard.core.call import Returned, ToolFailed
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.ids import ToolId
-from pegboard.core.policy import Approval, Decided
+from pegboard.core.policy import Approval, Decided, Switch
 from pegboard.core.tool import ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -80,6 +80,23 @@ async def test_a_history_has_decisions_specs_and_the_latest_calls(tmp_path: Path
     assert [section["section"] for section in told["difference"]] == ["description"]
     assert [each["callId"] for each in told["calls"]] == ["2", "1"]
     assert told["next"] == told["calls"][-1]["id"]
+
+
+@pytest.mark.behaviour("tools.history", "wall.gone")
+async def test_the_history_of_a_tool_that_is_no_longer_offered_is_what_is_kept(tmp_path: Path) -> None:
+    left = ToolId(GITHUB, "delete")
+    old = ToolSpec("delete", description="Delete it.")
+    off = Switch(False, ME, NOW)
+    before = MemoryStore(Decided(version=1, approvals={left: Approval(old, ME, NOW)}, switches={left: off}))
+    async with at_recorded_desk(tmp_path, store=before) as (desk, store):
+        store.audit.note(decision("approve", str(left), said="approved it"))
+        store.audit.record(record(id="1", tool=left))
+        told = await desk.get("/tools/history", tool=str(left))
+    assert [each["said"] for each in told["decisions"]] == ["approved it"]
+    assert [(each["what"], each["spec"]["description"], each["by"]) for each in told["specs"]] == [
+        ("approved", "Delete it.", ME)
+    ]
+    assert (told["difference"], [each["callId"] for each in told["calls"]]) == ([], ["1"])
 
 
 async def test_the_history_of_what_is_not_there_is_told_as_such() -> None:

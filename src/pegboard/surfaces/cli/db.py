@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.addressed import to_you
 from pegboard.core.ids import BUILTIN
 
-from .addressed import to_you
 from .link import Api
 from .options import asked, asks
 from .output import Exit, document, fail, say, tell

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.addressed import to_you
 from pegboard.core.ids import LOCAL
 
-from .addressed import to_you
 from .client import HttpApi
 from .link import Api, Body
 from .options import asked, asks, every_server, refused, view_params, with_view

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.addressed import to_you
 from pegboard.core.retrieval import FEW, LONGEST_QUERY, MOST, Detail
 
-from .addressed import to_you
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say

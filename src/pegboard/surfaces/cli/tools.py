@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.addressed import to_you
 from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, tool_id
 
-from .addressed import to_you
 from .link import Api, Starts
 from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell

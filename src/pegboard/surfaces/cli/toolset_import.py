@@ -8,7 +8,8 @@ from typing import Any, Final
 import anyio
 import click
 
-from .addressed import to_you
+from pegboard.core.addressed import to_you
+
 from .agreeing import agreed
 from .link import Api
 from .options import asked, asks

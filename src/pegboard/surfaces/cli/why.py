@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from .addressed import to_you
+from pegboard.core.addressed import to_you
+
 from .link import Api
 from .options import asked, asks, every_server, view_params, with_view
 from .output import document, say

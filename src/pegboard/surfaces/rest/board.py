@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from pegboard.core.addressed import to_you
 from pegboard.core.catalogue import Off
 from pegboard.core.gone import Gone, gone_remedy, gone_sentence
 from pegboard.core.ids import BUILTIN, ServerKey, ToolId, ToolsetId, tool_id
@@ -191,7 +192,7 @@ def _said(peg: Peg, hung: Hung) -> _Said:
             return "open", None, None, None, []
         case Locked(_, reason) as locked:
             more = [*remaining(locked, hung.way, hung.catalogue)]
-            return "locked", locked.status.value, sentence(reason), remedy(reason), more
+            return "locked", locked.status.value, sentence(reason), to_you(remedy(reason)), more
         case Absent(_, removed) as absent:
             more = [*remaining(absent, hung.way, hung.catalogue)]
             return "absent", None, removal_sentence(removed), removal_remedy(removed, peg.id), more

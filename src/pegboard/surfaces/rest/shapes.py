@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypeAlias, assert_never
 from typing_extensions import TypedDict
 
 from pegboard.config.masking import masked
+from pegboard.core.addressed import to_you
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.counts import counts
 from pegboard.core.explain import Trail
@@ -346,12 +347,16 @@ def action_shape(action: Action) -> ActionShape:
 
 
 def trail_shape(trail: Trail) -> TrailShape:
+    """A person reads it, not a model that would have to ask one."""
+    verdict = verdict_shape(trail.verdict)
+    if (cure := verdict.get("remedy")) is not None:
+        verdict["remedy"] = to_you(cure)
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
-        **verdict_shape(trail.verdict),
+        **verdict,
         "more": [*trail.more],
-        "steps": [{"asked": step.asked, "lets": step.lets, "said": step.said} for step in trail.steps],
+        "steps": [{"asked": step.asked, "lets": step.lets, "said": to_you(step.said)} for step in trail.steps],
         "naming": [*trail.naming],
     }
 

@@ -7,9 +7,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from pegboard.core.activity import DECISION
+from pegboard.core.gone import gone
+from pegboard.core.ids import ToolId, tool_id
 from pegboard.core.policy import Approval
 from pegboard.core.sections import sections
 from pegboard.core.tool import Tool
+from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.ports import AuditQuery, AuditRow
 
@@ -54,9 +57,11 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
     async def show_tool_history(asked: Annotated[HistoryQuery, Query()]) -> ToolHistory:
         """The latest decisions about a tool, about its provider and about its toolset; the spec that is offered, the
         one that was approved, and what differs between them; the latest calls and refusals. `next` is the `before` of
-        `/activity?tool=…` for those before."""
-        id = tool_named(gateway, asked.tool, resolution_of(gateway, asked.view()))
-        tool, policy = board.catalogue.tools[id], board.policy
+        `/activity?tool=…` for those before. Of a tool that is no longer offered, what is kept."""
+        view = asked.view()
+        resolution = resolution_of(gateway, view)
+        id = _left(gateway, asked.tool, view) or tool_named(gateway, asked.tool, resolution)
+        tool, policy = board.catalogue.tools.get(id), board.policy
         approval = policy.decided.approvals.get(id)
         about = AuditQuery(kind=DECISION, limit=asked.limit)
         decisions = await audit.back(_about(about, str(id)))
@@ -71,13 +76,22 @@ def tool_history_routes(gateway: Gateway) -> APIRouter:
             "decisions": [activity_shape(row) for row in decisions.rows],
             "ofProvider": [activity_shape(row) for row in of_provider[: asked.limit]],
             "specs": _versions(tool, approval),
-            "difference": [] if approval is None else difference_shape(sections(approval.spec, tool.spec)),
+            "difference": []
+            if approval is None or tool is None
+            else difference_shape(sections(approval.spec, tool.spec)),
             "calls": [activity_shape(row) for row in rows],
             "next": rows[-1].number if len(rows) == asked.limit else calls.before,
             "policyVersion": policy.version,
         }
 
     return routes
+
+
+def _left(gateway: Gateway, text: str, view: View) -> ToolId | None:
+    """The tool by its id, if it hangs on the wall as one that is no longer offered."""
+    id, board = tool_id(text), gateway.board
+    left = {each.tool for each in gone(board.catalogue, board.policy, view)}
+    return id if isinstance(id, ToolId) and id in left else None
 
 
 def _number(row: AuditRow) -> int:
@@ -88,26 +102,30 @@ def _about(query: AuditQuery, what: str) -> AuditQuery:
     return AuditQuery(tool=what, kind=query.kind, limit=query.limit)
 
 
-def _versions(tool: Tool, approval: Approval | None) -> list[SpecVersion]:
+def _versions(tool: Tool | None, approval: Approval | None) -> list[SpecVersion]:
     """The newest first. Specs of MCP servers are not stored, so what lies between these two is not known."""
-    offered: SpecVersion = {
-        "what": "offered",
-        "fingerprint": tool.spec.fingerprint,
-        "by": None,
-        "at": None,
-        "firstSight": False,
-        "spec": spec_shape(tool.spec),
-    }
-    if approval is None:
-        return [offered]
-    return [
-        offered,
-        {
-            "what": "approved",
-            "fingerprint": approval.fingerprint,
-            "by": approval.by,
-            "at": moment(approval.at),
-            "firstSight": approval.first_sight,
-            "spec": spec_shape(approval.spec),
-        },
-    ]
+    versions: list[SpecVersion] = []
+    if tool is not None:
+        offered = tool.spec
+        versions.append(
+            {
+                "what": "offered",
+                "fingerprint": offered.fingerprint,
+                "by": None,
+                "at": None,
+                "firstSight": False,
+                "spec": spec_shape(offered),
+            }
+        )
+    if approval is not None:
+        versions.append(
+            {
+                "what": "approved",
+                "fingerprint": approval.fingerprint,
+                "by": approval.by,
+                "at": moment(approval.at),
+                "firstSight": approval.first_sight,
+                "spec": spec_shape(approval.spec),
+            }
+        )
+    return versions

@@ -9,6 +9,7 @@ from uuid import uuid4
 import anyio
 from fastapi import APIRouter, Query, Request
 
+from pegboard.core.addressed import to_you
 from pegboard.core.call import (
     BadArguments,
     Call,
@@ -186,7 +187,7 @@ def _in_vain(gateway: Gateway, text: str, told: str, near: Sequence[ToolId]) -> 
         (_, verdict), silent, near = its_own[0], its_own, ()
         told = f"Whether there is a tool {text!r} is not known: its server has not listed its tools."
         if isinstance(verdict, Locked):
-            told += f" {sentence(verdict.reason)} {remedy(verdict.reason)}"
+            told += f" {sentence(verdict.reason)} {to_you(remedy(verdict.reason))}"
     elif silent:
         names = ", ".join(str(source) for source, _ in silent[:5]) + (" and others" if len(silent) > 5 else "")
         told += f" Not up, so its tools are not known: {names}."

@@ -1,7 +1,9 @@
 /** An address that names several tools, or none: what the gateway says, and each tool that may be meant as a link. */
 import type { ReactElement } from "react";
 import { Problem } from "@/api/problem";
+import type { Unheard } from "@/api/types";
 import { ButtonLink, EmptyState, Link } from "@/parts";
+import { Silent } from "@/screens/wall/InVain";
 
 /** The tools that may be meant, where a name is not that of one; nothing where something else went wrong. */
 export function meant(error: unknown): readonly string[] | null {
@@ -9,13 +11,20 @@ export function meant(error: unknown): readonly string[] | null {
   return Array.isArray(error.body.tools) ? error.body.tools.map(String) : null;
 }
 
+/** The servers that may have it, and have not said what they have. */
+function unheard(error: Problem): readonly Unheard[] {
+  const told = (error.body ?? {}) as { readonly unheard?: readonly Unheard[] };
+  return told.unheard ?? [];
+}
+
 export function NotOne({ id, error, tools }: { id: string; error: Problem; tools: readonly string[] }): ReactElement {
   const isSeveral = error.status === 400;
+  const silent = unheard(error);
   return (
     <div className="sheet">
       <EmptyState
         icon="tool"
-        title={isSeveral ? "Several tools have this name" : "No tool has this name"}
+        title={isSeveral ? "Several tools have this name" : tools.length === 0 && silent.length > 0 ? "Nobody knows this tool now" : "No tool has this name"}
         action={
           <ButtonLink to="/tool" query={{}} icon="search">
             Find a tool
@@ -34,6 +43,7 @@ export function NotOne({ id, error, tools }: { id: string; error: Problem; tools
             ))}
           </ul>
         )}
+        {silent.length > 0 && <Silent of={silent} version={undefined} said={error.message} />}
       </EmptyState>
     </div>
   );

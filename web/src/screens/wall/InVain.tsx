@@ -57,19 +57,26 @@ export function InVain({ text, view, version, onGo }: { text: string; view: Quer
       {silent.length > 0 && (
         <>
           <p>It may be a tool of one of these, of which nobody knows what they have:</p>
-          <ul className="stack tight in-vain-silent">
-            {silent.map((each) => (
-              <li key={each.id} className="row apart">
-                <span className="wrap-any">
-                  <span className="mono">{each.id}</span> <span className="quiet">{each.sentence}</span>
-                </span>
-                <Unlocking peg={{ name: each.id, action: each.action }} version={version} />
-              </li>
-            ))}
-          </ul>
+          <Silent of={silent} version={version} />
         </>
       )}
     </div>
+  );
+}
+
+/** Servers whose tools nobody knows, each with the act that brings it up; and why, where that was not `said` above. */
+export function Silent({ of, version, said = "" }: { of: readonly Unheard[]; version: number | undefined; said?: string }): ReactElement {
+  return (
+    <ul className="stack tight in-vain-silent">
+      {of.map((each) => (
+        <li key={each.id} className="row apart">
+          <span className="wrap-any">
+            <span className="mono">{each.id}</span> {!said.includes(each.sentence) && <span className="quiet">{each.sentence}</span>}
+          </span>
+          <Unlocking peg={{ name: each.id, action: each.action }} version={version} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

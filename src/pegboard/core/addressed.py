@@ -1,4 +1,4 @@
-"""Sentences that are written for a model, which passes them on, told to the person who types."""
+"""Sentences that are written for a model, which passes them on, told to the person who reads them instead."""
 
 import re
 from typing import Final
@@ -11,6 +11,6 @@ _BY_TOOL: Final = re.compile(
 
 
 def to_you(text: str) -> str:
-    """`Ask the user to enable it` is an order to a model; whoever types is that user."""
+    """`Ask the user to enable it` is an order to a model; whoever reads this is that user."""
     text = _BY_TOOL.sub("", text)
     return _ASKED.sub(lambda found: found[1].upper() if found[1] else found[2], text)
