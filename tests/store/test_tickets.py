@@ -10,7 +10,7 @@ import pytest
 from tests.store.engines import Engine, now
 
 from pegboard.core.ids import CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted
+from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooMany, Wanted
 from pegboard.core.tool import Fingerprint
 from pegboard.ports import TicketsAway
 from pegboard.store import StoredTickets, key_of, open_store
@@ -242,3 +242,30 @@ async def test_what_waits_or_is_allowed_is_for_one_program_and_a_denial_for_all(
         denied = await store.tickets.claim(replace(want("t7"), run=CallId("run 3")), AT, UNTIL)
         assert isinstance(denied, Ticket)
         assert (denied.id, denied.state) == ("t3", State.DENIED)
+
+
+@pytest.mark.behaviour("programs.given_up", "store.same_contract")
+async def test_a_ticket_that_is_withdrawn_waits_for_nobody_and_its_yes_is_used_by_nobody(
+    engine: Engine, tmp_path: Path
+) -> None:
+    async with open_store(engine.url, clock=now, key=key_of({}, tmp_path)) as store:
+        for id in ("t1", "t2", "t3", "t4"):
+            await store.tickets.claim(want(id, digest=id), AT, UNTIL)
+        assert await store.tickets.decide("t2", yes())
+        assert await store.tickets.decide("t3", replace(yes(), state=State.DENIED, scope=None))
+        await store.tickets.withdraw(["t1", "t2", "t3", "none"], AT)
+        found = [await store.tickets.find(id) for id in ("t1", "t2", "t3", "t4")]
+        assert [(each.at(AT), each.ended) for each in found if each is not None] == [
+            (State.LAPSED, WITHDRAWN),
+            (State.LAPSED, WITHDRAWN),
+            (State.DENIED, ""),
+            (State.WAITING, ""),
+        ]
+        assert [each.id for each in await store.tickets.listed(waiting_at=AT)] == ["t4"]
+        assert not await store.tickets.decide("t1", yes())
+        granted = found[1]
+        assert granted is not None
+        assert await store.tickets.begin(granted, CallId("c"), AT) is None
+        assert await engine.run("SELECT id FROM tickets WHERE sealed IS NOT NULL") == [("t4",)]
+        # Who asks anew gets a new one, and nobody's no stands in the way.
+        assert await store.tickets.claim(want("t5", digest="t1"), AT, UNTIL) == ticket(want("t5", digest="t1"))

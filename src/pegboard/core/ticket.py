@@ -19,6 +19,8 @@ TICKET_TOOL: Final = WireName("pegboard_ticket")
 TICKET_ID: Final = ToolId(BuiltinKey(), TICKET_TOOL)
 CHAT: Final = "chat"
 """The presentation of a chat, in which this tool is called by its own name."""
+WITHDRAWN: Final = "withdrawn"
+"""How the call ended of a ticket that lapsed because the program which made it was over before anybody decided."""
 LONGEST_WAIT: Final = 600
 USUAL_WAIT: Final = 30
 
@@ -118,7 +120,7 @@ class Ticket:
     call: CallId | None = None
     """The call that used it."""
     ended: str = ""
-    """How that call ended, by the audit's word."""
+    """How that call ended, by the audit's word; or `WITHDRAWN`."""
     whose: Whose | None = None
     """In whose name it runs, where the caller's request may bring that."""
     run: CallId | None = None
@@ -263,6 +265,11 @@ def told(ticket: Ticket, now: datetime, presentation: str = "") -> str:
                 "Do not try it again or in another way, unless the user asks you to."
             )
         case State.LAPSED:
+            if ticket.ended == WITHDRAWN:
+                return (
+                    f"Ticket {ticket.id} was withdrawn: the program that made {what} ended before, so it did not run. "
+                    "Call it anew to ask again."
+                )
             if ticket.state is State.GRANTED:
                 return (
                     f"Ticket {ticket.id} was allowed and not used in time, so {what} did not run. Call it anew to ask."
@@ -298,6 +305,8 @@ def undecidable(ticket: Ticket, now: datetime) -> str:
     """To a person who decides about what cannot be decided any more."""
     by = "" if ticket.by is None else f" by {ticket.by}"
     match ticket.at(now):
+        case State.LAPSED if ticket.ended == WITHDRAWN:
+            return f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
         case State.LAPSED if ticket.state is State.WAITING:
             return (
                 f"Ticket {ticket.id} has expired: nobody decided in time. Its caller gets a new one by calling again."

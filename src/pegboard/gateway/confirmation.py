@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -136,6 +136,16 @@ class Confirmation:
         except (TicketsAway, TimeoutError) as error:
             # The ticket stays used: that its end is not known is what it then says.
             log.warning("The end of the call of ticket %s could not be kept: %s", ticket, error)
+        self.decided.ring()
+
+    async def withdraw(self, tickets: Sequence[str]) -> None:
+        """Whoever asked is gone before anybody decided."""
+        try:
+            with anyio.fail_after(STORE_SECONDS, shield=True):
+                await self.tickets.withdraw(tickets, self._clock())
+        except (TicketsAway, TimeoutError) as error:
+            # They lapse by themselves.
+            log.warning("Tickets %s could not be withdrawn: %s", ", ".join(tickets), error)
         self.decided.ring()
 
     async def _by_ticket(self, asked: Admitted, whose: Whose | None) -> Confirmed | NotConfirmed:

@@ -134,6 +134,9 @@ class NoTickets:
     async def decide(self, id: str, ruling: Ruling) -> bool:
         raise NoTicketsError(_NONE)
 
+    async def withdraw(self, ids: Sequence[str], now: datetime) -> None:
+        raise NoTicketsError(_NONE)
+
     async def find(self, id: str) -> Ticket | None:
         return None
 

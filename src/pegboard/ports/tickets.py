@@ -36,6 +36,10 @@ class TicketStore(Protocol):
         """Whether the ticket was waiting, and so is decided by this now."""
         ...
 
+    async def withdraw(self, ids: Sequence[str], now: datetime) -> None:
+        """Whoever asked is gone: nobody need decide about these any more, and no yes to them is used."""
+        ...
+
     async def find(self, id: str) -> Ticket | None: ...
 
     async def arguments(self, id: str) -> Mapping[str, Json] | None:

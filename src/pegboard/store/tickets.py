@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import CallId, PrincipalId, WireName
-from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, standing
+from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, standing
 from pegboard.core.tool import Fingerprint, Json
 from pegboard.core.whose import whose_of
 from pegboard.ports import TicketsAway
@@ -111,6 +111,15 @@ class StoredTickets:
                 # The program that waits for it goes on with this decision for as long as it stands.
                 await connection.execute(update(runs).where(waits, runs.c.until < until).values(until=until))
                 return True
+        except StoreError as error:
+            raise TicketsAway(str(error)) from error
+
+    async def withdraw(self, ids: Sequence[str], now: datetime) -> None:
+        unused = table.c.state.in_((State.WAITING.value, State.GRANTED.value))
+        own = update(table).where(table.c.id.in_(ids), unused, table.c.deadline >= microseconds(now))
+        try:
+            async with self._database.writing() as connection:
+                await connection.execute(own.values(deadline=microseconds(now) - 1, sealed=None, ended=WITHDRAWN))
         except StoreError as error:
             raise TicketsAway(str(error)) from error
 

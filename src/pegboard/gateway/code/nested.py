@@ -34,6 +34,8 @@ from .wall import Wall
 NEVER: Final = frozenset({PYTHON_ID, TICKET_ID})
 """A program starts no other, and waits for nobody by a call of its own."""
 
+GIVEN_UP: Final = "it was given up and has not run: the program ended before anybody decided about ticket {}"
+
 
 @dataclass(frozen=True, slots=True)
 class Wait:
@@ -118,6 +120,16 @@ class Nested:
         """The program is over. What still runs for it is cancelled, and so are the calls upstream."""
         for scope in tuple(self._under_way):
             scope.cancel()
+
+    async def give_up_waiting(self) -> None:
+        """The program is over though calls of it wait: nobody is asked about them any more."""
+        if not self.waiting:
+            return
+        for ordinal, wait in self.waiting.items():
+            self.made[ordinal] = replace(self.made[ordinal], error=GIVEN_UP.format(wait.ticket))
+        tickets = [wait.ticket for wait in self.waiting.values()]
+        self.waiting.clear()
+        await self.roads.confirmation.withdraw(tickets)
 
     async def decided(self, wait: Wait, ticket: Ticket | None) -> Reply:
         """What comes of a call that waited, now that somebody may have decided about its ticket."""

@@ -8,7 +8,7 @@ from time import perf_counter
 
 import anyio
 
-from pegboard.core.call import Call, CallRecord, Cancelled, Outcome, Refusal, ToolFailed
+from pegboard.core.call import Call, CallRecord, Cancelled, NotConfirmed, Outcome, Refusal, ToolFailed
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import CallId, WireName
 from pegboard.core.suspended import FoundRun
@@ -80,11 +80,13 @@ async def _went_on(
         with runs.under_way(host, part):
             ended = await _continued(kept, tickets, sandbox, host)
         if host.wall.is_over:
-            return timed_out(host)
+            return await timed_out(host)
         if isinstance(ended, Ran):
+            await host.give_up_waiting()
             return answer(ended, host.made, kept.note)
-        stays = True
-        return await runs.kept(ended, host, kept.python, kept.note)
+        again = await runs.kept(ended, host, kept.python, kept.note)
+        stays = isinstance(again, NotConfirmed)
+        return again
     except SandboxAway as error:
         return failed("RuntimeError", str(error), host.made, kept.note)
     except BadState as error:

@@ -79,7 +79,7 @@ class Runs:
             host.digest = digest_of(asked.code)
             with self.under_way(host, call):
                 ended = await self._run(given, host, settings)
-            return timed_out(host) if host.wall.is_over else ended
+            return await timed_out(host) if host.wall.is_over else ended
 
     async def _run(self, given: Given, host: Nested, settings: CodeSettings) -> Answered:
         python, note = settings.python, ""
@@ -115,6 +115,7 @@ class Runs:
 
     async def _ended(self, ended: Ran | Suspended, host: Nested, python: Python, given: Given, note: str) -> Answered:
         if isinstance(ended, Ran):
+            await host.give_up_waiting()
             return answer(helped(ended, given.missing, given.modules), host.made, note)
         return await self.kept(ended, host, python, note)
 
@@ -151,7 +152,8 @@ class Runs:
                 f"A person must confirm {names} first, and the program cannot wait for that: {why}. It was ended "
                 "there, and what it did before is done. Call that tool by itself, outside of a program."
             )
-            return failed("RuntimeError", text, host.made, note)
+            await host.give_up_waiting()
+            return failed("RuntimeError", text, host.made, note, host.stdout)
         tickets = [await self.ticket(wait.ticket) for wait in waiting]
         return waits(waiting, tickets, len(host.made), call.presentation)
 
@@ -219,7 +221,8 @@ class Runs:
         return await self._functions.given(code, resolution, board.policy)
 
 
-def timed_out(host: Nested) -> Answered:
+async def timed_out(host: Nested) -> Answered:
+    await host.give_up_waiting()
     text = f"The program was ended after {host.wall.seconds:g} seconds."
     return failed("TimeoutError", text, host.made, stdout=host.stdout)
 

@@ -59,6 +59,11 @@ _NOT_RAISED: Final = frozenset({"BaseException", "SystemExit", "KeyboardInterrup
 """A program that catches errors does not catch these."""
 _MOST_PLACES: Final = 20
 """Of a result about which a worker is asked one by one."""
+_UNWRITTEN: Final = (
+    "A person must confirm {} first, and the program cannot wait for that: to write down what it holds takes more than "
+    "the {:,} MB of memory that it has. It was ended there, and what it did before is done. Hold less in variables by "
+    "the time of that call, or call that tool by itself, outside of a program."
+)
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -175,7 +180,7 @@ class Run:
                 case FutureSnapshot():
                     ready = await calls.settled(step.pending_call_ids)
                     if not ready:
-                        return self._suspended(await speaker.do(step.dump), calls)
+                        return self._suspended(await self._dumped(speaker, step, calls), calls)
                     advance = partial(self._resumed, step, ready)
                 case FunctionSnapshot():
                     await anyio.sleep(self._nap(step.args[0], step))
@@ -308,6 +313,18 @@ class Run:
         # It stopped where nothing stops: let nobody else have this worker.
         self.is_over = isinstance(asked, MontyComplete)
         return True
+
+    async def _dumped(self, speaker: Speaker, step: FutureSnapshot, calls: Calls) -> bytes:
+        """To write down what the program holds takes more memory than to hold it."""
+        try:
+            return await speaker.do(step.dump)
+        except MontyRuntimeError as error:
+            if not isinstance(error.exception(), MemoryError):
+                raise
+            waiting = [each for each in calls.open.values() if each.ticket is not None]
+            names = ", ".join(dict.fromkeys(_spoken(each.function) for each in waiting))
+            line = next((self.program.line(each.offset) for each in waiting if each.offset), None)
+            raise _Ended(Fault("RuntimeError", _UNWRITTEN.format(names, self._limits.memory >> 20), line)) from None
 
     def _suspended(self, dump: bytes, calls: Calls) -> Suspended:
         places = {name: at for at, name in enumerate(self._functions)}
