@@ -1,5 +1,8 @@
 """What a server offers beside tools: listed, asked for and followed, over each transport and in each era."""
 
+import json
+from pathlib import Path
+
 import anyio
 import pytest
 from tests.providers.running import KEY, PATIENCE, Watched, program, running
@@ -202,6 +205,15 @@ async def test_ten_thousand_resources_and_bad_entries_among_them() -> None:
             ("shelf://nameless", "is no resource that a client could read"),
         ]
         assert len(watched.provider.listing().tools) == 1
+
+
+@pytest.mark.behaviour("offers.bounds")
+async def test_a_server_with_resources_that_knows_of_no_templates_has_none_and_no_flaw(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"tools": [], "marker": ""}), "utf-8")
+    async with running(program("turncoat", str(state))) as watched:
+        listing = await watched.up()
+        assert (listing.offers.templates, listing.flaws) == ((), ())
 
 
 @pytest.mark.behaviour("offers.bounds")

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 import anyio
 import msgspec
 from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
 from mcp_types import Prompt as PromptModel
 from mcp_types import Resource as ResourceModel
 from mcp_types import ResourceTemplate as TemplateModel
@@ -83,6 +84,9 @@ async def shown(connection: Connection, within: float, former: Offers, erase: Ca
             with anyio.fail_after(within):
                 into += await _entries(connection, kind, make, flaws)
         except MCPError as error:
+            if kind is _TEMPLATES and error.code == METHOD_NOT_FOUND:
+                # One capability is for both lists of resources: whoever does not know of templates has none.
+                return
             into[:] = before
             flaws.append(_lost(kind, one_line(erase(refused(error)), LONGEST_WHY)))
         except TimeoutError:
