@@ -239,8 +239,12 @@ for _ in range(10):
 [made, told]
 """
     done = await ran(full, code, host, replace(LIMITS, calls=3))
-    words = "A program may make 3 calls, and this one has made them. Do less in one run, or go on in another."
-    assert (done, len(host.calls)) == (Ran([3, words]), 3)
+    words = "A program may make 3 calls, and this is one more. {}. Do less in one run, or go on in another."
+    assert (done, len(host.calls)) == (Ran([3, words.format("All of them have been made")]), 3)
+    code = "import asyncio\nawait echo(1)\nawait asyncio.gather(*[echo(i) for i in range(3)])"
+    done = await ran(full, code, host, replace(LIMITS, calls=3))
+    told = Fault("RuntimeError", words.format("1 of them has been made so far"), 3)
+    assert (done, len(host.calls)) == (Ran(None, error=told), 4)
 
 
 @pytest.mark.slow

@@ -87,9 +87,34 @@ except RuntimeError as error:
 done"""
     async with opened() as sandbox:
         ran = await ended(sandbox, code, host, Limits(calls=3))
-    why = "A program may make 3 calls, and this one has made them. Do less in one run, or go on in another.\n"
+    why = (
+        "A program may make 3 calls, and this is one more. All of them have been made. Do less in one run, or go on in "
+        "another.\n"
+    )
     assert ran == Ran([0, 1, 2], why)
     assert len(host.calls) == 3
+
+
+@pytest.mark.behaviour("code.limits")
+@pytest.mark.parametrize(
+    ("first", "made"),
+    [
+        ("", "None of them has been made so far"),
+        ("await srv.echo(x=1)\n", "1 of them has been made so far"),
+        ("await srv.echo(x=1)\nawait srv.echo(x=2)\n", "2 of them have been made so far"),
+    ],
+)
+async def test_more_calls_at_once_than_allowed_tell_how_many_were_made(first: str, made: str) -> None:
+    host = Answers()
+    code = f"import asyncio\n{first}await asyncio.gather(*[srv.echo(x=i) for i in range(4)])"
+    async with opened() as sandbox:
+        ran = await ended(sandbox, code, host, Limits(calls=3))
+    assert ran.error is not None
+    assert (ran.error.type, ran.error.message) == (
+        "RuntimeError",
+        f"A program may make 3 calls, and this is one more. {made}. Do less in one run, or go on in another.",
+    )
+    assert len(host.calls) == first.count("await")
 
 
 @pytest.mark.behaviour("code.limits")

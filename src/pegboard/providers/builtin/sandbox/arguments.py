@@ -21,6 +21,18 @@ class Signed(Protocol):
     def parameters(self) -> tuple[str, ...]: ...
 
 
+def one_too_many(most: int, made: int) -> str:
+    """`made`: of those that it has come to. A program comes to many before it waits for one, and then none is made."""
+    match made:
+        case 0:
+            done = "None of them has been made so far"
+        case _ if made >= most:
+            done = "All of them have been made"
+        case _:
+            done = f"{made} of them {'has' if made == 1 else 'have'} been made so far"
+    return f"A program may make {most} calls, and this is one more. {done}. Do less in one run, or go on in another."
+
+
 class Unfit(Exception):  # noqa: N818 - it is raised in the program as a TypeError
     """The function cannot be called so."""
 

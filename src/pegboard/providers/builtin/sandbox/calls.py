@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 from pegboard.core.tool import Json
 from pegboard.ports.sandbox import Function, Host, Limits, Pending, Settled, Waits
 
-from .arguments import Unfit, given
+from .arguments import Unfit, given, one_too_many
 from .plain import HELD, Room
 
 
@@ -60,10 +60,8 @@ class Calls:
         Raises `Unfit`, and `OverflowError` for one too many.
         """
         if self.said >= self._limits.calls:
-            raise OverflowError(
-                f"A program may make {self._limits.calls} calls, and this one has made them. "
-                "Do less in one run, or go on in another."
-            )
+            unmade = sum(self._is_fresh(call) for call in self.open.values())
+            raise OverflowError(one_too_many(self._limits.calls, self.said - unmade))
         before = self._room.left
         self._room.stands_for = stands_for
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...arguments import Unfit, given  # noqa: TID252 - the jailed process knows its package by another name
+from ...arguments import Unfit, given, one_too_many  # noqa: TID252 - the jailed process knows its package by another name
 from ...plain import HELD, Room  # noqa: TID252 - the jailed process knows its package by another name
 from .turns import Frame
 
@@ -62,10 +62,7 @@ class Functions:
     def _callable(self, function: _Function) -> Callable[..., Coroutine[Any, Any, Any]]:
         def call(*positional: Any, **named: Any) -> Coroutine[Any, Any, Any]:
             if self._said >= self._most:
-                raise RuntimeError(
-                    f"A program may make {self._most} calls, and this one has made them. "
-                    "Do less in one run, or go on in another."
-                )
+                raise RuntimeError(one_too_many(self._most, self._said - len(self._unawaited)))
             before = self._room.left
             try:
                 arguments = given(function, positional, named, self._room)
