@@ -31,6 +31,15 @@ def words(made: Board, view: View) -> tuple[str, str]:
     return removal_sentence(verdict.removed), removal_remedy(verdict.removed, READ)
 
 
+def test_of_many_toolsets_that_a_caller_is_granted_the_number_is_told() -> None:
+    many = frozenset(ToolsetId(f"t{number}") for number in range(19))
+    said = replace(BOARD.policy.declared, grants={BOT: many}, granted_at={BOT: FILE})
+    assert words(replace(BOARD, policy=replace(BOARD.policy, declared=said)), View(BOT)) == (
+        "bot may not use toolset dev: it is granted 19 other toolsets.",
+        "This is operator policy: in pegboard.yaml:7, add dev to what bot may use (now 19 other toolsets).",
+    )
+
+
 @pytest.mark.behaviour("absent.remedy_is_where_it_was_said")
 def test_what_people_granted_is_granted_anew_by_the_command_and_what_the_file_grants_in_its_line() -> None:
     sentence = "bot may not use toolset dev: it is granted prod."

@@ -7,6 +7,7 @@ from tests.rest.desk import at_desk, problem
 
 pytestmark = pytest.mark.anyio
 
+UNSEEN = "this has a character that nobody sees or that turns text round ({}). Leave it out."
 FINGERPRINT = "this is no fingerprint: one has 64 digits and letters from a to f. Copy it from: pegboard approvals show"
 
 
@@ -25,6 +26,17 @@ FINGERPRINT = "this is no fingerprint: one has 64 digits and letters from a to f
         ("/overrides", {"target": "x" * 600}, "target: this has more than 512 characters. Shorten it."),
         ("/overrides", {"target": "x", "set": [1]}, "set: this must be an object."),
         ("/tools/switch", {"tool": "x", "on": "maybe"}, "on: this must be true or false."),
+        ("/tools/switch", {"tool": "x", "on": "yes"}, "on: this must be true or false."),
+        ("/tools/switch", {"tool": "x", "on": False, "note": "a\u202eb"}, f"note: {UNSEEN.format('U+202E')}"),
+        ("/tools/switch", {"tool": "x", "on": False, "note": "\x00"}, f"note: {UNSEEN.format('U+0000')}"),
+        ("/approvals/block", {"tool": "x", "note": "\u200b"}, f"note: {UNSEEN.format('U+200B')}"),
+        ("/tickets/x/deny", {"note": "\x1b"}, f"note: {UNSEEN.format('U+001B')}"),
+        (
+            "/tokens",
+            {"principal": "a", "name": "b", "scopes": []},
+            "scopes: this names no scope. Name at least one of read, call, operate and admin.",
+        ),
+        ("/tools/switches", {"tools": [], "on": True}, "tools: this must have at least 1 of what it lists."),
         ("/tickets/x/allow", {"scope": "ever"}, "scope: this must be 'once', 'client' or 'always'."),
     ],
 )
@@ -42,12 +54,25 @@ async def test_a_body_that_does_not_fit_is_told_by_place_and_want(path: str, bod
         ({"limit": "x"}, "limit: this must be a whole number."),
         ({"since": "yesterday"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
         ({"since": "2026-07-28T14:30:00"}, "since: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
+        ({"until": "0"}, "until: this must be a time with its zone, like 2026-07-28T14:30:00Z."),
         ({"knd": "call"}, "knd: this is unknown here. Leave it out, or did you mean kind?"),
     ],
 )
 async def test_a_query_that_does_not_fit_is_told_so_too(params: dict[str, str], told: str) -> None:
     async with at_desk() as desk:
         assert problem(await desk.ask("GET", "/activity", params=params)) == (422, told)
+
+
+@pytest.mark.behaviour("rest.own_words")
+async def test_a_digest_of_a_file_is_not_taken_for_a_fingerprint_and_a_missing_body_is_told() -> None:
+    async with at_desk() as desk:
+        digest = await desk.ask("PUT", "/settings/audit.keep_days", json={"value": 5, "fileDigest": "x"})
+        nothing = await desk.ask("POST", "/tools/switch")
+    assert problem(digest) == (
+        422,
+        "fileDigest: this is not the digest of a file. Send the fileDigest that GET /api/v1/settings told.",
+    )
+    assert problem(nothing) == (422, "a body is missing. Send what /api/v1/openapi.json says of this route, as JSON.")
 
 
 async def test_a_body_that_is_no_json_is_told_so() -> None:

@@ -59,7 +59,7 @@ async def test_format_budget_size_and_filters_can_be_tried() -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"model": ""}, (422, "model: this must have at least 1 characters.")),
+        ({"model": ""}, (422, "model: this must have 1 or more characters.")),
         ({"model": "x", "format": "xml"}, (422, "format: this must be one of native, family, hermes")),
         ({"model": "x", "deny_tools": ":"}, (422, "':' is not a pattern: write scope:name")),
         ({"model": "x", "tool": "nothing"}, (404, "Unknown tool 'nothing'.")),

@@ -1,6 +1,7 @@
 """A board whose clients are shown a search instead of all tools: said wherever a person asks why one is not there."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,4 +32,6 @@ def test_the_wall_the_card_and_the_trail_tell_what_clients_are_shown_instead(pag
     expect(page.locator(".trail")).to_contain_text(
         f"Is it listed as itself at /mcp? no: clients there are shown {SHOWN}"
     )
+    levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map((each) => Number(each.tagName[1]))")
+    assert all(below - above <= 1 for above, below in pairwise([0, *levels])), "no level of headings is left out"
     assert "Is it listed as itself at /mcp?" in str(served.pegboard("why", COUNT))

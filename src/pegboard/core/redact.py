@@ -158,6 +158,12 @@ def safe_text(text: str, most: int = BOUNDS.text) -> str:
     return _UNSAFE.sub(_written_out, bounded(text, most))
 
 
+def unsafe_in(text: str) -> str | None:
+    """The first character that reorders or hides text, or steers a terminal, by its code, if there is any."""
+    found = _UNSAFE.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
 def bounded(text: str, most: int) -> str:
     """Without what looks like a secret; of a long text the beginning and the end, and how much is between them."""
     # Secrets are looked for beyond the cut too, so that none is halved and so missed.

@@ -13,6 +13,7 @@ from .selection import Everything, Selection
 from .server import DeclaredAt
 
 _FILE: Final = "pegboard.yaml"
+_NAMED: Final = 5
 
 
 def removal_sentence(removed: Removal) -> str:
@@ -22,9 +23,9 @@ def removal_sentence(removed: Removal) -> str:
         case NotGranted(Limit(principal, toolsets, by), toolset):
             if by is Sayer.NOBODY:
                 return f"Nobody is called {principal!r} here, and that name is granted nothing."
-            return f"{principal} may not use toolset {toolset}: it is granted {_listed(toolsets)}."
+            return f"{principal} may not use toolset {toolset}: it is granted {_listed(toolsets, 'toolsets')}."
         case NoDatabase(principal, asked):
-            return f"{principal} may ask none of the databases that are on: it may ask {_listed(asked)}."
+            return f"{principal} may ask none of the databases that are on: it may ask {_listed(asked, 'databases')}."
         case NarrowedAway(by):
             return f"The request's own narrowing leaves it out: {selection_text(by)}."
         case FilteredAway(why):
@@ -66,9 +67,9 @@ def edit_of(removed: NotSelected | NotGranted | NoDatabase, tool: ToolId) -> str
         case NotSelected(by):
             return " and ".join(_selecting(by, tool))
         case NotGranted(limit, toolset):
-            return f"add {toolset} to what {limit.principal} may use (now {_listed(limit.toolsets)})"
+            return f"add {toolset} to what {limit.principal} may use (now {_listed(limit.toolsets, 'toolsets')})"
         case NoDatabase(principal, asked, _, on):
-            now = f"under databases of {principal} (now {_listed(asked)})"
+            now = f"under databases of {principal} (now {_listed(asked, 'databases')})"
             if on:
                 return f"name {' or '.join(on)} {now}"
             return f"enable a database, and name it {now}"
@@ -109,7 +110,10 @@ def _word(principal: str) -> str:
     return f" -- {word}" if word.startswith("-") else f" {word}"
 
 
-def _listed(names: Collection[str]) -> str:
+def _listed(names: Collection[str], what: str) -> str:
+    """Of many only how many they are: who wants to know which looks under People, or into the file."""
+    if len(names) > _NAMED:
+        return f"{len(names)} other {what}"
     return ", ".join(sorted(names)) or "nothing"
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from pegboard.core.activity import KINDS, OUTCOMES
 from pegboard.core.ids import ServerKey, server_key
@@ -22,6 +22,16 @@ LONGEST_CALL: Final = 86_400_000
 Text = Annotated[str, Field(max_length=2048)]
 
 
+def _written_time(said: object) -> object:
+    """A bare number would be taken for seconds since 1970, which nobody who reads the document means."""
+    if isinstance(said, str) and said.strip("-+.0123456789") == "":
+        raise ValueError("this must be a time with its zone, like 2026-07-28T14:30:00Z.")
+    return said
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_written_time)]
+
+
 class Narrowing(BaseModel):
     """Every field narrows. A tool is named by its id or by the name that clients call it by."""
 
@@ -33,8 +43,8 @@ class Narrowing(BaseModel):
     client: Text | None = None
     kind: Text | None = None
     outcome: Text | None = None
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     slower_than: Annotated[
         float | None,
         Field(alias="slowerThan", ge=0, le=LONGEST_CALL, description="Calls that took longer: milliseconds."),

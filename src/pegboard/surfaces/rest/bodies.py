@@ -2,15 +2,26 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from pegboard.core.ids import PrincipalId
+from pegboard.core.redact import unsafe_in
 from pegboard.core.selection import Everything, Selection, toolsets
 from pegboard.core.view import View
 
 from .pages import MOST, AfterField, LimitField
 
 Name = Annotated[str, Field(max_length=512)]
+
+
+def _readable(note: str) -> str:
+    """People and models read it within a sentence, which it must not turn round or hide."""
+    if (odd := unsafe_in(note)) is not None:
+        raise ValueError(f"this has a character that nobody sees or that turns text round ({odd}). Leave it out.")
+    return note
+
+
+Note = Annotated[str, Field(max_length=500), AfterValidator(_readable)]
 
 
 class _Body(BaseModel):
@@ -101,8 +112,8 @@ class TrustBody(_Body):
 
 
 class SwitchBody(_Body):
-    on: bool
-    note: Annotated[str, Field(max_length=500)] = ""
+    on: StrictBool
+    note: Note = ""
 
 
 class MarkBody(_Body):
@@ -126,7 +137,7 @@ class ApproveBody(_Body):
 
 
 class DenyBody(_Body):
-    note: Annotated[str, Field(max_length=500)] = ""
+    note: Note = ""
 
 
 class AllowBody(DenyBody):
@@ -174,7 +185,7 @@ class SecretBody(_Body):
 
 class BlockBody(_Body):
     tool: Name
-    note: Annotated[str, Field(max_length=500)] = ""
+    note: Note = ""
 
 
 class ViewQuery(_Body):

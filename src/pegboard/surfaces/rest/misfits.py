@@ -35,12 +35,18 @@ _BOUNDS: Final[Mapping[str, str]] = {
     "greater_than": "this must be more than {gt}.",
     "less_than": "this must be less than {lt}.",
     "string_too_long": "this has more than {max_length} characters. Shorten it.",
-    "string_too_short": "this must have at least {min_length} characters.",
+    "string_too_short": "this must have {min_length} or more characters.",
+    "too_short": "this must have at least {min_length} of what it lists.",
     "too_long": "this has more than {max_length} members. Leave some out.",
     "literal_error": "this must be {expected}.",
     "enum": "this must be {expected}.",
 }
 _NO_JSON: Final = "the body was not sent as JSON. Send it with the header Content-Type: application/json."
+_NO_BODY: Final = "a body is missing. Send what /api/v1/openapi.json says of this route, as JSON."
+_OF_PLACE: Final[Mapping[str, str]] = {
+    "scopes": "this names no scope. Name at least one of read, call, operate and admin.",
+    "fileDigest": "this is not the digest of a file. Send the fileDigest that GET /api/v1/settings told.",
+}
 _FORM: Final = "this does not have the form that is wanted. See: /api/v1/openapi.json"
 
 
@@ -50,6 +56,10 @@ def misfit_text(found: Mapping[str, Any]) -> str:
         return _NO_JSON
     # Of what is no JSON the library tells how many characters were read, in the place of a place.
     where = "" if found["type"] == "json_invalid" else _place(found["loc"])
+    if found["type"] == "missing" and not where:
+        return _NO_BODY
+    if where in _OF_PLACE and str(found["type"]) in ("too_short", "string_pattern_mismatch"):
+        return f"{where}: {_OF_PLACE[where]}"
     what = _what(str(found["type"]), found.get("ctx") or {}, str(found["msg"]))
     return f"{where}: {what}" if where else what
 

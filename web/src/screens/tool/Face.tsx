@@ -85,7 +85,7 @@ function Words({ peg, spec }: { peg: Peg; spec: Spec }): ReactElement {
         </Fact>
       </dl>
       <div>
-        <h3>Description</h3>
+        <h2>Description</h2>
         <p className="prewrap wrap-any">{spec.description === "" ? <span className="quiet">none</span> : spec.description}</p>
       </div>
       <Parameters schema={spec.inputSchema} />
@@ -109,7 +109,7 @@ function Parameters({ schema }: { schema: Schema }): ReactElement {
   const required = Array.isArray(schema["required"]) ? (schema["required"] as readonly unknown[]) : [];
   return (
     <div>
-      <h3>Arguments</h3>
+      <h2>Arguments</h2>
       {properties.length === 0 ? (
         <p className="quiet">none</p>
       ) : (

@@ -14,7 +14,7 @@ export function History({ id, view }: { id: string; view: Query }): ReactElement
       {(history) => (
         <div className="stack wide">
           <section className="stack tight">
-            <h3>Definitions</h3>
+            <h2>Definitions</h2>
             <ul className="stack tight">
               {history.specs.map((spec) => (
                 <li key={spec.what} className="row">
@@ -31,11 +31,11 @@ export function History({ id, view }: { id: string; view: Query }): ReactElement
             ))}
           </section>
           <section className="stack tight">
-            <h3>Decisions</h3>
+            <h2>Decisions</h2>
             <Decisions rows={[...history.decisions, ...history.ofProvider].sort((a, b) => b.id - a.id)} />
           </section>
           <section className="stack tight">
-            <h3>Last calls</h3>
+            <h2>Last calls</h2>
             <Calls rows={history.calls} />
           </section>
         </div>

@@ -236,7 +236,7 @@ function usePreview(tool: string, wanted: Asked | null): { readonly answer: Prev
 function Previewed({ of }: { of: Preview }): ReactElement {
   return (
     <section className="stack preview" aria-label="Preview" aria-live="polite">
-      <h3>What a model would see</h3>
+      <h2>What a model would see</h2>
       {of.problems.map((each) => (
         <Notice key={each} tone="broken">
           {each}

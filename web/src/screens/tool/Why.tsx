@@ -26,7 +26,7 @@ export function Why({ id, view }: { id: string; view: Query }): ReactElement {
           </ol>
           {why.naming.length > 0 && (
             <section>
-              <h3>Its name</h3>
+              <h2>Its name</h2>
               <ul className="dotted quiet">
                 {why.naming.map((each) => (
                   <li key={each}>{each}</li>
@@ -44,7 +44,7 @@ export function Why({ id, view }: { id: string; view: Query }): ReactElement {
 function Overrides({ said }: { said: readonly Said[] }): ReactElement {
   return (
     <section className="stack tight">
-      <h3>Overrides that hold for it</h3>
+      <h2>Overrides that hold for it</h2>
       <dl className="facts">
         {said.map((each) => (
           <div key={`${each.field} ${each.target}`}>
