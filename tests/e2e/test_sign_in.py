@@ -74,11 +74,8 @@ async def test_from_a_link_to_tools_to_a_renewal_to_the_next_link(tmp_path: Path
             body = await gateway.until("servers", "list", holds=is_in("needs_sign_in"))
             fresh = body["servers"][0]["health"]["url"]
             _, why = await gateway.pegboard("why", "echo")
-            assert (why["status"], why["remedy"]) == (
-                "server_unavailable",
-                "Sign in: pegboard servers sign-in issues~issues",
-            )
             mend = "Ask the user to sign in: pegboard servers sign-in issues~issues"
+            assert (why["status"], why["remedy"]) == ("server_unavailable", mend)
             refused = await client.call_tool("echo", {"a": 4})
             assert refused.is_error
             told = refused.content[0].text  # type: ignore[union-attr]
