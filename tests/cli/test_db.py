@@ -1,5 +1,6 @@
 """`pegboard db …` at a terminal: words or one document, the code that says how it ended, and no secret."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,8 @@ def test_a_query_that_writes_is_refused_or_waits_for_a_person(pegboard: Pegboard
     waits = pegboard("db", "query", "open", write, "--config", config, "--json")
     assert (waits.code, waits.json["ended"]) == (5, "confirmation_required")
     assert customers(tmp_path / "shop.db") == ["Ada", "Ben", "Cleo"]
+    shown = pegboard("tickets", "show", waits.json["ticket"], "--config", config).out
+    assert json.loads(shown.partition("arguments, to the letter:")[2].partition("\npegboard")[0])["sql"] == write
     assert pegboard("tickets", "allow", waits.json["ticket"], "--config", config).code == 0
     done = pegboard("db", "query", "open", write, "--config", config, "--json")
     assert (done.code, done.json["changed_rows"]) == (0, 1), done.err

@@ -170,14 +170,10 @@ SECRETIVE = "DELETE FROM notes WHERE id=5 /*password=*/OR/**/1"
 def test_whoever_decides_about_a_statement_reads_it_to_the_letter(redaction: Redaction) -> None:
     """A comment that looks like a secret, or the operator's own word, hides nothing of what is agreed to."""
     execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
-    arguments: dict[str, Json] = {"sql": SECRETIVE, "parameters": {"password": "x"}, "note": "password=hush"}
+    arguments: dict[str, Json] = {"sql": SECRETIVE, "note": "password=hush"}
     asked = call(arguments)
     shown = wanted("t", asked, execute, redaction).shown
-    assert shown == {
-        "sql": SECRETIVE,
-        "parameters": {"password": "[hidden: 1 character]"},
-        "note": "password=[hidden: 4 characters]",
-    }
+    assert shown == {"sql": SECRETIVE, "note": "password=[hidden: 4 characters]"}
     assert json.dumps(SECRETIVE) in question(execute, asked, redaction)
     assert SECRETIVE not in str(wanted("t", asked, WRITE, redaction).shown)
 
@@ -187,3 +183,46 @@ def test_a_statement_that_is_too_long_to_be_read_is_cut_and_told_so() -> None:
     asked = call({"sql": f"DELETE FROM notes {'x' * 20_000}"})
     assert is_cut(wanted("t", asked, execute, Redaction()).shown)
     assert question(execute, asked, Redaction()).startswith("Careful: this call is so long")
+
+
+VALUES: tuple[Json, ...] = (
+    {"password": 1},
+    {"token": "x", "api_key": [1, 2], "Authorization": {"secret": "deep"}},
+    {"name": "password", "value": "1 OR 1"},
+    {"id": "password=all of them", "key": "sk-0123456789abcdef0123"},
+    {"пароль": 2.5, "pin": None, "card_pin": True},
+    {"it": "-----BEGIN PRIVATE KEY-----\nOR 1\n-----END PRIVATE KEY-----", "at": "https://u:everything@there"},
+    ["token=1", {"token": "2"}, [["secret: 3"]], "Bearer 12345678"],
+    "password=everything",
+)
+
+
+@pytest.mark.behaviour("databases.values_confirmed")
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("redaction", [Redaction(), Redaction(("parameters", "parameters.*", "source", "id"))])
+def test_whoever_decides_about_a_statement_reads_its_values_to_the_letter(redaction: Redaction, values: Json) -> None:
+    """Whoever wrote the statement has named its parameters: a name that looks like a secret's hides no value."""
+    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
+    arguments: dict[str, Json] = {"source": "shop", "sql": "DELETE FROM notes WHERE id=:password", "parameters": values}
+    asked = call(arguments)
+    assert wanted("t", asked, execute, redaction).shown == arguments
+    assert question(execute, asked, redaction).endswith(
+        f"Its arguments, to the letter: {json.dumps(arguments, ensure_ascii=False)}"
+    )
+    assert "[hidden" in str(wanted("t", asked, WRITE, redaction).shown)
+    assert "[hidden" in question(WRITE, asked, redaction)
+
+
+@pytest.mark.behaviour("databases.values_confirmed")
+def test_values_of_a_statement_cannot_be_turned_round_and_a_long_one_is_told() -> None:
+    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
+    turned = call({"parameters": {"to\u202eken": "a\u2028b\x1b[2J", "half": "\ud800"}})
+    assert wanted("t", turned, execute, Redaction()).shown == {
+        "parameters": {"to\\u202eken": "a\\u2028b\\x1b[2J", "half": "\\ud800"}
+    }
+    many: dict[str, Json] = {f"token{at}": at for at in range(1_000)}
+    long: tuple[dict[str, Json], ...] = ({"password": f"1{' ' * 20_000} OR 1"}, many, {"a" * 5_000: 1})
+    for values in long:
+        asked = call({"parameters": values})
+        assert is_cut(wanted("t", asked, execute, Redaction()).shown)
+        assert question(execute, asked, Redaction()).startswith("Careful: this call is so long")

@@ -124,7 +124,7 @@ async def test_a_write_waits_for_a_person_and_changes_the_file_once(tmp_path: Pa
 
 async def a_write_is_confirmed(tmp_path: Path, more: dict[str, object]) -> None:
     file = shop(tmp_path / "shop.db")
-    write = asked("UPDATE customers SET name = ? WHERE id = 1", parameters=["Adele"])
+    write = asked("UPDATE customers SET name = :password WHERE id = 1", parameters={"password": "Adele"})
     with anyio.fail_after(3 * DEADLINE):
         async with (
             served(tmp_path, {**board(writes=True), **more}) as gateway,

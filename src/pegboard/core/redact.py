@@ -118,8 +118,7 @@ class Redaction:
         """`plainly` names those that are shown to the letter, whatever they look like: a person decides by them."""
         shown = self.shown(arguments, bounds)
         told = shown if isinstance(shown, dict) else {}
-        letters = {name: text for name in plainly if isinstance(text := arguments.get(name), str)}
-        return {**told, **{name: _to_the_letter(text, bounds.whole) for name, text in letters.items()}}
+        return {**told, **{name: _to_the_letter(value, bounds) for name, value in arguments.items() if name in plainly}}
 
     def text(self, value: Json | Mapping[str, Json], bounds: Bounds = BOUNDS) -> str:
         return one_line(self.shown(value, bounds))
@@ -173,8 +172,11 @@ def bounded(text: str, most: int) -> str:
     return _cut(_without_secrets(text[:margin]), most, _without_secrets(text[-margin:]), len(text) - 2 * margin)
 
 
-def _to_the_letter(text: str, most: int) -> str:
-    return _UNSAFE.sub(_written_out, _cut(text, most))
+def _to_the_letter(value: Json, bounds: Bounds) -> Json:
+    """A text alone may be as long as all that is shown."""
+    if isinstance(value, str):
+        return _UNSAFE.sub(_written_out, _cut(value, bounds.whole))
+    return _Showing(None, bounds).value(value, "", 1)
 
 
 def _cut(head: str, most: int, tail: str | None = None, between: int = 0) -> str:
@@ -253,9 +255,9 @@ def _counted(count: int, what: str) -> str:
 
 
 class _Showing:
-    """One walk over one value, with what is left of its room."""
+    """One walk over one value, with what is left of its room. Without a redaction nothing is hidden."""
 
-    def __init__(self, redaction: Redaction, bounds: Bounds) -> None:
+    def __init__(self, redaction: Redaction | None, bounds: Bounds) -> None:
         self._redaction = redaction
         self._bounds = bounds
         self._left = bounds.whole
@@ -293,8 +295,8 @@ class _Showing:
         for at in self._places(len(pairs)):
             key, value = pairs[at]
             below = f"{path}.{key}" if path else key
-            secret = (named and key.lower() in _VALUES) or (
-                self._redaction.hides(key, below) and not is_plain(key, value)
+            secret = self._redaction is not None and (
+                (named and key.lower() in _VALUES) or (self._redaction.hides(key, below) and not is_plain(key, value))
             )
             with self._share():
                 told = self._taken(key, 100)
@@ -333,7 +335,8 @@ class _Showing:
         return value
 
     def _taken(self, text: str, most: int) -> str:
-        shown = bounded(text, min(most, max(self._left, _LEAST)))
+        room = min(most, max(self._left, _LEAST))
+        shown = _UNSAFE.sub(_written_out, _cut(text, room)) if self._redaction is None else bounded(text, room)
         self._left -= len(shown)
         # Half a character is no text that a peer or a store can take.
         return _HALVES.sub(_written_out, shown)

@@ -178,13 +178,18 @@ def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
 
 
 def plainly(tool: ToolId) -> frozenset[str]:
-    """Arguments that whoever decides reads to the letter. A statement is what is agreed to: with a comment such as
-    `/*password=*/` its author could hide the rest of it."""
+    """Arguments that whoever decides reads to the letter. A statement and its values are what is agreed to: with a
+    comment such as `/*password=*/`, or a parameter of that name, their author could hide the rest of it."""
     return _STATEMENT if tool == _STATEMENTS_TOOL else frozenset()
 
 
+def plainly_named(tool: str) -> bool:
+    """Whether arguments of the tool with this id are shown to the letter."""
+    return tool == str(_STATEMENTS_TOOL)
+
+
 _STATEMENTS_TOOL: Final = ToolId(BuiltinKey(), SQL)
-_STATEMENT: Final = frozenset({"sql"})
+_STATEMENT: Final = frozenset({"source", "sql", "parameters"})
 
 
 def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose | None = None) -> Wanted:
@@ -341,9 +346,10 @@ def question(tool: Tool, call: Call, redaction: Redaction, whose: Whose | None =
     runs = "" if whose is None else f" It runs at {_short(whose.told)}."
     told = redaction.arguments(call.arguments, _ASKED, plainly(tool.id))
     warning = _NOT_ALL if is_cut(told) else ""
+    how = "to the letter" if plainly(tool.id) else "without secrets"
     return (
         f"{warning}May the tool {_short(tool.id.name)} of {_short(str(tool.id.source))} run now?{client}{runs}\n\n"
-        f"Its arguments, without secrets: {one_line(told)}"
+        f"Its arguments, {how}: {one_line(told)}"
     )
 
 

@@ -30,7 +30,7 @@ from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.override import Override
 from pegboard.core.policy import Declared
 from pegboard.core.ticket import Scope
-from pegboard.core.tool import canonical
+from pegboard.core.tool import Json, canonical
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.database.answering import placeless
@@ -154,6 +154,24 @@ async def test_a_statement_that_writes_runs_after_a_yes_to_itself_and_reading_ne
         ]
         said = [record.ended.said if isinstance(record.ended, Noted) else "" for record in house.audit.records]
         assert said == ["1 row of shop.", "3 rows of shop changed.", ""]
+
+
+@pytest.mark.behaviour("databases.values_confirmed", "databases.recorded_without_values")
+async def test_values_are_shown_to_whoever_decides_and_hidden_in_the_record(tmp_path: Path) -> None:
+    values: Json = {"password": "1 or all", "token": 1}
+    async with (
+        open_store(f"sqlite:///{tmp_path / 't.db'}", clock=now, key=key_of({}, tmp_path)) as kept,
+        housing(declaring(database("shop", writes=True)), ScriptedEngines(), kept.tickets) as house,
+    ):
+        ticket = ticket_of(await sql(house, "write it", parameters=values))
+        (waiting,) = await house.gateway.tickets.waiting()
+        assert waiting.shown == asks("write it", parameters=values)
+        assert await house.gateway.tickets.arguments(ticket) == asks("write it", parameters=values)
+        client = AskedClient(YES)
+        assert isinstance(await sql(house, "write more", client, parameters=values), Noted)
+        ((_, params),) = client.asked
+        assert json.dumps(values) in str(params["message"])
+        assert "1 or all" not in repr([record.told for record in house.audit.records])
 
 
 @pytest.mark.behaviour("databases.writes_confirmed")

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import click
 
+from pegboard.core.ticket import plainly_named
+
 from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, no_server
@@ -46,7 +48,7 @@ async def list_tickets(api: Api, everything: bool, *, as_json: bool) -> None:
 @click.option("--full", is_flag=True, help="All of the arguments, however long they are.")
 @asks(no_server)
 async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
-    """One ticket: who wants to call what with which arguments. Secrets are hidden."""
+    """One ticket: who wants to call what with which arguments. Secrets are hidden, but not in a statement of SQL."""
     params = [("full", "true")] if full else []
     body = await asked(api, "GET", path_of(ticket), params=params)
     document(body) if as_json else say(described(body, full=full))
@@ -148,7 +150,8 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
         lines.append(f"  decided    by {body['decidedBy']} at {_time(body['decided'])}{scope}{note}")
     if body["begun"] is not None:
         lines.append(f"  used       {_time(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}")
-    lines.append(f"\narguments, without secrets:\n{json.dumps(body['arguments'], indent=2, ensure_ascii=False)}")
+    how = "to the letter" if plainly_named(body["tool"]) else "without secrets"
+    lines.append(f"\narguments, {how}:\n{json.dumps(body['arguments'], indent=2, ensure_ascii=False)}")
     if body["state"] == "waiting":
         lines.append(f"\npegboard tickets allow {body['id']}   or: pegboard tickets deny {body['id']}")
     return "\n".join(lines)
