@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Final, TypeAlias
 
 from pegboard.core.database import Access
 
@@ -19,6 +19,10 @@ from .functions import CATALOGUE, FUNCTIONS, PRAGMAS, READ_PRAGMAS, TABLE_FUNCTI
 MAIN: Final = "main"
 _OF_VIRTUAL_TABLES: Final = "data_version"
 """The pragma that a full-text index asks by itself, to see whether its own memory is still good."""
+
+
+Change: TypeAlias = tuple[int, str, str]
+"""A deed, the table and, of an update, the column, in small letters."""
 
 
 class Why(Enum):
@@ -65,7 +69,10 @@ class Authorizer:
     """Virtual tables that a statement was found to write, in small letters: what they keep, they write themselves."""
     changed: set[str] = field(default_factory=set[str])
     """Tables that the last statement writes, in small letters."""
+    reaching: frozenset[Change] = frozenset()
+    """Changes from which more follows, by triggers, than is open."""
     _is_ours: bool = False
+    _shown: frozenset[str] | None = None
 
     @contextmanager
     def ours(self) -> Iterator[None]:
@@ -75,6 +82,15 @@ class Authorizer:
             yield
         finally:
             self._is_ours = before
+
+    @contextmanager
+    def only(self, shown: frozenset[str]) -> Iterator[None]:
+        """For changes of our own making, from which nothing may follow but what is shown."""
+        self.may_write, self._shown = True, shown
+        try:
+            yield
+        finally:
+            self.may_write, self._shown = False, None
 
     def begin(self) -> None:
         self.denied, self.read, self.changed, self.tells, self.wrote = [], set(), set(), False, False
@@ -93,7 +109,7 @@ class Authorizer:
             case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
                 return None
             case sqlite3.SQLITE_READ:
-                return None if self._may_read(first, second, where, within) else Denied(Why.READ, first, second, within)
+                return None if self._may_read(first, second, where) else Denied(Why.READ, first, second, within)
             case sqlite3.SQLITE_FUNCTION:
                 return None if second.lower() in FUNCTIONS else Denied(Why.FUNCTION, second)
             case sqlite3.SQLITE_PRAGMA:
@@ -105,7 +121,8 @@ class Authorizer:
                 self.wrote = True
                 self.changed.add(first.lower())
                 column = second if deed == sqlite3.SQLITE_UPDATE else ""
-                if self.may_write and self._may_write(first, column, where):
+                is_further = (deed, first.lower(), column.lower()) in self.reaching
+                if self.may_write and not is_further and self._may_write(first, column, where):
                     return None
                 return Denied(Why.WRITE, first, column, within)
             case sqlite3.SQLITE_TRANSACTION | sqlite3.SQLITE_SAVEPOINT | sqlite3.SQLITE_ATTACH | sqlite3.SQLITE_DETACH:
@@ -113,9 +130,11 @@ class Authorizer:
             case _:
                 return Denied(Why.DEFINES, first)
 
-    def _may_read(self, table: str, column: str, where: str, within: str | None) -> bool:
+    def _may_read(self, table: str, column: str, where: str) -> bool:
         name = table.lower()
         self.read.add(name)
+        if name.startswith("sqlite_temp_") or not self.is_shown(name):
+            return False
         if name in CATALOGUE:
             self.tells = True
             return where == MAIN
@@ -125,16 +144,25 @@ class Authorizer:
             return where == "temp" and name in self.masks
         if not column:
             # None of its columns is read. It may be a name that the statement itself gave to a query. What a trigger
-            # names was never foreseen: the shadow has none.
-            return (self.is_foreseen and within is None) or name not in self.known or self.access.opens(MAIN, table)
+            # names is judged before, by the changes that set it off.
+            return self.is_foreseen or name not in self.known or self.access.opens(MAIN, table)
         if name not in self.known:
             return False
         if (owner := self.owners.get(name)) is not None:
             return self.access.opens(MAIN, owner)
         return self.access.opens(MAIN, table) if column == "ROWID" else self.access.opens_column(MAIN, table, column)
 
+    def is_shown(self, name: str) -> bool:
+        """What is unknown, and no table of SQLite's own, is a name that was given to a query."""
+        if self._shown is None or name in TABLE_FUNCTIONS:
+            return True
+        is_named = name not in self.known and name not in CATALOGUE and not name.startswith("sqlite_")
+        return is_named or self.owners.get(name, name) in self._shown
+
     def _may_write(self, table: str, column: str, where: str) -> bool:
         name = table.lower()
+        if not self.is_shown(name):
+            return False
         if where != MAIN or name not in self.known or name in self.masks or name.startswith("sqlite_"):
             return False
         if (owner := self.owners.get(name)) is not None:

@@ -30,6 +30,12 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Trigger:
+    table: str
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """All of a file, open or not."""
 
@@ -37,6 +43,7 @@ class Whole:
     forms: dict[str, Form]
     """By the table's name."""
     indexes: tuple[Index, ...]
+    triggers: tuple[Trigger, ...]
 
     @property
     def known(self) -> frozenset[str]:
@@ -69,6 +76,7 @@ _INDEXES = """
     SELECT l.name, l."unique", i.name FROM pragma_index_list(?, 'main') AS l, pragma_index_info(l.name, 'main') AS i
     WHERE NOT l.partial ORDER BY l.name, i.seqno
 """
+_TRIGGERS = "SELECT tbl_name, sql FROM main.sqlite_master WHERE type = 'trigger' ORDER BY name"
 
 
 def whole(connection: sqlite3.Connection) -> Whole:
@@ -93,7 +101,10 @@ def whole(connection: sqlite3.Connection) -> Whole:
     keys = {table.name: table.key for table in tables}
     names = {table.name.table.casefold(): table.name for table in tables}
     return Whole(
-        Schema(Dialect.SQLITE, tuple(tables), tuple(_resolved(relations, keys, names)), MAIN), forms, tuple(indexes)
+        Schema(Dialect.SQLITE, tuple(tables), tuple(_resolved(relations, keys, names)), MAIN),
+        forms,
+        tuple(indexes),
+        tuple(Trigger(table, statement) for table, statement in connection.execute(_TRIGGERS)),
     )
 
 

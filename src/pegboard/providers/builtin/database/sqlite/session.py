@@ -18,7 +18,9 @@ from .closing import closing
 from .connecting import connected, limited, opening
 from .failing import MIXED, denied, failed
 from .fetching import Watch, fetched
+from .following import following
 from .functions import CATALOGUE, TABLE_FUNCTIONS
+from .joining import joining
 from .kinds import ONE, OR_WRITE, READ_ONLY, Deed, deed, is_alone
 from .reading import Whole, whole
 from .shadow import Shadow, shadow
@@ -234,6 +236,8 @@ class SqliteSession:
                 connection.execute("PRAGMA query_only = ON").close()
                 # What a change would reach by a key is known only so before it is made.
                 connection.execute("PRAGMA foreign_keys = ON").close()
+            if shown is not None and self._writes:
+                guard.reaching = following(connection, guard, found, shown.authorizer.known, joining(found, access))
         except BaseException:
             connection.close()
             raise

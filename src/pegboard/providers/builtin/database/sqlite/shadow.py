@@ -15,6 +15,7 @@ from pegboard.core.database import Access, Relation, Schema, Table, TableName, n
 
 from .authorizer import MAIN, Authorizer
 from .connecting import NONE_KEPT, limited
+from .joining import joining
 from .reading import Whole, definition
 from .tokens import quoted, uncommented
 
@@ -47,10 +48,11 @@ def shadow(file: sqlite3.Connection, guard: Authorizer, whole: Whole, access: Ac
     kept: list[Table] = []
     views: list[Table] = []
     masks: dict[str, str] = {}
+    joins = joining(whole, access)
     for table in open_schema.tables:
         name, form = table.name.table, whole.forms[table.name.table]
         is_whole = len(table.columns) == complete[table.name]
-        if form.kind == "view" and not _compiles(file, guard, table):
+        if form.kind == "view" and (joins.compares(form.statement) or not _compiles(file, guard, table)):
             continue
         if not is_whole:
             columns = ", ".join(quoted(column.name) for column in table.columns)

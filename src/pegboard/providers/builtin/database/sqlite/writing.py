@@ -28,7 +28,9 @@ def written(
 ) -> Answer:
     """Raises `Away`."""
     connection = connected(path, writable=True)
-    guard = Authorizer(reading.access, reading.known, reading.owners, reading.virtual, may_write=True)
+    guard = Authorizer(
+        reading.access, reading.known, reading.owners, reading.virtual, may_write=True, reaching=reading.reaching
+    )
     try:
         limited(connection, guard)
         if shown is not None:
