@@ -224,6 +224,10 @@ class Run:
                 await writer.drain()
             except (BrokenPipeError, ConnectionResetError):
                 pass  # it has ended, and whoever listens to it hears so
+            except RuntimeError:
+                # What uvloop raises for the same.
+                if not writer.is_closing():
+                    raise
 
     async def _why(self, astray: str | None, seconds: float) -> Fault:
         """There was no last word: what it died of."""
