@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from pegboard.core.tool import Json
-from pegboard.ports.sandbox import DEFAULT_LIMITS, Function, Limits, Program, Raised, Ran, Reply, Suspended, Waits
+from pegboard.ports.sandbox import DEFAULT_LIMITS, Function, Host, Limits, Program, Raised, Ran, Reply, Suspended, Waits
 from pegboard.providers.builtin.sandbox import MontySandbox
 
 FUNCTIONS = (
@@ -15,7 +15,7 @@ FUNCTIONS = (
 )
 
 
-class Answers:
+class Answers(Host):
     """`echo` gives back its argument, `ask` needs a person, `fail` raises in the program, `hang` waits until it is
     cancelled, `meet` until as many calls are there as it is told, `break_down` raises here."""
 

@@ -79,6 +79,9 @@ class Library:
     def printed(self, text: str) -> None:
         pass
 
+    def rests(self, is_so: bool) -> None:
+        pass
+
 
 def _book(id: int) -> Json:
     return {"id": id, "title": f"T{id}", "author": f"A{id % 3}", "year": 1900 + id * 10, "tags": ["x"]}

@@ -82,7 +82,7 @@ class Programs:
             case Python.MONTY:
                 from pegboard.providers.builtin.sandbox.monty import MontySandbox
 
-                return MontySandbox(workers=self.settings.runs)
+                return MontySandbox(workers=self.settings.runs + self.settings.waiting)
             case Python.FULL:
                 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox
 

@@ -56,6 +56,16 @@ class CodeSettings:
     runs: int = 8
     """Programs that run at once; further ones wait in line."""
 
+    @property
+    def waiting(self) -> int:
+        """Programs that may have a question open in their client. For calls of others, a ticket is asked for."""
+        return self.runs
+
+    @property
+    def waiting_of_one(self) -> int:
+        """Of one caller."""
+        return max(1, self.runs // 2)
+
 
 OUTPUT_SCHEMA: Final[JsonObject] = {
     "type": "object",

@@ -175,6 +175,11 @@ class Host(Protocol):
         """More of the standard output, as it is printed. Not of what is dropped."""
         ...
 
+    def rests(self, is_so: bool) -> None:
+        """Whether the program does nothing now but wait for the answers to its calls, as far as that is seen from
+        outside. It does something from its start on, and whenever a call was answered, until the host is told. A host that does not care leaves this out."""
+        return
+
 
 class Sandbox(Protocol):
     """All three raise `SandboxAway`. When their task is cancelled the program is over, and nothing of it is left."""

@@ -155,8 +155,9 @@ async def place(
     """`board` is that of another place on the same store; without one, `delete` is made to be confirmed here."""
     providers = Providers({FILES: tools})
     providers.prepare = prepared
-    said_so: Declared = replace(declared(FILES), code=settings or CodeSettings())
-    monty = MontySandbox(workers=2)
+    chosen = settings or CodeSettings()
+    said_so: Declared = replace(declared(FILES), code=chosen)
+    monty = MontySandbox(workers=min(chosen.runs + chosen.waiting, 4))
     kinds = {Python.MONTY: monty, **(sandboxes or {})}
     address = f"sqlite:///{folder / 'store.db'}" if url is None else url
     try:

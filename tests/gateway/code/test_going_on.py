@@ -82,10 +82,11 @@ async def test_what_is_left_of_a_wall_is_less_by_what_ran_and_not_by_what_a_pers
         await anyio.lowlevel.checkpoint()
         ran = wall.left
         assert ran < 40.0
-        with wall.paused():
-            asked = wall.left
-            await anyio.lowlevel.checkpoint()
-            assert wall.left == asked
+        wall.stand_still()
+        asked = wall.left
+        await anyio.lowlevel.checkpoint()
+        assert wall.left == asked
+        wall.go_on()
     assert wall.left < ran
 
 

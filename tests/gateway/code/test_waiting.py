@@ -21,7 +21,7 @@ from pegboard.core.tool import Json
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.code.runs import KEPT
-from pegboard.gateway.code.wall import Patient, Wall
+from pegboard.gateway.code.wall import Course, Patient, Wall
 from pegboard.ports import Progress
 
 pytestmark = pytest.mark.anyio
@@ -276,13 +276,16 @@ async def test_a_client_that_can_be_asked_is_asked_in_the_middle_of_the_program(
 @pytest.mark.behaviour("programs.asked_in_place")
 async def test_the_time_of_a_program_stands_still_while_a_person_thinks() -> None:
     wall, client = Wall(0.1), AskedClient()
-    patient = Patient(client, wall)
+    course = Course(wall)
+    patient = Patient(client, course, 1)
     with anyio.fail_after(PATIENCE):
         with wall.running():
-            for _ in range(2):
-                with anyio.move_on_after(0.3):
-                    await patient.ask("elicitation/create", {})
-                await anyio.lowlevel.checkpoint()
+            async with course.call(1):
+                course.rests(True)
+                for _ in range(2):
+                    with anyio.move_on_after(0.3):
+                        await patient.ask("elicitation/create", {})
+                    await anyio.lowlevel.checkpoint()
             assert len(client.asked) == 2
             await anyio.sleep_forever()
         assert wall.is_over

@@ -29,7 +29,8 @@ from pegboard.prompts.stubs.reading import Reader
 from .asking_back import answered
 from .crossing import crossed, plain
 from .made import Made, shortened
-from .wall import Wall
+from .turns import Turn
+from .wall import Course, Patient, Wall
 
 NEVER: Final = frozenset({PYTHON_ID, TICKET_ID})
 """A program starts no other, and waits for nobody by a call of its own."""
@@ -90,11 +91,13 @@ class Nested:
     stdout: str = ""
     digest: str = ""
     """Of the program's text."""
+    turn: Turn | None = None
     _events: int = 0
     _under_way: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
 
     def __post_init__(self) -> None:
         self._turns = anyio.Semaphore(self.limits.concurrency, fast_acquire=True)
+        self._course = Course(self.wall, self.turn)
 
     async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
         name = f"{function.module}.{function.name}" if function.module else function.name
@@ -107,14 +110,18 @@ class Nested:
                 f"This program has made {self.limits.calls} calls, and may make no more. Return what it has found.",
             )
         with self._timed(ordinal, name):
-            given = await plain(self._by_their_keys(tool, arguments), self.roads.beside)
-            if isinstance(given, Raised):
-                self._note(ordinal, name, 0.0, given)
-                return given
-            return await self._made(ordinal, name, tool, *given)
+            async with self._course.call(ordinal):
+                given = await plain(self._by_their_keys(tool, arguments), self.roads.beside)
+                if isinstance(given, Raised):
+                    self._note(ordinal, name, 0.0, given)
+                    return given
+                return await self._made(ordinal, name, tool, *given)
 
     def printed(self, text: str) -> None:
         self.stdout += text[: max(0, self.limits.stdout - len(self.stdout))]
+
+    def rests(self, is_so: bool) -> None:
+        self._course.rests(is_so)
 
     def close(self) -> None:
         """The program is over. What still runs for it is cancelled, and so are the calls upstream."""
@@ -133,6 +140,10 @@ class Nested:
 
     async def decided(self, wait: Wait, ticket: Ticket | None) -> Reply:
         """What comes of a call that waited, now that somebody may have decided about its ticket."""
+        async with self._course.call(wait.ordinal, moves=False):
+            return await self._decided(wait, ticket)
+
+    async def _decided(self, wait: Wait, ticket: Ticket | None) -> Reply:
         now = self.roads.clock()
         state = None if ticket is None else ticket.at(now)
         if ticket is not None and state is State.WAITING:
@@ -173,18 +184,19 @@ class Nested:
         ended: Outcome | Refusal = Cancelled()
         started = perf_counter()
         try:
-            ended = await self._carried(self._call(id, wait.tool, arguments, None), ticket.yes)
+            ended = await self._carried(wait.ordinal, self._call(id, wait.tool, arguments, None), ticket.yes)
         finally:
             await self.roads.confirmation.end_ticket(ticket.id, id, ended)
         return await self._reply(wait.ordinal, wait.name, wait.tool, wait.arguments, ended, perf_counter() - started)
 
     async def _made(self, ordinal: int, name: str, tool: ToolId, arguments: JsonObject, text: bytes | None) -> Reply:
         started = perf_counter()
-        ended = await self._carried(self._call(CallId(uuid4().hex), tool, arguments, text), None)
+        ended = await self._carried(ordinal, self._call(CallId(uuid4().hex), tool, arguments, text), None)
         return await self._reply(ordinal, name, tool, arguments, ended, perf_counter() - started)
 
-    async def _carried(self, call: Call, yes: Confirmed | None) -> Outcome | Refusal:
-        roads, view, peer = self.roads, self.origin.view, self.origin.peer
+    async def _carried(self, ordinal: int, call: Call, yes: Confirmed | None) -> Outcome | Refusal:
+        roads, view, client = self.roads, self.origin.view, self.origin.peer
+        peer = None if client is None else Patient(client, self._course, ordinal)
         ended: Outcome | Refusal = Cancelled()
 
         async def carry(call: Call) -> Outcome | Refusal:

@@ -23,6 +23,7 @@ from .answer import answer, failed
 from .keeping import Kept, digest_of, opened
 from .nested import Nested, Origin, Wait
 from .runs import BUSY, Answered, Runs, timed_out
+from .turns import Turn
 from .words import foreign, going_on, still, too_narrow, unreadable
 
 log = logging.getLogger(__name__)
@@ -42,8 +43,8 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
     if (beyond := await _left_out(runs, kept, origin.view)) is not None:
         return _text(too_narrow(ticket, beyond))
     started, version = perf_counter(), runs.roads.board.policy.decided.version
-    async with runs.turn(kept.wall) as got_one:
-        if not got_one:
+    async with runs.turn(call, kept.wall) as turn:
+        if turn is None:
             return failed("TimeoutError", BUSY.format(kept.wall), kept.made, kept.note)
         try:
             sandbox = runs.means.sandbox(kept.python)
@@ -55,7 +56,7 @@ async def resumed(runs: Runs, audit: Audit, found: FoundRun, ticket: Ticket, ori
         ended: Outcome | Refusal = Cancelled()
         part = _part(found.id, call, runs)
         try:
-            ended = await _went_on(runs, kept, tickets, sandbox, origin, part)
+            ended = await _went_on(runs, kept, tickets, sandbox, origin, part, turn)
         finally:
             took = timedelta(seconds=perf_counter() - started)
             audit.record(CallRecord(part, PYTHON_ID, ended, took, version))
@@ -69,9 +70,15 @@ def is_another(found: FoundRun, key: bytes, code: str, call: Call) -> bool:
 
 
 async def _went_on(
-    runs: Runs, kept: Kept, tickets: Mapping[str, Ticket | None], sandbox: Sandbox, origin: Origin, part: Call
+    runs: Runs,
+    kept: Kept,
+    tickets: Mapping[str, Ticket | None],
+    sandbox: Sandbox,
+    origin: Origin,
+    part: Call,
+    turn: Turn,
 ) -> Answered:
-    host = runs.host(origin, kept.functions, kept.wall, kept.python, left=kept.left)
+    host = runs.host(origin, kept.functions, kept.wall, kept.python, turn, left=kept.left)
     host.made.update(kept.made)
     host.stdout, host.digest = kept.stdout, kept.digest
     host.waiting.update({wait.ordinal: wait for wait in kept.waiting})
@@ -106,9 +113,12 @@ async def _continued(
     async def decide(wait: Wait) -> None:
         replies[wait.ordinal] = await host.decided(wait, tickets[wait.ticket])
 
+    # Nothing of it goes on before it has these answers.
+    host.rests(True)
     async with anyio.create_task_group() as tasks:
         for wait in kept.waiting:
             tasks.start_soon(decide, wait, name=f"call {wait.ordinal} of a program")
+    host.rests(False)
     answers = {ordinal: reply for ordinal, reply in replies.items() if not isinstance(reply, Waits)}
     if answers:
         return await sandbox.resume(kept.state, answers, host, host.limits)

@@ -1,7 +1,7 @@
 """One program from start to end: checked, run, and answered for; or kept, where a person must decide first."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -27,7 +27,8 @@ from .code import Means
 from .functions import Functions, Given
 from .keeping import Kept, digest_of, signed
 from .nested import Nested, Origin, Roads
-from .wall import Patient, Wall
+from .turns import Turn, Turns
+from .wall import Wall
 from .words import waits
 
 KEPT: Final = timedelta(days=1)
@@ -40,6 +41,10 @@ FELL_BACK: Final = "This ran in the full Python, because the other one lacks som
 NO_SECOND: Final = "The full Python might run it, but it cannot be had now: {}"
 BUSY: Final = (
     "So many programs run now that this one got no turn within {:g} seconds. Nothing of it has run. Try again."
+)
+LACKED: Final = (
+    " A person was asked, and when it could go on there was no turn for it, because so many programs run. "
+    "What it did before is done: see tool_calls."
 )
 
 Answered = Returned | ToolFailed | NotConfirmed
@@ -57,7 +62,7 @@ class Runs:
         self.means: Final = means
         self._functions = Functions()
         self._under_way: set[CallId] = set()
-        self._turns = anyio.CapacityLimiter(1)
+        self._turns = Turns()
 
     @property
     def settings(self) -> CodeSettings:
@@ -71,11 +76,13 @@ class Runs:
             return asked
         if is_inside(call) or (call.parent is not None and call.parent in self._under_way):
             return failed("PermissionError", INSIDE)
-        async with self.turn(asked.wall) as got_one:
-            if not got_one:
+        async with self.turn(call, asked.wall) as turn:
+            if turn is None:
                 return failed("TimeoutError", BUSY.format(asked.wall))
             given = await self._given(asked.code, view)
-            host = self.host(Origin(call.id, call, view, progress, peer), given.tools, asked.wall, settings.python)
+            host = self.host(
+                Origin(call.id, call, view, progress, peer), given.tools, asked.wall, settings.python, turn
+            )
             host.digest = digest_of(asked.code)
             with self.under_way(host, call):
                 ended = await self._run(given, host, settings)
@@ -170,6 +177,7 @@ class Runs:
         tools: Mapping[str, ToolId],
         seconds: float,
         python: Python,
+        turn: Turn | None = None,
         *,
         left: float | None = None,
     ) -> Nested:
@@ -178,10 +186,9 @@ class Runs:
         ours = left is not None or (peer is not None and unaskable(peer.can, ELICITATION, {}) is None)
         # A sandbox that ends a program itself can tell where it was, but its clock goes on while a person thinks.
         wall = Wall(seconds, 0.0 if ours else GRACE, left)
-        own = origin if peer is None else replace(origin, peer=Patient(peer, wall))
         theirs = _limits(limits, seconds + PERSONS if ours else seconds)
         can_wait = self.means.runs is not None and python in SUSPENDED
-        return Nested(self.roads, own, tools, theirs, wall, can_wait)
+        return Nested(self.roads, origin, tools, theirs, wall, can_wait, turn=turn)
 
     @contextmanager
     def under_way(self, host: Nested, call: Call) -> Iterator[None]:
@@ -200,20 +207,9 @@ class Runs:
             if begun is not None:
                 begun.end(call.id)
 
-    @asynccontextmanager
-    async def turn(self, within: float) -> AsyncIterator[bool]:
-        """Whether there is one: no more programs run at once than the settings say."""
-        self._turns.total_tokens = self.settings.runs
-        holder = object()
-        with anyio.move_on_after(within) as waiting:
-            await self._turns.acquire_on_behalf_of(holder)
-        if waiting.cancelled_caught:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            self._turns.release_on_behalf_of(holder)
+    def turn(self, call: Call, within: float) -> AbstractAsyncContextManager[Turn | None]:
+        """No more programs run at once than the settings say."""
+        return self._turns.turn(call.principal, within, self.settings)
 
     async def _given(self, code: str, view: View) -> Given:
         board = self.roads.board
@@ -224,6 +220,8 @@ class Runs:
 async def timed_out(host: Nested) -> Answered:
     await host.give_up_waiting()
     text = f"The program was ended after {host.wall.seconds:g} seconds."
+    if host.turn is not None and host.turn.is_lacking:
+        text += LACKED
     return failed("TimeoutError", text, host.made, stdout=host.stdout)
 
 

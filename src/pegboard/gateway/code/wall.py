@@ -1,13 +1,15 @@
-"""The clock of one program, which stands still while a person is asked."""
+"""The clock of one program, which stands still while it waits for a person and for nothing else."""
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 
 import anyio
 
 from pegboard.core.tool import Json
 from pegboard.ports import Peer
+
+from .turns import Turn
 
 
 class Wall:
@@ -19,9 +21,9 @@ class Wall:
         self.seconds = seconds
         self._grace = grace
         self._scope = anyio.CancelScope()
-        self._asking = 0
         self._left = (seconds if left is None else left) + grace
         self._is_running = False
+        self.stands = False
 
     @property
     def is_over(self) -> bool:
@@ -31,7 +33,7 @@ class Wall:
     @property
     def left(self) -> float:
         """Seconds that the program may still run."""
-        ahead = self._scope.deadline - anyio.current_time() if self._is_running and not self._asking else self._left
+        ahead = self._scope.deadline - anyio.current_time() if self._is_running and not self.stands else self._left
         return max(0.0, ahead - self._grace)
 
     @contextmanager
@@ -42,30 +44,95 @@ class Wall:
             with self._scope:
                 yield self
         finally:
-            if not self._asking:
+            if not self.stands:
                 self._left = self._scope.deadline - anyio.current_time()
             self._is_running = False
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        if not self._asking:
+    def stand_still(self) -> None:
+        if not self.stands:
+            self.stands = True
             self._left = self._scope.deadline - anyio.current_time()
             self._scope.deadline = math.inf
-        self._asking += 1
+
+    def go_on(self) -> None:
+        if self.stands:
+            self.stands = False
+            self._scope.deadline = anyio.current_time() + self._left
+
+
+class Course:
+    """What goes on of one program: its clock stands still and its turn is another's while all of that is a person."""
+
+    def __init__(self, wall: Wall, turn: Turn | None = None) -> None:
+        self._wall = wall
+        self._turn = turn
+        self._calls: dict[int, int] = {}
+        """Of each that is under way by its ordinal: how many questions it has open."""
+        self._open = 0
+        self._bound = ExitStack()
+        self._rests = False
+
+    def rests(self, is_so: bool) -> None:
+        """Whether the program does nothing but wait for its calls."""
+        self._rests = is_so
+        self._judge()
+
+    @asynccontextmanager
+    async def call(self, ordinal: int, *, moves: bool = True) -> AsyncIterator[None]:
+        """One call, from where it is said until it is answered. `moves`: whether the program goes on with that."""
+        self._calls[ordinal] = 0
+        self._judge()
+        try:
+            await self._taken()
+            yield
+            # What somebody said yes to was done at once. It is the program that goes on with a turn only.
+            await self._taken()
+        finally:
+            del self._calls[ordinal]
+            self._rests = self._rests and not moves
+            self._judge()
+
+    @contextmanager
+    def asking(self, ordinal: int) -> Iterator[None]:
+        """Raises `CannotAsk`."""
+        if not self._open and self._turn is not None:
+            self._bound.enter_context(self._turn.asking())
+        self._open += 1
+        self._count(ordinal, 1)
         try:
             yield
         finally:
-            self._asking -= 1
-            if not self._asking:
-                self._scope.deadline = anyio.current_time() + self._left
+            self._open -= 1
+            if not self._open:
+                self._bound.close()
+            self._count(ordinal, -1)
+
+    async def _taken(self) -> None:
+        if self._turn is not None:
+            await self._turn.taken()
+
+    def _count(self, ordinal: int, more: int) -> None:
+        # A question may be taken back only after its call is over.
+        if ordinal in self._calls:
+            self._calls[ordinal] += more
+        self._judge()
+
+    def _judge(self) -> None:
+        if self._rests and self._calls and all(self._calls.values()):
+            self._wall.stand_still()
+            if self._turn is not None:
+                self._turn.give_back()
+        else:
+            self._wall.go_on()
 
 
 class Patient:
-    """The client of a program: while it is asked, the program's time does not pass."""
+    """The client of one call of a program: while it is asked, this call waits for a person."""
 
-    def __init__(self, peer: Peer, wall: Wall) -> None:
+    def __init__(self, peer: Peer, course: Course, ordinal: int) -> None:
         self._peer = peer
-        self._wall = wall
+        self._course = course
+        self._ordinal = ordinal
 
     @property
     def can(self) -> Mapping[str, Json]:
@@ -81,5 +148,5 @@ class Patient:
     async def ask(
         self, method: str, params: Mapping[str, Json], last: Callable[[], Peer] | None = None
     ) -> Mapping[str, Json]:
-        with self._wall.paused():
+        with self._course.asking(self._ordinal):
             return await self._peer.ask(method, params, last)

@@ -100,6 +100,7 @@ class Calls:
             call.is_under_way = True
         if len(fresh) == len(awaited) == 1 and not self._naps and not self._napping:
             # Nobody else is waited for: a task of its own would only cost.
+            self._host.rests(True)
             await self._make(fresh[0])
         else:
             for call in fresh:
@@ -117,6 +118,7 @@ class Calls:
                 return ready
             if not self._napping and not any(call.is_under_way for call in self.open.values()):
                 return {}
+            self._host.rests(not self._napping)
             self._changed = anyio.Event()
             await self._changed.wait()
 

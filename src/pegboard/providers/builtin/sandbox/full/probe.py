@@ -12,6 +12,7 @@ from pegboard.ports.sandbox import Function, Host, Limits, Program, Ran, Reply, 
 
 from . import trying
 from .launch import Jailed, Launcher
+from .looking import innermost
 from .run import Run
 
 _LIMITS: Final = Limits(cpu=20, wall=60, memory=64 << 20, calls=1)
@@ -58,9 +59,9 @@ class _Seen(Host):
         self.reasons = ["the process was not seen from outside"]
 
     async def call(self, ordinal: int, function: Function, arguments: Mapping[str, Json]) -> Reply:
-        innermost = _innermost(self._jailed.child.pid)
+        process = innermost(self._jailed.child.pid)
         try:
-            told = _status(innermost)
+            told = _status(process)
         except OSError as error:
             self.reasons = [f"the process cannot be seen from outside: {error}"]
             return None
@@ -79,19 +80,6 @@ def _status(process: int) -> dict[str, str]:
     """Raises `OSError`."""
     with open(f"/proc/{process}/status", encoding="utf-8", errors="replace") as status:
         return dict(re.findall(r"^(\w+):\s*(\S+)", status.read(), re.MULTILINE))
-
-
-def _innermost(process: int) -> int:
-    """The last of a line of processes: bubblewrap stands before ours where it is used."""
-    while True:
-        try:
-            with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as children:
-                first = children.read().split()
-        except OSError:
-            return process
-        if not first:
-            return process
-        process = int(first[0])
 
 
 def bubblewrap() -> str | None:

@@ -23,6 +23,7 @@ from pegboard.providers.builtin.sandbox.whole import whole
 from .frames import AstrayError, Called, Done, Fell, Frame, Printed, framed, read
 from .inside.printing import most_pieces
 from .launch import Jailed
+from .looking import EACH, Looks
 
 _FRAMING: Final = 4_096
 _WORDS: Final = 16_384
@@ -79,6 +80,7 @@ class Run:
         with anyio.move_on_after(self.limits.wall) as wall:
             try:
                 async with anyio.create_task_group() as calls:
+                    calls.start_soon(self._look)
                     try:
                         await self._begin()
                         done = await self._last_word(calls)
@@ -93,6 +95,14 @@ class Run:
             fault = _overdue(self.limits) if wall.cancelled_caught else await self._why(astray, seconds)
             return Ran(None, text, self._is_cut, fault)
         return self._told(done, text)
+
+    async def _look(self) -> None:
+        """Tells the host whether the program computes, as long as it waits for calls."""
+        looks = Looks(self.jailed.child.pid)
+        while True:
+            await anyio.sleep(EACH)
+            if self._turns.borrowed_tokens:
+                self.host.rests(looks.rests())
 
     def _told(self, done: Done, text: str) -> Ran:
         is_cut = self._is_cut or done.x
