@@ -177,7 +177,10 @@ class Host(Protocol):
 
     def rests(self, is_so: bool) -> None:
         """Whether the program does nothing now but wait for the answers to its calls, as far as that is seen from
-        outside. It does something from its start on, and whenever a call was answered, until the host is told. A host that does not care leaves this out."""
+        outside. It does something from its start on, and whenever a call was answered, until the host is told.
+
+        A host that does not care leaves this out.
+        """
         return
 
 
