@@ -4,8 +4,9 @@ import { useMay } from "@/api/session";
 import { useServers, useShares, useWall, type Health, type Server, type ServerList } from "@/api/servers";
 import { useParam } from "@/lib/place";
 import { command, count, number, span } from "@/lib/words";
-import { Answered, ButtonLink, EmptyState, Link, Notice, Screen, Skeleton, Tabs, Time, Trouble } from "@/parts";
+import { Answered, ButtonLink, EmptyState, Link, Notice, Screen, Skeleton, Tabs, Trouble } from "@/parts";
 import { Restart, serverPath, SignInButton, StopOrStart } from "./acting";
+import { LastError } from "./LastError";
 import { LogTail } from "./LogTail";
 import { Review } from "./Review";
 import { SetUp } from "./SetUp";
@@ -22,7 +23,16 @@ export function Detail({ id }: { id: string }): ReactElement {
   return (
     <Screen
       title={server === undefined ? id : nameOf(server, all)}
-      lead={<Link to="/servers">All servers</Link>}
+      lead={
+        <span className="row">
+          <Link to="/servers">All servers</Link>
+          {server !== undefined && (
+            <Link to="/toolsets" query={{ id: server.toolsetId }}>
+              Toolset {server.toolsetId}
+            </Link>
+          )}
+        </span>
+      }
       json={{ path: serverPath(server?.id ?? id) }}
       command={command("pegboard", "servers", "logs", server?.id ?? id)}
       actions={
@@ -80,11 +90,11 @@ function Opened({ server, answer, may }: { server: Server; answer: ServerList; m
       </Tabs>
       {server.flaws.length > 0 && (
         <section className="sheet">
-          <h2>{count(server.flaws.length, "tool")} could not be hung up</h2>
+          <h2>{count(server.flaws.length, "flaw")} in what it lists</h2>
           <ul className="dotted">
             {server.flaws.map((flaw) => (
               <li key={flaw.name} className="wrap-any">
-                <span className="mono">{flaw.name}</span>: {flaw.sentence}
+                It {flaw.sentence}
               </li>
             ))}
           </ul>
@@ -95,6 +105,7 @@ function Opened({ server, answer, may }: { server: Server; answer: ServerList; m
 }
 
 function nothingOf(server: Server): string {
+  if (server.review !== null) return "It waits for a review and is not started before. Once it is released, its tools are here.";
   if (!server.on) return "It is off. Once it is started, its tools are here.";
   if (server.health.state === "up") return "It is up and lists no tools.";
   return "It has listed no tools yet. What it is waiting for stands above.";
@@ -151,13 +162,7 @@ function Facts({ server }: { server: Server }): ReactElement {
         {time(share?.p50Ms)} / {time(share?.p95Ms)}
       </Fact>
       <Fact name="Last error">
-        {share?.lastError == null ? (
-          "–"
-        ) : (
-          <Link to="/activity" query={{ id: share.lastError.id }} className="server-error" title={share.lastError.said}>
-            {share.lastError.said || share.lastError.outcome} <Time at={share.lastError.at} />
-          </Link>
-        )}
+        <LastError server={server} share={share} />
       </Fact>
     </dl>
   );

@@ -4,8 +4,9 @@ import { useMay } from "@/api/session";
 import { useServers, useShares, type Server, type Share } from "@/api/servers";
 import { go, useListParam, useParam } from "@/lib/place";
 import { command, number, span } from "@/lib/words";
-import { Answered, ButtonLink, Chips, EmptyState, Link, Screen, SearchField, Skeleton, Table, Tag, Time, type Column } from "@/parts";
+import { Answered, ButtonLink, Chips, EmptyState, Link, Screen, SearchField, Skeleton, Table, Tag, type Column } from "@/parts";
 import { RestartIcon, SignInButton } from "./acting";
+import { LastError } from "./LastError";
 import { HEALTHS, HealthMark, HealthTold, kindOf, nameOf, openOf, placeOf } from "./standing";
 
 export function List(): ReactElement {
@@ -117,17 +118,6 @@ function columns(all: readonly Server[], shares: ReadonlyMap<string, Share>, may
       ),
     },
   ];
-}
-
-function LastError({ server, share }: { server: Server; share: Share | undefined }): ReactElement {
-  if (server.health.state === "down") return <span className="server-error is-bad">{server.health.sentence}</span>;
-  const last = share?.lastError;
-  if (last == null) return <span className="quiet">–</span>;
-  return (
-    <Link to="/activity" query={{ id: last.id }} className="server-error" title={last.said}>
-      {last.said || last.outcome} <span className="quiet small"><Time at={last.at} /></span>
-    </Link>
-  );
 }
 
 function Nothing({ may }: { may: boolean }): ReactElement {

@@ -22,7 +22,7 @@ export function Offer({ tools, flaws, lines }: { tools: readonly Offered[]; flaw
         <ul className="dotted small">
           {flaws.map((flaw) => (
             <li key={flaw.name} className="wrap-any">
-              <span className="mono">{flaw.name}</span>: {flaw.sentence}
+              It {flaw.sentence}
             </li>
           ))}
         </ul>

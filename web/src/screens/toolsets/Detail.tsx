@@ -203,11 +203,11 @@ function Brings({ toolset, may }: { toolset: Toolset; may: boolean }): ReactElem
         </section>
         {toolset.flaws.length > 0 && (
           <section className="sheet stack">
-            <h2>{count(toolset.flaws.length, "tool")} could not be hung up</h2>
+            <h2>{count(toolset.flaws.length, "flaw")} in what it lists</h2>
             <ul className="dotted">
               {toolset.flaws.map((flaw) => (
                 <li key={flaw.name} className="wrap-any">
-                  {flaw.sentence}
+                  It {flaw.sentence}
                 </li>
               ))}
             </ul>
