@@ -154,6 +154,21 @@ async def test_what_a_principal_may_use_is_said_and_taken_back() -> None:
         )
 
 
+UNSEEN = (
+    "\u202ebob",
+    "bo\u200bb",
+    "bob\u2069",
+    "bob ",
+    " bob",
+    "bob\u00a0x",
+    "bo\u00adb",
+    "\ufeffbob",
+    "bob\U000e0041",
+    "b\tb",
+)
+
+
+@pytest.mark.behaviour("tokens.names_read_as_they_are")
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
@@ -162,6 +177,8 @@ async def test_what_a_principal_may_use_is_said_and_taken_back() -> None:
         ({"principal": "local"}, 409, "what the gateway calls somebody else"),
         ({"principal": "a\x00b"}, 409, "is no name for a principal"),
         ({"principal": " "}, 409, "is no name for a principal"),
+        *(({"principal": name}, 409, "is no name for a principal") for name in UNSEEN),
+        *(({"name": name}, 409, "does not tell what the token is for") for name in UNSEEN),
         ({"principal": "x" * 300}, 422, "principal"),
         ({"name": "\n"}, 409, "does not tell what the token is for"),
         ({"expiresInDays": 0}, 422, "expiresInDays"),

@@ -1,6 +1,5 @@
 """Commands about who may come in: making and revoking tokens, and forgetting a principal with all that it had."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,7 +13,10 @@ from .rejected import Rejected
 from .scope import Scope
 
 MOST_TOKENS: Final = 10_000
-_NAME: Final = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?")
+_LONGEST_NAME: Final = 256
+_NAMES: Final = (
+    f"1 to {_LONGEST_NAME} characters that show as they are, without control characters and without blanks around them"
+)
 _OURS: Final = frozenset({LOCAL, "first-sight", "file"})
 """Names by which the activity tells who did it, where it was nobody with a token."""
 
@@ -91,16 +93,14 @@ def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> 
 
 def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
     principal, decided = command.principal, policy.decided
-    if _NAME.fullmatch(principal) is None:
-        return (
-            f"{principal[:60]!r} is no name for a principal: use 1 to 256 characters, none of them a control character."
-        )
+    if not _is_name(principal):
+        return f"{principal[:60]!a} is no name for a principal: use {_NAMES}."
     if principal in _OURS:
         return f"{principal!r} is what the gateway calls somebody else. Choose another name for the principal."
     if (declared := policy.declared.principals.get(principal)) is not None:
         return f"{principal!r} is declared at {declared.at}, and its tokens stand there. Choose another name."
-    if _NAME.fullmatch(command.name) is None:
-        return f"{command.name[:60]!r} does not tell what the token is for: use 1 to 256 characters."
+    if not _is_name(command.name):
+        return f"{command.name[:60]!a} does not tell what the token is for: use {_NAMES}."
     if not command.scopes:
         return "A token without a scope opens nothing. Give it one or more of: read, call, operate, admin."
     if command.expires is not None and command.expires <= at:
@@ -115,6 +115,11 @@ def _unsound(policy: Policy, command: MakeToken, at: datetime) -> str | None:
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "See: pegboard toolset list"
         return f"There is no toolset {unknown[0]!r}. {hint}"
     return None
+
+
+def _is_name(text: str) -> bool:
+    """What a person reads as it is: nothing in it is unseen, turns the rest round, or looks like a plain blank."""
+    return 0 < len(text) <= _LONGEST_NAME and text.isprintable() and text == text.strip()
 
 
 def _revoked(decided: Decided, id: str, revoked: Revoked) -> Decided | Rejected:

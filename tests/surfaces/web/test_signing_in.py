@@ -126,6 +126,20 @@ async def test_who_signed_in_at_an_earlier_run_is_told_that_the_gateway_was_star
         assert problem(await client.get("/api/v1/session", headers={**ended, **PAGE})) == (401, told)
 
 
+@pytest.mark.behaviour("access.cookie_twice")
+@pytest.mark.parametrize("other", ["{name}={secret}", "{name}=another", "__Host-{name}={secret}", "__Host-{name}=x"])
+async def test_a_cookie_that_came_twice_is_refused(other: str) -> None:
+    async with browsing() as (client, _):
+        cookie = (await signed_in(client))["cookie"]
+        name, _, secret = cookie.partition("=")
+        second = other.format(name=name, secret=secret)
+        for line in (f"{cookie}; {second}", f"{second}; {cookie}"):
+            answer = await client.get("/api/v1/session", headers={"cookie": line, **PAGE})
+            assert answer.status_code == 401, line
+        alone = await client.get("/api/v1/session", headers={"cookie": cookie, **PAGE})
+        assert alone.status_code == 200
+
+
 @pytest.mark.behaviour("access.sessions")
 async def test_signing_in_takes_no_cookie_that_was_there_before() -> None:
     """Whoever planted one in the browser does not come in with it; and the former visit ends."""

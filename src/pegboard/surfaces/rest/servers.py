@@ -22,7 +22,7 @@ from .pages import MOST, After, Limit, page_of
 from .problems import Problem
 from .server_shapes import AddedShape, RemovedServerShape, ServersShape
 from .server_trials import seen_before, to_install
-from .shapes import ServerShape, notices_shape, server_shape
+from .shapes import ServerShape, notices_shape, server_shape, server_shapes
 
 
 def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Trials) -> APIRouter:
@@ -42,7 +42,7 @@ def server_routes(gateway: Gateway, sign_ins: Callable[[], SignIns], trials: Tri
         keys, following = page_of([key for key in servers if isinstance(key, ServerKey)], str, limit, after)
         return {
             **following,
-            "servers": [server_shape(servers[key], board, resolution) for key in keys],
+            "servers": server_shapes([servers[key] for key in keys], board, resolution),
             "policyVersion": board.policy.version,
             "notices": notices_shape(board.notices),
         }

@@ -1,6 +1,6 @@
 """Core values as JSON bodies: one function a value, no decision in any of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from typing import Literal, NotRequired, TypeAlias, assert_never
 
@@ -11,7 +11,7 @@ from pegboard.core.addressed import to_you
 from pegboard.core.catalogue import Asleep, Down, Flaw, Health, Listing, NeedsSignIn, Off, Starting, Up
 from pegboard.core.counts import counts
 from pegboard.core.explain import Trail
-from pegboard.core.ids import ServerKey, ToolId
+from pegboard.core.ids import ProviderKey, ServerKey, Source, ToolId
 from pegboard.core.policy import Policy, Switch
 from pegboard.core.removal import removal_remedy, removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open, Resolution, Verdict
@@ -226,7 +226,23 @@ def origin_shape(origin: Origin) -> OriginShape:
             assert_never(origin)
 
 
+def server_shapes(servers: Iterable[Server], board: Board, resolution: Resolution) -> list[ServerShape]:
+    """All tools are gone through once, however many servers there are."""
+    counted, on = counts(resolution), wanted(board.policy)
+    return [_server_shape(server, board, resolution, counted, on) for server in servers]
+
+
 def server_shape(server: Server, board: Board, resolution: Resolution) -> ServerShape:
+    return server_shapes((server,), board, resolution)[0]
+
+
+def _server_shape(
+    server: Server,
+    board: Board,
+    resolution: Resolution,
+    counted: Mapping[Source, Mapping[str, int]],
+    on: Container[ProviderKey],
+) -> ServerShape:
     listing = board.catalogue.listings.get(server.key) or Listing(server.key, Off())
     toolset = board.policy.toolsets.get(server.key.toolset)
     return {
@@ -234,7 +250,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Server
         "serverId": server.key.server if isinstance(server.key, ServerKey) else None,
         "toolsetId": server.key.toolset,
         "userMcp": toolset is not None and toolset.user_mcp,
-        "on": server.key in wanted(board.policy),
+        "on": server.key in on,
         "trust": board.policy.trust(server),
         "review": None if (reason := awaited_review(server)) is None else sentence(reason),
         "mark": mark_of(server),
@@ -242,7 +258,7 @@ def server_shape(server: Server, board: Board, resolution: Resolution) -> Server
         **_running_shape(server),
         "origin": origin_shape(server.origin),
         "health": health_shape(listing.health),
-        "tools": counts(resolution).get(server.key, {"callable": 0}),
+        "tools": counted.get(server.key, {"callable": 0}),
         "absentTools": sum(isinstance(resolution.verdicts[tool.id], Absent) for tool in listing.tools),
         "flaws": flaws_shape(listing.flaws),
     }
@@ -347,11 +363,14 @@ def action_shape(action: Action) -> ActionShape:
 
 
 def trail_shape(trail: Trail) -> TrailShape:
-    """The verdict in the words of a refusal; its steps are read by a person, not by a model that would ask one."""
+    """A person reads it, not a model that would have to ask one."""
+    verdict = verdict_shape(trail.verdict)
+    if (cure := verdict.get("remedy")) is not None:
+        verdict["remedy"] = to_you(cure)
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
-        **verdict_shape(trail.verdict),
+        **verdict,
         "more": [*trail.more],
         "steps": [{"asked": step.asked, "lets": step.lets, "said": to_you(step.said)} for step in trail.steps],
         "naming": [*trail.naming],

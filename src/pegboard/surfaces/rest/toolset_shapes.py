@@ -33,7 +33,7 @@ from .shapes import (
     flaws_shape,
     health_shape,
     origin_shape,
-    server_shape,
+    server_shapes,
     tool_shape,
 )
 
@@ -194,7 +194,7 @@ def toolset_shape(toolset: Toolset, board: Board, resolution: Resolution, secret
         "source": brought_shape(toolset.brought),
         "digest": None if own is None else own.digest,
         "linked": None if own is None else own.linked,
-        "servers": [server_shape(server, board, resolution) for server in servers if isinstance(server.key, ServerKey)],
+        "servers": server_shapes([each for each in servers if isinstance(each.key, ServerKey)], board, resolution),
         "tools": [tool_shape(id, resolution) for id in resolution.verdicts if id.toolset == toolset.id],
         "requirements": [] if own is None else list(own.requirements),
         "secrets": [{"name": name, "set": is_set} for name, is_set in secrets.items()],
