@@ -192,7 +192,9 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         self._numbers += 1
         run.worker, run.number = self, self._numbers
         self.runs[self._numbers] = run
-        self._input.write(frame(Kind.CALL, run.number, TOOL.pack(run.tool) + run.arguments))
+        # One that closes its input is gone in a moment, and its runs with it.
+        if not self._input.is_closing():
+            self._input.write(frame(Kind.CALL, run.number, TOOL.pack(run.tool) + run.arguments))
 
     def give_up(self, run: Run) -> None:
         run.is_given_up = True

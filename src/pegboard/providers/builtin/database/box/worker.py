@@ -78,7 +78,7 @@ class Worker:
 
     def _tell_to_stop(self) -> None:
         # A statement that comes later is not stopped by it: the worker hears both in their order.
-        if self._process.stdin is not None:
+        if self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(frame(Ask.STOP))
 
     async def _ask(self, asked: bytes) -> Said:
@@ -86,6 +86,9 @@ class Worker:
         assert stdin is not None
         assert stdout is not None
         try:
+            # Not every event loop has a word of its own for a pipe that is closed: uvloop says RuntimeError.
+            if stdin.is_closing():
+                raise BrokenPipeError
             stdin.write(asked)
             await stdin.drain()
             length, kind = HEAD.unpack(await stdout.readexactly(HEAD.size))
@@ -106,11 +109,10 @@ class Worker:
         return words.startswith(b"Traceback") and b"MemoryError" not in words
 
     async def _stopped(self) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
+        stdout = self._process.stdout
         assert stdout is not None
         with anyio.move_on_after(_STOPPED), suppress(OSError, EOFError):
-            stdin.write(frame(Ask.STOP))
+            self._tell_to_stop()
             # Whatever it answers, nobody waits for it any more; that it answers is what counts.
             await stdout.readexactly(1)
 
