@@ -45,7 +45,7 @@ def test_a_broken_edit_of_the_file_is_told_on_every_screen_until_it_is_mended(pa
 
 @pytest.mark.behaviour("web.started_anew")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=lambda end: end.name)
-def test_an_open_page_finds_out_that_the_gateway_was_started_anew(
+def test_an_open_page_goes_on_when_the_gateway_was_started_anew(
     browser: Browser, tmp_path: Path, end: signal.Signals
 ) -> None:
     with ExitStack() as stack:
@@ -64,17 +64,32 @@ def test_an_open_page_finds_out_that_the_gateway_was_started_anew(
         before.process.wait()
         told = page.get_by_role("status", name="To know", include_hidden=True)
         expect(told).to_contain_text("The gateway does not answer.")
+        mine = page.get_by_role("dialog", name="Turn off list_notes")
+        expect(mine.get_by_role("alert")).to_contain_text("The gateway does not answer.")
+        look_over(page, f"away-{end.name}", LOOKS[0])
 
         after = stack.enter_context(site(tmp_path, every_state(), port))
-        sign_in = page.get_by_role("dialog", name="Sign in to Pegboard")
-        expect(sign_in).to_contain_text("The gateway was started anew since you signed in here. Sign in again.")
-        look_over(page, f"started-anew-{end.name}", LOOKS[0])
-        sign_in.get_by_label("Token").fill(after.token)
-        sign_in.get_by_role("button", name="Sign in").click()
-        expect(sign_in).to_have_count(0)
+        expect(mine.get_by_role("alert")).to_have_count(0)
+        expect(page.get_by_role("dialog", name="Sign in to Pegboard")).to_have_count(0)
         expect(page.get_by_label("Note", exact=True)).to_have_value("half written")
         page.get_by_role("button", name="Leave on").click()
         expect(page.get_by_text("live", exact=True)).to_be_visible()
         expect(told).to_have_count(0)
         after.ask("POST", "/tools/switch", {"tool": LIST, "on": False})
         expect(page.locator(f'[data-tool="{LIST}"]')).to_have_attribute("aria-label", "list_notes, locked")
+
+
+@pytest.mark.behaviour("web.started_anew", "access.sign_out_all")
+def test_an_open_page_asks_to_sign_in_again_and_keeps_what_was_typed(page: Page, served: Site) -> None:
+    expect(page.get_by_text("live", exact=True)).to_be_visible()
+    page.locator(f'[data-tool="{LIST}"]').focus()
+    page.keyboard.press("Space")
+    page.get_by_label("Note", exact=True).fill("half written")
+    assert served.pegboard("tokens", "sign-out") == {"signedOut": True}
+    sign_in = page.get_by_role("dialog", name="Sign in to Pegboard")
+    expect(sign_in).to_contain_text("You are signed out")
+    look_over(page, "signed-out", LOOKS[0])
+    sign_in.get_by_label("Token").fill(served.token)
+    sign_in.get_by_role("button", name="Sign in").click()
+    expect(sign_in).to_have_count(0)
+    expect(page.get_by_label("Note", exact=True)).to_have_value("half written")

@@ -93,9 +93,22 @@ def test_two_operators_collide_and_the_second_is_told(page: Page, pats: Page, se
 @pytest.mark.behaviour("web.collision")
 def test_who_says_that_they_know_decides_on_what_holds_now(page: Page, served: Site) -> None:
     mine = turning_off(page, ADD)
-    served.pegboard("tools", "disable", GET)
-    expect(mine.get_by_role("list", name="Decided meanwhile")).to_contain_text(GET)
+    served.pegboard("tools", "disable", ADD)
+    expect(mine.get_by_role("list", name="Decided meanwhile")).to_contain_text(ADD)
     mine.get_by_role("button", name="Go on with what holds now").click()
+    expect(mine.get_by_role("alert")).to_have_count(0)
+    mine.get_by_label("Note").fill("all the same")
+    mine.get_by_role("button", name="Turn off").click()
+    expect(mine).to_have_count(0)
+    assert "all the same" in served.ask("GET", f"/tools/show?tool={ADD}")["sentence"]
+    served.ask("POST", "/tools/switch", {"tool": ADD, "on": True})
+
+
+@pytest.mark.behaviour("web.collision_of_one")
+def test_what_is_decided_about_another_tool_stops_nobody(page: Page, served: Site) -> None:
+    mine = turning_off(page, ADD)
+    served.ask("POST", "/tools/switch", {"tool": GET, "on": False})
+    expect(peg(page, GET)).to_have_attribute("aria-label", "get_book, locked")
     expect(mine.get_by_role("alert")).to_have_count(0)
     mine.get_by_role("button", name="Turn off").click()
     expect(mine).to_have_count(0)
@@ -164,3 +177,23 @@ def test_a_review_is_overtaken_by_anothers_verdict_and_by_nothing_else(page: Pag
     assert served.ask("GET", f"/tools/show?tool={WAITS}")["verdict"] == "locked"
     footer.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("list_notes is approved as you read it")).to_be_visible()
+
+
+@pytest.mark.behaviour("web.collision", "web.grant")
+def test_a_grant_is_asked_anew_where_somebody_else_granted_meanwhile(page: Page, served: Site) -> None:
+    served.ask("POST", "/tokens", {"principal": "bot", "name": "x", "scopes": ["call"], "toolsets": ["library"]})
+    page.goto(f"{served.address}/ui/?as=bot")
+    peg(page, WAITS).click()
+    page.get_by_role("group", name="About list_notes").get_by_role("button", name="Grant desk to bot").click()
+    mine = page.get_by_role("dialog", name="Grant desk to bot")
+    expect(mine).to_contain_text("bot may then use exactly: desk, library.")
+    served.ask("PUT", "/principals/bot/grants", {"toolsets": ["drawer", "library"]})
+    expect(mine.get_by_role("list", name="Decided meanwhile")).to_contain_text("drawer")
+    expect(mine).to_contain_text("bot may then use exactly: desk, library.")
+    mine.get_by_role("button", name="Grant", exact=True).click()
+    expect(mine.get_by_role("alert")).to_contain_text("Nothing of what you just did was carried out.")
+    expect(mine).to_contain_text("bot may then use exactly: desk, drawer, library.")
+    mine.get_by_role("button", name="Grant", exact=True).click()
+    expect(mine).to_have_count(0)
+    [bot] = [each for each in served.ask("GET", "/principals")["principals"] if each["id"] == "bot"]
+    assert bot["toolsets"] == ["desk", "drawer", "library"]

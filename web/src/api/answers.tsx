@@ -2,6 +2,7 @@
 import {
   keepPreviousData,
   QueryClient,
+  type Query as AnyQuery,
   useMutation,
   useQuery,
   useQueryClient,
@@ -38,12 +39,32 @@ export const queries = new QueryClient({
   },
 });
 
-/** Ask again for whatever shows this noun; without one, for everything. */
+/** What is being asked for when a bell rings for it: asked again when the answer is there. */
+const later = new Set<string>();
+const began = new Map<string, number>();
+
+/** Ask again for whatever shows this noun; without one, for everything. What is being asked for is not broken off, and
+ * rests afterwards for as long as it took: of a busy board that rings all the time no answer would ever come. */
 export function ring(noun?: Noun): void {
-  void queries.invalidateQueries({
-    predicate: (query) => noun === undefined || (query.queryKey[0] as readonly Noun[]).includes(noun),
-  });
+  const fits = ({ queryKey }: AnyQuery): boolean => noun === undefined || (queryKey[0] as readonly Noun[]).includes(noun);
+  for (const query of queries.getQueryCache().findAll({ fetchStatus: "fetching", predicate: fits })) later.add(query.queryHash);
+  void queries.invalidateQueries({ predicate: (query) => fits(query) && query.state.fetchStatus !== "fetching" && !later.has(query.queryHash) });
 }
+
+queries.getQueryCache().subscribe(({ type, query }) => {
+  if (type !== "updated" && type !== "removed") return;
+  const hash = query.queryHash;
+  if (query.state.fetchStatus === "fetching") {
+    if (!began.has(hash)) began.set(hash, performance.now());
+    return;
+  }
+  const took = performance.now() - (began.get(hash) ?? performance.now());
+  began.delete(hash);
+  if (!later.has(hash)) return;
+  setTimeout(() => {
+    if (later.delete(hash)) void queries.invalidateQueries({ predicate: (each) => each.queryHash === hash });
+  }, took);
+});
 
 type Options = {
   /** Ask only when true: while a parameter is missing there is nothing to ask. */

@@ -1,5 +1,8 @@
 import { useEffect, useId, useRef, type ReactElement, type ReactNode } from "react";
+import { useAway } from "@/api/away";
+import { UNREACHED } from "@/api/problem";
 import { IconButton } from "./Button";
+import { Notice } from "./states";
 
 /** The browser's own <dialog>: it holds the focus, gives it back, and Escape closes it. `side` makes it a drawer. */
 export function Dialog({
@@ -21,6 +24,7 @@ export function Dialog({
 }): ReactElement | null {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const away = useAway();
   useEffect(() => {
     const dialog = box.current;
     if (dialog === null) return;
@@ -51,6 +55,11 @@ export function Dialog({
           <h2 id={id}>{title}</h2>
           <IconButton icon="close" name="Close" onClick={onClose} />
         </header>
+        {away && (
+          <div className="dialog-away" role="alert">
+            <Notice tone="broken">{UNREACHED}</Notice>
+          </div>
+        )}
         <div className="dialog-body">{children}</div>
         {actions !== undefined && <footer className="dialog-foot">{actions}</footer>}
       </div>

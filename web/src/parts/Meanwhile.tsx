@@ -7,8 +7,17 @@ import { Button, Link } from "./Button";
 import { Notice } from "./states";
 import { Time } from "./Time";
 
-/** `kept` is what stays as it was; `children`, what changed, where it was no decision. */
-export function Meanwhile({ of: stand, kept, children }: { of: Stand; kept: string; children?: string | undefined }): ReactElement | null {
+type Told = {
+  readonly of: Stand;
+  /** What stays as it was. */
+  readonly kept: string;
+  /** What changed, where more is known than that somebody decided something. */
+  readonly children?: string | undefined;
+  /** A way past what was decided. */
+  readonly onward?: { readonly label: string; readonly go: () => void } | undefined;
+};
+
+export function Meanwhile({ of: stand, kept, children, onward }: Told): ReactElement | null {
   if (!stand.moved) return null;
   return (
     <div role="alert">
@@ -18,9 +27,16 @@ export function Meanwhile({ of: stand, kept, children }: { of: Stand; kept: stri
           {stand.refused ? `Nothing of what you just did was carried out. ${kept} Do it once more if you still want it.` : `${kept} Decide anew.`}
         </p>
         <Decided since={stand.from} />
-        <Button small onClick={stand.renew}>
-          {stand.refused ? "Read" : "Go on with what holds now"}
-        </Button>
+        <div className="row tight">
+          <Button small onClick={stand.renew}>
+            {stand.refused ? "Read" : "Go on with what holds now"}
+          </Button>
+          {onward !== undefined && (
+            <Button small look="main" onClick={onward.go}>
+              {onward.label}
+            </Button>
+          )}
+        </div>
       </Notice>
     </div>
   );

@@ -1,6 +1,6 @@
 /** The five states, each by a colour, a shape and a word: never by colour alone. */
 import type { ReactElement } from "react";
-import type { PegState } from "@/api/types";
+import type { Health, PegState } from "@/api/types";
 
 export const STATES: readonly PegState[] = ["open", "locked", "wants", "broken", "gone"];
 
@@ -11,6 +11,24 @@ export const STATE_WORDS: Readonly<Record<PegState, string>> = {
   broken: "broken",
   gone: "no longer offered",
 };
+
+/** Which of the five a server's health is. */
+export const HEALTH_MARKS: Readonly<Record<Health["state"], PegState>> = {
+  up: "open",
+  starting: "locked",
+  // A call wakes it, so what it has is open.
+  asleep: "open",
+  needs_sign_in: "wants",
+  down: "broken",
+  off: "locked",
+  unknown: "locked",
+};
+
+/** Which of the five the gate's word to a call is: what runs is open, what waits wants a person, the rest is refused. */
+export function gateMark(word: string): PegState {
+  if (word === "runs") return "open";
+  return word === "waits" ? "wants" : "locked";
+}
 
 const SHAPES: Readonly<Record<PegState, ReactElement>> = {
   open: <circle cx="7" cy="7" r="5" fill="currentColor" />,

@@ -1,8 +1,9 @@
 /** Around every screen: the rail with its nine names, the palette, and words at the edge. */
 import { useEffect, useState, type ReactElement } from "react";
 import { ring } from "@/api/answers";
+import { useAway } from "@/api/away";
 import { useBells, useLine } from "@/api/bells";
-import { useSession, useSigning } from "@/api/session";
+import { useSigning } from "@/api/session";
 import type { Session } from "@/api/types";
 import { usePath } from "@/lib/place";
 import { ButtonLink, Dialog, EmptyState, Icon, Link, Toasts } from "@/parts";
@@ -30,7 +31,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
   const [finding, find] = useState(false);
   const [listing, list] = useState(false);
   useBells(signedIn);
-  const away = useSession().error?.status === 0;
+  const away = useAway();
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -99,7 +100,7 @@ export function Shell({ session, signedIn }: { session: Session; signedIn: boole
         </div>
       </header>
       <main id="screen" className="main" tabIndex={-1}>
-        <Banners away={away && line !== "live"} />
+        <Banners away={away} />
         {route === undefined ? (
           <div className="screen">
             <EmptyState title="Nothing is here" action={<ButtonLink look="main" to="/">To the wall</ButtonLink>}>

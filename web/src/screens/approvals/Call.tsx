@@ -1,10 +1,10 @@
 /** A call that waits for a word: who wants what with which arguments, and until when. */
 import { useEffect, useState, type ReactElement } from "react";
-import { useDeed } from "@/api/answers";
+import { useAnswer, useDeed } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { ago } from "@/lib/words";
-import { Button, Json, Link, Notice, Select, TextArea } from "@/parts";
-import type { Ticket } from "./told";
+import { Answered, Button, Json, Link, Notice, Select, Skeleton, TextArea, Time } from "@/parts";
+import type { OneTicket } from "./told";
 
 const SCOPES = [
   { value: "once", label: "this call only" },
@@ -12,13 +12,22 @@ const SCOPES = [
   { value: "always", label: "every client of this caller" },
 ];
 
-export function Call({ ticket, onDecided }: { ticket: Ticket; onDecided: () => void }): ReactElement {
+export function Call({ id, onward }: { id: string; onward: () => void }): ReactElement {
+  const answer = useAnswer<OneTicket>(["tickets"], `/tickets/${encodeURIComponent(id)}`, {}, { keeps: false });
+  return (
+    <Answered of={answer} waiting={<Skeleton lines={8} height={24} />}>
+      {(ticket) => <One ticket={ticket} onward={onward} />}
+    </Answered>
+  );
+}
+
+function One({ ticket, onward }: { ticket: OneTicket; onward: () => void }): ReactElement {
   const deed = useDeed();
   const operates = useMay("operate");
   const [scope, setScope] = useState("once");
   const [note, setNote] = useState("");
   const decide = (word: "allow" | "deny", body: unknown, done: string): void =>
-    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done }, { onSuccess: onDecided });
+    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done }, { onSuccess: onward });
   return (
     <article className="stack review" aria-label={`Call of ${ticket.name}`}>
       <header>
@@ -27,7 +36,13 @@ export function Call({ ticket, onDecided }: { ticket: Ticket; onDecided: () => v
         </h2>
         <p className="quiet small">
           from {ticket.client === "" ? "an unnamed client" : ticket.client}
-          {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {ago(ticket.asked)} · <Expiring at={ticket.deadline} />
+          {ticket.whose !== null && `, with the credentials of ${ticket.whose}`} · asked {ago(ticket.asked)}
+          {ticket.state === "waiting" && (
+            <>
+              {" "}
+              · <Expiring at={ticket.deadline} />
+            </>
+          )}
         </p>
       </header>
       <section>
@@ -39,7 +54,20 @@ export function Call({ ticket, onDecided }: { ticket: Ticket; onDecided: () => v
           </Notice>
         )}
       </section>
-      {operates ? (
+      {ticket.state !== "waiting" ? (
+        <div role="alert">
+          <Notice tone="plain">
+            <p>
+              It waits no more: {ticket.state}
+              {ticket.decidedBy !== null && ` by ${ticket.decidedBy}`} {ticket.decided !== null && <Time at={ticket.decided} />}
+              {ticket.note !== "" && `: ${ticket.note}`}
+            </p>
+            <Button small look="main" onClick={onward}>
+              On to what waits
+            </Button>
+          </Notice>
+        </div>
+      ) : operates ? (
         <footer className="review-deciding stack">
           <div className="split">
             <Select label="A yes is for" value={scope} onChange={setScope} choices={SCOPES} />

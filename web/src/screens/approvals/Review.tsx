@@ -6,14 +6,14 @@ import { useStand } from "@/api/standing";
 import { Answered, Button, Dialog, Json, Link, Meanwhile, Notice, Plain, SectionDiff, Skeleton, Tag, TextArea, Time } from "@/parts";
 import type { Finding, Reviewed } from "./told";
 
-export function Review({ id, onDecided }: { id: string; onDecided: () => void }): ReactElement {
+export function Review({ id, onward }: { id: string; onward: () => void }): ReactElement {
   const answer = useAnswer<Reviewed>(["approvals", "board", "policy"], "/approvals/show", { tool: id }, { keeps: false });
   return (
     <Answered of={answer} waiting={<Skeleton lines={12} height={24} />}>
       {(tool) => (
         <div className="stack">
           <Reading tool={tool} />
-          <Deciding tool={tool} onDecided={onDecided} />
+          <Deciding tool={tool} onward={onward} />
         </div>
       )}
     </Answered>
@@ -111,36 +111,35 @@ function Whole({ tool }: { tool: Reviewed }): ReactElement {
   );
 }
 
-function Deciding({ tool, onDecided }: { tool: Reviewed; onDecided: () => void }): ReactElement {
+function Deciding({ tool, onward }: { tool: Reviewed; onward: () => void }): ReactElement {
   const operates = useMay("operate");
   // What else happens on the board changes nothing of what is read here; another text or another's verdict does.
   const stand = useStand(tool.policyVersion, true, `${tool.fingerprint} ${JSON.stringify([tool.kind, tool.block, tool.approval])}`);
   const deed = useDeed({ stand });
   // What is approved is what was read, also when the provider changed it a moment ago.
   const [read = ""] = stand.seen.split(" ");
-  const meanwhile = (
-    <Meanwhile of={stand} kept="Your note is kept.">
-      {read === tool.fingerprint ? undefined : "The tool changed while you were reading it."}
-    </Meanwhile>
-  );
+  const changed = read !== tool.fingerprint;
   const [note, setNote] = useState("");
   const [asks, setAsks] = useState(false);
   const poisoned = tool.notes.filter(({ severity }) => severity === "hard");
   const field = useRef<HTMLDivElement>(null);
-  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, done }, { onSuccess: onDecided });
+  const decide = (path: string, body: unknown, done: string): void => deed.mutate({ path, body, done }, { onSuccess: onward });
   const approves = (): void => decide("/approvals/approve", { tools: [{ tool: tool.id, fingerprint: read }] }, `${tool.name} is approved as you read it`);
   const approve = (): void => (poisoned.length > 0 ? setAsks(true) : approves());
   const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
-  const keys = useRef({ approve, leave });
-  keys.current = { approve, leave };
+  // Keys are for what is read: where another person decided it, or it changed, none does anything before that is read.
+  const keys = useRef({ approve, leave, rest: stand.moved });
+  keys.current = { approve, leave, rest: stand.moved };
   useEffect(() => {
     if (!operates) return;
     const press = (event: KeyboardEvent): void => {
       const at = event.target as Element;
       if (event.ctrlKey || event.metaKey || event.altKey || at.closest("input, textarea, select, dialog, [contenteditable]")) return;
-      if (event.key === "a") keys.current.approve();
-      else if (event.key === "l") keys.current.leave();
-      else if (event.key === "n") field.current?.querySelector("textarea")?.focus();
+      if (event.key === "a" || event.key === "l") {
+        if (keys.current.rest) return;
+        if (event.key === "a") keys.current.approve();
+        else keys.current.leave();
+      } else if (event.key === "n") field.current?.querySelector("textarea")?.focus();
       else return;
       event.preventDefault();
     };
@@ -150,7 +149,13 @@ function Deciding({ tool, onDecided }: { tool: Reviewed; onDecided: () => void }
   if (!operates) return <p className="quiet">Your token may look, not decide.</p>;
   return (
     <footer className="review-deciding stack">
-      {meanwhile}
+      <Meanwhile
+        of={stand}
+        kept={changed ? "Your note is kept." : "Your note is kept, and the keys rest."}
+        onward={changed ? undefined : { label: "On to what waits", go: onward }}
+      >
+        {changed ? "The tool changed while you were reading it." : tool.kind === "approved" || tool.block !== null ? "Someone else decided this tool meanwhile." : undefined}
+      </Meanwhile>
       <div ref={field}>
         <TextArea label="Note, when it stays locked" value={note} onChange={setNote} rows={1} maxLength={500} advice="Whoever asks why it is locked reads this." />
       </div>

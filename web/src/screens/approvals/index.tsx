@@ -1,5 +1,5 @@
 /** What waits for a person: calls that want a word, and tools that are new or changed. */
-import { useEffect, useMemo, type ReactElement } from "react";
+import { useEffect, useLayoutEffect, useMemo, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import { amend, useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
@@ -29,11 +29,18 @@ export default function ApprovalsScreen(): ReactElement {
   const groups = useMemo(() => grouped(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
   const line = useMemo(() => stops(tickets.data?.tickets ?? [], groups), [tickets.data, groups]);
   const group = groups.find(({ id }) => id === all);
-  const asked = line.find((stop) => stop.key === (ticket || tool));
-  const chosen = all !== "" ? undefined : (asked ?? (tool === "" ? line[0] : undefined));
+  const asked = ticket || tool;
+  // Whoever names none is led to the first, when it is known which that is. From then on the address names it: what others
+  // decide, and what comes to wait, never puts another one under the hand of whoever reads.
+  const known = approvals.data !== undefined && !tickets.isPending;
+  const first = known && all === "" && asked === "" ? line[0] : undefined;
+  const chosen = all !== "" ? undefined : (line.find((stop) => stop.key === asked) ?? first);
+  useLayoutEffect(() => {
+    if (first !== undefined) pick(first);
+  }, [first]);
   useWalking(line, chosen);
-  const decided = (): void => {
-    const next = chosen === undefined ? "" : after(line, chosen.key);
+  const onward = (): void => {
+    const next = after(line, asked);
     const stop = line.find(({ key }) => key === next);
     if (stop) pick(stop);
     else choose("tool", "");
@@ -48,7 +55,9 @@ export default function ApprovalsScreen(): ReactElement {
     >
       <Answered of={approvals} waiting={<Skeleton lines={12} height={32} />}>
         {(answer) =>
-          line.length === 0 && tool === "" ? (
+          !known ? (
+            <Skeleton lines={12} height={32} />
+          ) : line.length === 0 && asked === "" && all === "" ? (
             <div className="stack wide">
               <EmptyState icon="approvals" title="Nothing waits for you" action={<ButtonLink to="/">To the wall</ButtonLink>}>
                 A tool that is new or changes is locked, and comes here to be read. So does a call that asks for a person's word.
@@ -83,12 +92,14 @@ export default function ApprovalsScreen(): ReactElement {
               <section className="sheet" aria-label="Review">
                 {group !== undefined ? (
                   <Together key={group.id} group={group} version={version} onDecided={() => choose("all", "")} />
-                ) : chosen?.kind === "ticket" ? (
-                  <Call key={chosen.key} ticket={chosen.ticket} onDecided={decided} />
-                ) : chosen !== undefined ? (
-                  <Review key={chosen.key} id={chosen.key} onDecided={decided} />
+                ) : all !== "" ? (
+                  <EmptyState title={`Nothing of ${all} waits any more`} action={<Button onClick={() => choose("all", "")}>Go on</Button>}>
+                    All of it was decided, or is no longer offered.
+                  </EmptyState>
+                ) : ticket !== "" || chosen?.kind === "ticket" ? (
+                  <Call key={ticket || chosen?.key} id={ticket || (chosen?.key ?? "")} onward={onward} />
                 ) : (
-                  <Review key={tool} id={tool} onDecided={() => choose("tool", "")} />
+                  <Review key={tool || chosen?.key} id={tool || (chosen?.key ?? "")} onward={onward} />
                 )}
               </section>
             </div>

@@ -26,7 +26,8 @@ export function stops(tickets: readonly Ticket[], groups: readonly Group[]): rea
   ];
 }
 
-/** Where to go when the chosen one is decided: to the one that took its place, or the last. */
+/** Where to go when the chosen one is decided: to the one that took its place, or the last; to the first, when others
+ * decided it and it waits no more. */
 export function after(all: readonly Stop[], key: string): string {
   const at = all.findIndex((stop) => stop.key === key);
   return (all[at + 1] ?? all[at - 1])?.key ?? "";

@@ -8,3 +8,4 @@ export type Reviewed = Answer<"/approvals/show">;
 export type Finding = Reviewed["notes"][number];
 export type Tickets = Answer<"/tickets">;
 export type Ticket = Tickets["tickets"][number];
+export type OneTicket = Answer<"/tickets/{id}">;

@@ -1,9 +1,8 @@
 /** A model's answer, pasted: the calls in it, where it broke, and what the gate would say to each. Nothing is called. */
 import { useState, type ReactElement } from "react";
 import { useDeed } from "@/api/answers";
-import type { PegState } from "@/api/types";
 import { count } from "@/lib/words";
-import { Button, Json, Link, Notice, StateWords, Tag, TextArea, Trouble } from "@/parts";
+import { Button, gateMark, Json, Link, Notice, StateWords, Tag, TextArea, Trouble } from "@/parts";
 import { pieces } from "./pieces";
 import type { ParsedAnswer, ParsedCall } from "./shapes";
 
@@ -88,12 +87,6 @@ function Parsed({ told, text }: { told: ParsedAnswer; text: string }): ReactElem
   );
 }
 
-/** What runs is open, what waits wants a person; the rest is refused. */
-function markOf(word: string): PegState {
-  if (word === "runs") return "open";
-  return word === "waits" ? "wants" : "locked";
-}
-
 function Called({ call }: { call: ParsedCall }): ReactElement {
   return (
     <div className="stack tight">
@@ -105,7 +98,7 @@ function Called({ call }: { call: ParsedCall }): ReactElement {
             {call.name}
           </Link>
         )}
-        <StateWords state={markOf(call.gate.word)}>{call.gate.word.replaceAll("_", " ")}</StateWords>
+        <StateWords state={gateMark(call.gate.word)}>{call.gate.word.replaceAll("_", " ")}</StateWords>
       </div>
       {call.gate.said !== "" && <p className="wrap-any">{call.gate.said}</p>}
       <Json value={call.arguments} depth={2} />

@@ -1,8 +1,7 @@
 /** How a server is, in one mark and a few words. What it is was said by the gateway. */
 import type { ReactElement } from "react";
-import type { PegState } from "@/api/types";
 import type { Health, Server } from "@/api/servers";
-import { StateWords, Time } from "@/parts";
+import { HEALTH_MARKS, StateWords, Time } from "@/parts";
 
 export type HealthState = Health["state"];
 
@@ -18,19 +17,8 @@ export const HEALTH_WORDS: Readonly<Record<HealthState, string>> = {
   unknown: "Not known yet",
 };
 
-const MARKS: Readonly<Record<HealthState, PegState>> = {
-  up: "open",
-  starting: "locked",
-  // A call wakes it, so what it has is open.
-  asleep: "open",
-  needs_sign_in: "wants",
-  down: "broken",
-  off: "locked",
-  unknown: "locked",
-};
-
 export function HealthMark({ state }: { state: HealthState }): ReactElement {
-  return <StateWords state={MARKS[state]}>{HEALTH_WORDS[state]}</StateWords>;
+  return <StateWords state={HEALTH_MARKS[state]}>{HEALTH_WORDS[state]}</StateWords>;
 }
 
 /** The mark, and below it since when, and when it is tried again. */

@@ -10,7 +10,7 @@ import { command, count } from "@/lib/words";
 import { Unlocking } from "@/screens/wall/acting";
 import { heldWords, isHeldElsewhere } from "@/screens/wall/held";
 import { SeenBy, useView, widen } from "@/screens/wall/SeenBy";
-import { TurningOff, useThrowing } from "@/screens/wall/throwing";
+import { seenOf, TurningOff, useThrowing } from "@/screens/wall/throwing";
 import { Answered, EmptyState, Link, Screen, SearchField, Skeleton, StateMark, Switch, Tabs, VirtualList } from "@/parts";
 import { Face } from "./Face";
 import { History } from "./History";
@@ -95,7 +95,7 @@ function OneTool({ id }: { id: string }): ReactElement {
 function Verdict({ answer: { peg, presentation, policyVersion } }: { answer: OnePeg }): ReactElement {
   const operates = useMay("operate");
   const [turningOff, setTurningOff] = useState(false);
-  const stand = useStand(policyVersion, turningOff);
+  const stand = useStand(policyVersion, turningOff, seenOf(peg));
   const { throwAll, busy } = useThrowing(stand);
   return (
     <div className="tool-verdict">

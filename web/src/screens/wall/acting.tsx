@@ -2,9 +2,10 @@
 import { useState, type ReactElement } from "react";
 import { useDeed } from "@/api/answers";
 import { useMay } from "@/api/session";
+import { useStand } from "@/api/standing";
 import type { Action } from "@/api/types";
 import { command } from "@/lib/words";
-import { Button, ButtonLink, Code, CopyButton, Dialog, Trouble } from "@/parts";
+import { Button, ButtonLink, Code, CopyButton, Dialog, Meanwhile, Trouble } from "@/parts";
 
 /** What an act is about: a tool, or a server whose tools are not known. */
 type Unlocked = { readonly name: string; readonly action: Action };
@@ -74,38 +75,40 @@ export function Unlocking({ peg, version, onWiden }: { peg: Unlocked; version: n
 
 /** A grant after a second look: it says exactly what would be sent, on the version that was looked at. */
 function Granting({ action, version }: { action: Action; version: number | undefined }): ReactElement {
-  // What holds while the question stands is what it was opened with, whatever others decide meanwhile.
-  const [asked, ask] = useState<{ readonly action: Action; readonly version: number | undefined } | null>(null);
-  const deed = useDeed({ silent: true });
-  const close = (): void => ask(null);
+  const [asks, ask] = useState(false);
+  const stand = useStand(version, asks, JSON.stringify([action.target, action.toolsets]));
+  const deed = useDeed({ silent: true, stand });
+  // What holds while the question stands is what it was opened with; what was refused for it is asked anew of what holds now.
+  const [target, toolsets] = stand.refused ? ([action.target, action.toolsets] as const) : (JSON.parse(stand.seen) as [string, string[]]);
+  const close = (): void => ask(false);
   return (
     <>
-      <Button look="main" small onClick={() => ask({ action, version })}>
+      <Button look="main" small onClick={() => ask(true)}>
         {action.label}
       </Button>
-      {asked !== null && (
+      {asks && (
         <Dialog
           open
           onClose={close}
-          title={asked.action.label}
+          title={action.label}
           actions={
             <>
-              <ButtonLink look="bare" to="/settings" query={{ tab: "people", id: asked.action.target }}>
-                All that {asked.action.target} may use
+              <ButtonLink look="bare" to="/settings" query={{ tab: "people", id: target }}>
+                All that {target} may use
               </ButtonLink>
               <span className="grow" />
               <Button onClick={close}>Cancel</Button>
               <Button
                 look="main"
                 busy={deed.isPending}
+                disabled={(version ?? 0) < stand.version}
                 onClick={() =>
                   deed.mutate(
                     {
                       method: "PUT",
-                      path: `/principals/${encodeURIComponent(asked.action.target)}/grants`,
-                      body: { toolsets: asked.action.toolsets },
-                      version: asked.version ?? null,
-                      done: `${asked.action.target} may use ${asked.action.toolsets.join(", ")}`,
+                      path: `/principals/${encodeURIComponent(target)}/grants`,
+                      body: { toolsets },
+                      done: `${target} may use ${toolsets.join(", ")}`,
                     },
                     { onSuccess: close },
                   )
@@ -117,10 +120,11 @@ function Granting({ action, version }: { action: Action; version: number | undef
           }
         >
           <div className="stack">
+            <Meanwhile of={stand} kept="Nothing was granted here yet." />
             <p>
-              <b>{asked.action.target}</b> may then use exactly: {asked.action.toolsets.join(", ")}.
+              <b>{target}</b> may then use exactly: {toolsets.join(", ")}.
             </p>
-            <Code text={command("pegboard", "grants", "set", asked.action.target, ...asked.action.toolsets)} />
+            <Code text={command("pegboard", "grants", "set", target, ...toolsets)} />
             {deed.error && !deed.error.isStale && <Trouble error={deed.error} />}
           </div>
         </Dialog>

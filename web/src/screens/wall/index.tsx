@@ -13,7 +13,7 @@ import { Hanging } from "./Hanging";
 import { heldWords, isHeldElsewhere } from "./held";
 import { InVain } from "./InVain";
 import { SeenBy, useView, viewCommand, type View } from "./SeenBy";
-import { TurningOff, useThrowing } from "./throwing";
+import { seenOf, TurningOff, useThrowing } from "./throwing";
 import "./wall.css";
 
 const FILTERS = ["q", "state", "provider", "server", "hint"];
@@ -99,7 +99,8 @@ function Wall({ board, view }: { board: Board; view: View }): ReactElement {
   const [turningOff, turnOff] = useState<readonly Peg[] | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const operates = useMay("operate");
-  const stand = useStand(board.policyVersion, chosen.size > 0 || turningOff !== null);
+  const alone = chosen.size === 0 && turningOff?.length === 1 ? asTheyAre(turningOff, board)[0] : undefined;
+  const stand = useStand(board.policyVersion, chosen.size > 0 || turningOff !== null, alone === undefined ? "" : seenOf(alone));
   const { throwAll, busy } = useThrowing(stand);
   const index = useMemo(() => wallIndex(board), [board]);
   const key = JSON.stringify(filters);

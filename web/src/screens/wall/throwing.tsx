@@ -6,6 +6,11 @@ import type { Peg } from "@/api/types";
 import { count } from "@/lib/words";
 import { Button, Dialog, Meanwhile, TextArea } from "@/parts";
 
+/** What of a tool a person looks at who turns it off: what others decide about another changes nothing of it. */
+export function seenOf(peg: Peg): string {
+  return JSON.stringify([peg.id, peg.state, peg.verdict, peg.status, peg.sentence, peg.switchOn]);
+}
+
 export type Throwing = { readonly pegs: readonly Peg[]; readonly on: boolean };
 
 /** `throwAll` throws all of them or none, on the version that was looked at. */
