@@ -60,3 +60,32 @@ def test_without_a_gateway_there_is_no_address(home: Path) -> None:
     assert (done.code, done.out) == (6, "")
     assert "no gateway runs with the data directory" in done.err
     assert "Start one: pegboard serve" in done.err
+
+
+def _session(home: Path, port: str, cookie: str | None, end: signal.Signals) -> tuple[int, str, str]:
+    """One run of a gateway: what it says to a browser with this cookie, or that signs in; the cookie; the port."""
+    with started(home, "serve", "--port", port, "--json", "--data-dir", "data") as process:
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["ui"]
+        token = json.loads((home / "data" / "gateway.json").read_text())["token"]
+        with httpx2.Client(trust_env=False) as browser:
+            if cookie is None:
+                line = browser.get(address, params={"token": token}).headers["set-cookie"]
+                cookie = line.partition(";")[0]
+            asked = browser.get(address.replace("/ui/", "/api/v1/session"), headers={"cookie": cookie})
+        ended(process, end)
+    return asked.status_code, cookie, address.rpartition(":")[2].removesuffix("/ui/")
+
+
+@pytest.mark.behaviour("access.sessions_outlast", "access.sign_out_all")
+def test_a_browser_stays_signed_in_over_restarts_until_every_browser_is_signed_out(home: Path) -> None:
+    board(home / "pegboard.yaml", {})
+    status, cookie, port = _session(home, "0", None, signal.SIGTERM)
+    assert status == 200
+    assert _session(home, port, cookie, signal.SIGKILL) == (200, cookie, port)
+    assert _session(home, port, cookie, signal.SIGTERM) == (200, cookie, port)
+    secret = cookie.partition("=")[2].encode()
+    assert [file.name for file in (home / "data").iterdir() if file.is_file() and secret in file.read_bytes()] == []
+    done = program(home, "tokens", "sign-out", "--data-dir", "data")
+    assert (done.code, done.out) == (0, "Every browser is signed out. To sign in again: pegboard ui\n"), done.err
+    assert _session(home, port, cookie, signal.SIGTERM) == (401, cookie, port)

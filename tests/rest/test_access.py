@@ -91,6 +91,7 @@ async def test_the_api_describes_itself() -> None:
         ("GET", "/api/v1/session"),
         ("POST", "/api/v1/session"),
         ("DELETE", "/api/v1/session"),
+        ("DELETE", "/api/v1/sessions"),
         ("POST", "/api/v1/tools/switch"),
         ("POST", "/api/v1/tools/switches"),
         ("POST", "/api/v1/tools/approve"),

@@ -30,6 +30,7 @@ SAID: Final = {
     ("DELETE", "/api/v1/tokens/{id}"): {Scope.ADMIN},
     ("PUT", "/api/v1/principals/{id}/grants"): {Scope.ADMIN},
     ("DELETE", "/api/v1/principals/{id}"): {Scope.ADMIN},
+    ("DELETE", "/api/v1/sessions"): {Scope.ADMIN},
     ("POST", "/api/v1/policy/import"): {Scope.ADMIN},
 }
 

@@ -31,7 +31,8 @@ async def in_process(house: "House") -> AsyncIterator[Api]:
     from pegboard.gateway.access.reception import Reception
 
     token = secrets.token_urlsafe(32)
-    api = rest_of(house, None, Reception(Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)))
+    keys = Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)
+    api = rest_of(house, None, Reception(keys, visits=house.visits.visits, keeping=house.visits))
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(api, raise_app_exceptions=False),
         base_url="http://127.0.0.1",

@@ -10,6 +10,7 @@ from typing import Final
 _PURPOSE: Final = b"pegboard: handles of conversations"
 _BINDING: Final = b"pegboard: whose credentials a DocSpace is asked with"
 """Of every source by now. The words stay: what people have allowed is bound by them."""
+_VISITS: Final = b"pegboard: visits of browsers"
 
 log = logging.getLogger(__name__)
 
@@ -34,3 +35,30 @@ def tag_key(environ: Mapping[str, str], directory: Path) -> bytes:
         return hmac.digest(key_of(environ, directory)(True), _BINDING, "sha256")
     except NoKeyError:
         return secrets.token_bytes()
+
+
+class VisitKey:
+    """By which secrets and tokens of visits are marked. Without any key they are good until this process ends."""
+
+    def __init__(self, environ: Mapping[str, str], directory: Path) -> None:
+        self._environ = environ
+        self._directory = directory
+        self._found: bytes | None = None
+
+    def found(self) -> bytes | None:
+        """A key that is not there yet is not made for a look: nothing is marked by it."""
+        return self._of(make=False)
+
+    def made(self) -> bytes:
+        return self._of(make=True) or secrets.token_bytes()
+
+    def _of(self, *, make: bool) -> bytes | None:
+        from pegboard.store import NoKeyError, key_of
+
+        if self._found is None:
+            try:
+                self._found = hmac.digest(key_of(self._environ, self._directory)(make), _VISITS, "sha256")
+            except NoKeyError as error:
+                if make:
+                    log.warning("Who signs in with a browser signs in again when the gateway has ended: %s", error)
+        return self._found

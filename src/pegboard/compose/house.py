@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,7 +17,7 @@ from pegboard.surfaces.cli.output import Exit, fail
 
 from .databases import DeclaredEngines
 from .docspace import Halls
-from .handles import tag_key
+from .handles import VisitKey, tag_key
 from .programs import Programs
 from .searching import meanings_of
 from .sources import provider_for_each
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ServerKey
     from pegboard.gateway.access.uses import Uses
+    from pegboard.gateway.access.visit_keeping import VisitKeeping
     from pegboard.gateway.gateway import Gateway
     from pegboard.gateway.toolsets.installer import Installer
     from pegboard.ports import Secrets
@@ -51,6 +53,7 @@ class House:
     at_end: Callable[[Callable[[], Awaitable[None]]], object]
     """Called with what is to be done when the house is closed."""
     storage: "StorageNow"
+    visits: "VisitKeeping"
 
     @property
     def chat(self) -> "ChatSettings | None":
@@ -100,6 +103,8 @@ async def open_house(
     from pegboard.config.settings import Retention
     from pegboard.core.policy import Declared
     from pegboard.gateway.access.uses import Uses
+    from pegboard.gateway.access.visit_keeping import VisitKeeping
+    from pegboard.gateway.access.visits import Visits
     from pegboard.gateway.file_watch import follow_files
     from pegboard.gateway.gateway import open_gateway
     from pegboard.gateway.toolsets.secrets import follow_secrets
@@ -161,12 +166,16 @@ async def open_house(
         if settings is not None:
             gateway.board.written = settings.written
         uses = Uses(store.uses, now)
+        key = VisitKey(os.environ, directory)
+        visits = VisitKeeping(Visits(key=key.made), store.visits, key.found, f"{gethostname()} {directory}")
         if follow:
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             tasks.start_soon(uses.run, name="uses of tokens")
+            await visits.load()
+            tasks.start_soon(visits.run, name="visits of browsers")
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")
             if settings is not None:
                 tasks.start_soon(follow_files, settings, gateway, name="configuration")
         at_end = stack.push_async_callback
-        yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage)
+        yield House(gateway, settings, directory, store.where, desk, toolsets, uses, at_end, store.storage, visits)

@@ -177,8 +177,9 @@ def reception_of(house: House, token: str, port: int) -> "Reception":
 
     keys = Keys(house.gateway.board, hashed(token), house.gateway.clock, house.uses)
     if house.settings is None:
-        return Reception(keys, port)
-    return Reception(keys, port, house.settings.gateway.url, Proxies(house.settings.gateway.proxies))
+        return Reception(keys, port, visits=house.visits.visits, keeping=house.visits)
+    told = house.settings.gateway
+    return Reception(keys, port, told.url, Proxies(told.proxies), visits=house.visits.visits, keeping=house.visits)
 
 
 def door_of(house: House, url: str) -> "Door":

@@ -26,6 +26,7 @@ from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
 from .tokens import StoredUses
 from .vectors import StoredVectors
+from .visits import StoredVisits
 from .waits import StoredWaits
 
 _CLOSING: Final = 5.0
@@ -42,6 +43,7 @@ class Store:
     queries: StoredQueries
     uses: StoredUses
     waits: StoredWaits
+    visits: StoredVisits
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -86,6 +88,7 @@ async def open_store(
                 StoredQueries(database),
                 StoredUses(database),
                 StoredWaits(database),
+                StoredVisits(database),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

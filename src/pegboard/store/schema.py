@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0018"
+REVISION: Final = "0019"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -284,9 +284,7 @@ api_tokens: Final = Table(
     "api_tokens",
     metadata,
     Column("id", Text, nullable=False),
-    Column("principal", Words, nullable=False),
-    Column("name", Words, nullable=False),
-    Column("prefix", Words, nullable=False),
+    *(Column(name, Words, nullable=False) for name in ("principal", "name", "prefix")),
     Column("sha256", Text, nullable=False),
     Column("scopes", Text, nullable=False),
     Column("made_by", Words, nullable=False),
@@ -306,6 +304,14 @@ token_uses: Final = Table(
     PrimaryKeyConstraint("id"),
 )
 """Not in the same table: to use a token is no decision, and makes no new version of the policy."""
+
+visits: Final = Table(
+    "visits",
+    metadata,
+    *(Column(name, Text, nullable=False) for name in ("place", "secret", "token")),
+    *(Column(name, BigInteger, nullable=False) for name in ("began_at", "seen_at")),
+    PrimaryKeyConstraint("place", "secret"),
+)
 
 secrets: Final = Table(
     "secrets",
@@ -343,8 +349,7 @@ search_queries: Final = Table(
 tool_waits: Final = Table(
     "tool_waits",
     metadata,
-    Column("tool", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("tool", "fingerprint")),
     Column("since", BigInteger, nullable=False),
     PrimaryKeyConstraint("tool"),
 )
@@ -386,8 +391,7 @@ calls: Final = Table(
 """Every call, and beside them every decision (`activity.py`). Microseconds since 1970 in `at`. Rows are told by
 number, so no query sorts: it walks back along the rows, or along an index of the few that are no calls, or did not end
 well. An index over all rows costs more than a row itself; a walk over all of them takes up to half a second, so it is
-made in parts. Texts are escaped by `calls.py` itself, which writes past SQLAlchemy's types because they cost more than
-the insertion."""
+made in parts. Texts are escaped by `calls.py` itself, past SQLAlchemy's types, which cost more than the insertion."""
 
 
 def for_postgresql() -> None:

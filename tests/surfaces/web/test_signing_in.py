@@ -113,17 +113,27 @@ async def test_a_cookie_that_was_copied_is_worth_nothing_after_the_sign_out() ->
 
 
 @pytest.mark.behaviour("access.sessions")
-async def test_who_signed_in_at_an_earlier_run_is_told_that_the_gateway_was_started_anew() -> None:
+async def test_whose_visit_is_not_known_or_has_ended_is_told_to_sign_in_again() -> None:
     async with browsing() as (client, _):
         earlier = await signed_in(client)
     async with browsing() as (client, reception):
-        again = await client.get("/api/v1/session", headers={**earlier, **PAGE})
-        anew = "The gateway was started anew since you signed in here. Sign in again."
-        assert problem(again) == (401, anew)
+        told = "You are signed out, or were for too long without a look at the board. Sign in again."
+        assert problem(await client.get("/api/v1/session", headers={**earlier, **PAGE})) == (401, told)
         ended = await signed_in(client)
         reception.sign_out([(b"cookie", ended["cookie"].encode())])
-        told = "You are signed out, or were for too long without a look at the board. Sign in again."
         assert problem(await client.get("/api/v1/session", headers={**ended, **PAGE})) == (401, told)
+
+
+@pytest.mark.behaviour("access.sign_out_all")
+async def test_all_browsers_are_signed_out_by_one_request_and_tokens_are_not() -> None:
+    async with browsing() as (client, _):
+        cookies = [await signed_in(client) for _ in range(2)]
+        mine = await client.delete("/api/v1/sessions", headers={**cookies[0], **PAGE})
+        assert mine.status_code == 204
+        told = [await client.get("/api/v1/session", headers={**cookie, **PAGE}) for cookie in cookies]
+        assert [answer.status_code for answer in told] == [401, 401]
+        by_token = await client.get("/api/v1/session", headers={"authorization": f"Bearer {TOKEN}"})
+        assert by_token.status_code == 200
 
 
 @pytest.mark.behaviour("access.cookie_twice")

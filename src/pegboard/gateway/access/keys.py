@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
@@ -27,7 +28,7 @@ class Keys:
 
     def __init__(self, board: Board, start_up: bytes, clock: Clock = _utc, uses: Uses | None = None) -> None:
         self._board = board
-        self._start_up = start_up
+        self.start_up: Final = start_up
         self._clock = clock
         self.uses: Final = Uses(None, clock) if uses is None else uses
 
@@ -36,6 +37,14 @@ class Keys:
         """Rings when somebody's token may have been taken back."""
         return self._board.changed
 
+    def known(self) -> Iterator[bytes]:
+        """The hashes of all tokens, those that are over as well."""
+        yield self.start_up
+        for principal in self._board.policy.declared.principals.values():
+            yield from principal.hashes
+        for token in self._board.policy.tokens.values():
+            yield token.digest
+
     def holder(self, token: str) -> Who | None:
         return self.holder_by(hashed(token))
 
@@ -43,7 +52,7 @@ class Keys:
         """Every hash is compared, each in constant time, so that the time taken tells nothing of any of them."""
         policy, now = self._board.policy, self._clock()
         found: Who | None = None
-        if hmac.compare_digest(digest, self._start_up):
+        if hmac.compare_digest(digest, self.start_up):
             found = Who(OPERATOR.principal, OPERATOR.scopes, digest=digest)
         for principal in policy.declared.principals.values():
             for known in principal.hashes:

@@ -10,6 +10,7 @@ from .attempts import Attempts, too_many
 from .keys import Keys, hashed
 from .origin import is_own, own_origin
 from .proxies import Proxies
+from .visit_keeping import VisitKeeping
 from .visits import LONGEST, Visits
 from .who import Who
 
@@ -25,7 +26,6 @@ FOREIGN: Final = (
     "whoever else wants to sends a token as Authorization: Bearer TOKEN."
 )
 SIGNED_OUT: Final = "You are signed out, or were for too long without a look at the board. Sign in again."
-STARTED_ANEW: Final = "The gateway was started anew since you signed in here. Sign in again."
 NOT_FOR_PAGES: Final = (
     "This token is for calling tools, at /mcp. To look at the board it takes one with the scope read, operate or admin."
 )
@@ -67,6 +67,11 @@ class Reception:
     proxies: Proxies = field(default_factory=Proxies)
     attempts: Attempts = field(default_factory=Attempts)
     visits: Visits = field(default_factory=Visits)
+    keeping: VisitKeeping | None = None
+    """Of these visits, beyond the end of this run."""
+
+    def __post_init__(self) -> None:
+        self.visits.start_up = self.keys.start_up
 
     def who(self, method: str, headers: Pairs, peer: str) -> Who | Turned:
         """By its token; without one by its visit, for which a browser must tell that no other page made it ask."""
@@ -82,11 +87,11 @@ class Reception:
             return Turned(401, UNKNOWN)
         if not self.is_own(method, headers, peer):
             return Turned(403, FOREIGN)
-        digest = self.visits.token_of(secret)
+        digest = self.visits.token_of(secret, self.keys.known())
         visitor = None if digest is None else self.keys.holder_by(digest)
         if visitor is None:
             self.visits.end(secret)
-            return Turned(401, STARTED_ANEW if self.visits.is_earlier(secret) else SIGNED_OUT)
+            return Turned(401, SIGNED_OUT)
         return visitor
 
     def stays(self, who: Who, headers: Pairs) -> bool:
@@ -112,6 +117,18 @@ class Reception:
         secret = self.secret_of(headers)
         if secret is not None:
             self.visits.end(secret)
+
+    async def settle(self) -> None:
+        """Written down: whoever signed out stays so, whatever becomes of this run."""
+        if self.keeping is not None:
+            await self.keeping.write()
+
+    async def sign_out_all(self) -> None:
+        """Raises `StoreAway`."""
+        if self.keeping is None:
+            self.visits.end_all()
+        else:
+            await self.keeping.end_all()
 
     def cookie(self, headers: Pairs, peer: str) -> Cookie:
         """A browser that speaks TLS keeps its cookie from everything that does not."""

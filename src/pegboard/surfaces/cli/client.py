@@ -120,6 +120,8 @@ class HttpApi:
             fail(Exit.UNREACHABLE, f"{self._where} broke off: {why}.")
 
     def _body(self, response: httpx2.Response) -> dict[str, Any]:
+        if response.status_code == httpx2.codes.NO_CONTENT:
+            return {}
         try:
             body = response.json()
         except ValueError:

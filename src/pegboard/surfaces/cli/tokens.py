@@ -104,6 +104,14 @@ async def revoke(api: Api, id: str, *, as_json: bool) -> None:
     )
 
 
+@tokens.command("sign-out")
+@asks(no_server)
+async def sign_out(api: Api, *, as_json: bool) -> None:
+    """Sign every browser out of the pages. Tokens stay as they are."""
+    await asked(api, "DELETE", "/sessions")
+    document({"signedOut": True}) if as_json else say("Every browser is signed out. To sign in again: pegboard ui")
+
+
 @tokens.command("forget")
 @click.argument("principal")
 @click.option("--reopen", is_flag=True, help="Even if it is the last: then whoever reaches the gateway may call again.")

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from pegboard.core.scope import in_order
+from pegboard.core.scope import Scope, in_order
 from pegboard.gateway.access.reception import Reception, Turned
 from pegboard.gateway.access.who import Who
+from pegboard.ports import StoreAway
 
-from .access import current, open_to_strangers
+from .access import current, needs, open_to_strangers
 from .problem_shapes import PROBLEMS
 from .problems import Problem
 
@@ -58,7 +59,17 @@ def session_routes(reception: Reception) -> APIRouter:
         """Ends the visit, for whoever copied the cookie as well."""
         headers, peer = request.scope["headers"], request.client.host if request.client else ""
         reception.sign_out(headers)
+        await reception.settle()
         response.headers.append("set-cookie", reception.cookie(headers, peer).clearing())
+
+    @routes.delete("/sessions", status_code=HTTPStatus.NO_CONTENT)
+    @needs(Scope.ADMIN)
+    async def sign_out_all() -> None:
+        """Ends the visits of all browsers, that of whoever asks included."""
+        try:
+            await reception.sign_out_all()
+        except StoreAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     return routes
 

@@ -1,0 +1,32 @@
+"""Where visits of browsers are kept, so that a restart of the gateway ends none."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVisit:
+    """Both marks are made with a key that is not in the store: whoever reads or writes it can make no visit of it."""
+
+    secret: str
+    """Of what the cookie holds."""
+    token: str
+    """Of the token that began it."""
+    began: datetime
+    seen: datetime
+
+
+class VisitStore(Protocol):
+    """By the place of a gateway: no other gateway on the same store takes its visits. Raises `StoreAway`."""
+
+    async def of(self, place: str) -> Sequence[KeptVisit]:
+        """The one that was seen last stands last."""
+        ...
+
+    async def keep(self, place: str, visits: Sequence[KeptVisit], ended: Collection[str], seen_after: datetime) -> None:
+        """Writes those, and forgets what has ended, by the marks of its secrets, and what nobody saw since then."""
+        ...
+
+    async def end_all(self, place: str) -> None: ...

@@ -1,0 +1,167 @@
+"""Visits outlast a run of the gateway: whatever ended them before ends them still, and the store makes none."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import anyio
+import pytest
+
+from pegboard.gateway.access.visit_keeping import VisitKeeping
+from pegboard.gateway.access.visits import IDLE, LONGEST, Visits
+from pegboard.ports import StoreAway
+from pegboard.ports.visits import KeptVisit
+
+pytestmark = pytest.mark.anyio
+
+KEY, START_UP, TOKEN = b"k" * 32, b"s" * 32, b"t" * 32
+
+
+class Clock:
+    now = 1_900_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class MemoryVisits:
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], KeptVisit] = {}
+        self.away = False
+
+    async def of(self, place: str) -> Sequence[KeptVisit]:
+        found = [visit for (where, _), visit in self.kept.items() if where == place]
+        return sorted(found, key=lambda visit: visit.seen)
+
+    async def keep(self, place: str, visits: Sequence[KeptVisit], ended: Collection[str], seen_after: datetime) -> None:
+        if self.away:
+            raise StoreAway("It is away.")
+        for secret in ended:
+            self.kept.pop((place, secret), None)
+        self.kept = {key: visit for key, visit in self.kept.items() if visit.seen >= seen_after}
+        self.kept.update({(place, visit.secret): visit for visit in visits})
+
+    async def end_all(self, place: str) -> None:
+        if self.away:
+            raise StoreAway("It is away.")
+        self.kept = {key: visit for key, visit in self.kept.items() if key[0] != place}
+
+
+async def run(
+    store: MemoryVisits, clock: Clock, start_up: bytes = START_UP, key: bytes = KEY, place: str = "here"
+) -> VisitKeeping:
+    """One start of a gateway."""
+    keeping = VisitKeeping(Visits(clock, lambda: key), store, lambda: key, place)
+    keeping.visits.start_up = start_up
+    await keeping.load()
+    return keeping
+
+
+@pytest.mark.behaviour("access.sessions_outlast")
+async def test_a_visit_goes_on_in_the_next_run_whose_start_up_token_is_another() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    mine, theirs = first.visits.begin(START_UP), first.visits.begin(TOKEN)
+    await first.write()
+    clock.now += 86_400
+    anew = b"n" * 32
+    second = (await run(store, clock, anew)).visits
+    assert second.token_of(mine, [anew, TOKEN]) == anew
+    assert second.token_of(theirs, [anew, TOKEN]) == TOKEN
+    # The token that began it is there no more: so is what it allowed.
+    third = (await run(store, clock, anew)).visits
+    assert third.token_of(theirs, [anew]) is None
+
+
+@pytest.mark.behaviour("access.sessions_outlast")
+async def test_what_ended_stays_ended_in_the_next_run() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    out, idle = first.visits.begin(TOKEN), first.visits.begin(TOKEN)
+    await first.write()
+    first.visits.end(out)
+    await first.write()
+    assert not (await run(store, clock)).visits.lasts(out)
+    clock.now += IDLE - 1
+    assert (await run(store, clock)).visits.lasts(idle)
+    clock.now += 1
+    assert not (await run(store, clock)).visits.lasts(idle)
+    busy = first.visits.begin(TOKEN)
+    await first.write()
+    began = clock.now
+    while clock.now + IDLE / 2 < began + LONGEST:
+        clock.now += IDLE / 2
+        assert (await run(store, clock)).visits.lasts(busy)
+        first.visits.token_of(busy)
+        await first.write()
+    clock.now = began + LONGEST
+    assert not (await run(store, clock)).visits.lasts(busy)
+
+
+@pytest.mark.behaviour("access.sign_out_all")
+async def test_all_end_at_once_those_of_earlier_runs_included() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    early = first.visits.begin(TOKEN)
+    await first.write()
+    # A command without a running gateway, which has read nothing.
+    await VisitKeeping(Visits(clock), store, lambda: KEY, "here").end_all()
+    assert not (await run(store, clock)).visits.lasts(early)
+    late = first.visits.begin(TOKEN)
+    await first.end_all()
+    await first.write()
+    assert (first.visits.lasts(late), store.kept) == (False, {})
+    store.away = True
+    with pytest.raises(StoreAway):
+        await first.end_all()
+
+
+@pytest.mark.behaviour("store.visits")
+async def test_the_store_makes_no_visit_and_no_other_gateway_takes_one() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    secret = first.visits.begin(START_UP)
+    await first.write()
+    assert secret not in repr(store.kept)
+    for other in (await run(store, clock, place="there"), await run(store, clock, key=b"x" * 32)):
+        assert not other.visits.lasts(secret)
+    # Whoever can write to the store knows no key: a row of theirs is a visit of nobody.
+    ((place, _), row) = next(iter(store.kept.items()))
+    store.kept[place, "f" * 64] = replace(row, secret="f" * 64)
+    assert not (await run(store, clock)).visits.lasts("f" * 64)
+
+
+@pytest.mark.behaviour("access.sessions_outlast")
+async def test_what_a_store_that_is_away_did_not_take_is_written_later() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    stays, goes = first.visits.begin(TOKEN), first.visits.begin(TOKEN)
+    await first.write()
+    store.away = True
+    first.visits.end(goes)
+    late = first.visits.begin(TOKEN)
+    await first.write()
+    store.away = False
+    await first.write()
+    second = (await run(store, clock)).visits
+    assert [second.lasts(secret) for secret in (stays, goes, late)] == [True, False, True]
+
+
+@pytest.mark.behaviour("access.sessions_outlast")
+async def test_a_beginning_and_an_end_are_written_at_once_and_a_look_when_the_run_ends() -> None:
+    store, clock = MemoryVisits(), Clock()
+    first = await run(store, clock)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(first.run)
+            await anyio.wait_all_tasks_blocked()
+            secret = first.visits.begin(TOKEN)
+            while not store.kept:
+                await anyio.lowlevel.checkpoint()
+            clock.now += 100
+            first.visits.token_of(secret)
+            tasks.cancel_scope.cancel()
+    [(_, row)] = store.kept.items()
+    assert row.seen.timestamp() == clock.now
+    clock.now -= 10_000
+    assert not (await run(store, clock)).visits.lasts(secret)
