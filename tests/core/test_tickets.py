@@ -18,7 +18,8 @@ from pegboard.core.override import Override, OverrideIndex
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Decided, Policy
 from pegboard.core.redact import Redaction, is_cut
-from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, question, standing, told, wanted
+from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, standing, told, wanted
+from pegboard.core.ticket_question import question
 from pegboard.core.tool import Json, Tool
 
 WRITE = tool(GITHUB, "write")

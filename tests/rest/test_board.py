@@ -134,6 +134,9 @@ async def test_the_wall_is_resolved_anew_for_the_view_that_is_asked_for() -> Non
         narrowed = await desk.get("/board", toolsets=["dev"], disabled_tools=["read"])
         nobody = await desk.ask("GET", "/board", params={"as": "eve"})
         nothing = await desk.ask("GET", "/board", params={"toolsets": ["nothing"]})
+        others = [(await desk.get(path, tool=str(READ)))["others"] for path in ("/board/peg", "/why")]
+    not_hers = {"principal": "ada", "sentence": "ada may not use toolset dev: it is granted docs."}
+    assert others == [[not_hers], [not_hers]], "whoever gets it is told who does not"
     assert states(everyone) == {str(READ): "open", str(WRITE): "open", "mcp:docs~notes:jot": "open"}
     assert states(hers) == {str(READ): "locked", str(WRITE): "locked", "mcp:docs~notes:jot": "open"}
     assert acts(hers)[str(READ)] == {
@@ -263,6 +266,7 @@ async def test_one_peg_is_told_as_on_the_wall_and_also_after_its_tool_has_gone()
             assert await desk.get("/board/peg", tool=named) == {
                 "peg": wall["pegs"][0],
                 "presentation": None,
+                "others": [],
                 "policyVersion": wall["policyVersion"],
             }
         desk.house.provider(GITHUB).lists(TOOLS[GITHUB][1])

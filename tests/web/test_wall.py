@@ -87,6 +87,19 @@ def test_filters_narrow_the_wall_and_stay_in_the_address(page: Page) -> None:
     expect(peg(page, SEARCH)).to_be_visible()
 
 
+@pytest.mark.behaviour("explain.who_does_not_get_it")
+def test_the_card_of_an_open_peg_and_its_page_name_who_does_not_get_it(page: Page, served: Site) -> None:
+    told = "Not for ci: ci may not use toolset drawer: it is granted library."
+    peg(page, LIST).click()
+    expect(card(page, "list_notes").get_by_role("list", name="Who does not get it")).to_have_text(told)
+    card(page, "list_notes").get_by_role("link", name="ci", exact=True).click()
+    expect(page.get_by_text("ci may not use toolset drawer").first).to_be_visible()
+    page.go_back()
+    peg(page, SEARCH).click()
+    expect(card(page, "search_books").get_by_text("Open the tool")).to_be_visible()
+    expect(card(page, "search_books").get_by_role("list", name="Who does not get it")).to_have_count(0)
+
+
 @pytest.mark.behaviour("web.wall_as_another")
 def test_the_wall_is_seen_as_another_caller_gets_it(page: Page, served: Site) -> None:
     page.get_by_role("button", name="Seen by local. Change").click()

@@ -22,18 +22,8 @@ from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
-from pegboard.core.ticket import (
-    FORM,
-    Begun,
-    TooMany,
-    answered_no,
-    digest,
-    is_yes,
-    question,
-    refused,
-    too_many_text,
-    wanted,
-)
+from pegboard.core.ticket import Begun, TooMany, digest, refused, too_many_text, wanted
+from pegboard.core.ticket_question import FORM, answered_no, is_yes, question
 from pegboard.core.tool import Json
 from pegboard.core.whose import Whose
 from pegboard.ports import CannotAsk, Clock, NoTicketsError, Peer, TicketsAway, TicketStore

@@ -41,6 +41,7 @@ export type Session = Answer<"/session">;
 export type Servers = Answer<"/servers">;
 export type ServerLine = Servers["servers"][number];
 export type Health = ServerLine["health"];
+export type OnePeg = Answer<"/board/peg">;
 export type ToolLines = Answer<"/tools">;
 export type ToolLine = ToolLines["tools"][number];
 

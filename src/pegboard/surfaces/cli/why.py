@@ -46,6 +46,8 @@ async def why(
     say()
     for step in body["steps"]:
         say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {to_you(step['said'])}")
+    for each in body.get("others", ()):
+        say(f"  ! Not for {each['principal']}: {each['sentence']}")
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:

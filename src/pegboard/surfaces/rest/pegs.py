@@ -11,12 +11,15 @@ from pegboard.gateway.gateway import Gateway
 from .answers import routes_about
 from .board import BoardPresentation, PegShape, peg_shape, presentation_shape
 from .bodies import ToolQuery
-from .tools import resolution_of, tool_named
+from .tool_shapes import WithoutShape
+from .tools import others_shape, resolution_of, tool_named
 
 
 class OnePeg(TypedDict):
     peg: PegShape
     presentation: BoardPresentation | None
+    others: list[WithoutShape]
+    """Of a tool that this caller gets: who does not, the first twenty."""
     policyVersion: int
 
 
@@ -38,6 +41,7 @@ def peg_routes(gateway: Gateway) -> APIRouter:
         return {
             "peg": peg_shape(peg, hung),
             "presentation": presentation_shape(hung),
+            "others": others_shape(gateway, view, peg.id),
             "policyVersion": hung.wall.policy_version,
         }
 

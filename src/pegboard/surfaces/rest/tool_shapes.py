@@ -24,8 +24,17 @@ class ToolsShape(Following):
     flaws: list[ListedFlawShape]
 
 
+class WithoutShape(TypedDict):
+    """A caller who would not get the tool by the same request, and why."""
+
+    principal: str
+    sentence: str
+
+
 class WhyShape(TrailShape):
     action: ActionShape
+    others: list[WithoutShape]
+    """Of a tool that this caller gets: who does not, the first twenty."""
     overrides: list[AppearanceShape]
     policyVersion: int
     """What an edit of these overrides is based on."""

@@ -25,6 +25,7 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.catalogue import Starting
+from pegboard.core.elsewhere import without
 from pegboard.core.explain import explain, seen_by
 from pegboard.core.gone import gone, gone_remedy, gone_sentence
 from pegboard.core.ids import LOCAL, CallId, PrincipalId, Source, ToolId, WireName
@@ -50,7 +51,7 @@ from .problems import Problem
 from .rendering import render
 from .shapes import action_shape, notices_shape, tool_in_full, tool_shape, trail_shape
 from .tool_faces import faces_shape
-from .tool_shapes import EndedShape, ShownTool, ToolsShape, TriedShape, WhyShape
+from .tool_shapes import EndedShape, ShownTool, ToolsShape, TriedShape, WhyShape, WithoutShape
 from .trials import trial_shape
 
 _NAMED = 50
@@ -101,6 +102,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {
             **trail_shape(trail),
             "action": action_shape(unlocking(trail.verdict, board.policy)),
+            "others": others_shape(gateway, view, id),
             "overrides": appearance_shape(trail.appearance, trail.effects),
             "policyVersion": resolution.policy_version,
         }
@@ -136,6 +138,11 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {**told, **trial_shape(ended, asked, told.get("rendered"))} if body.trial else told
 
     return routes
+
+
+def others_shape(gateway: Gateway, view: View, id: ToolId) -> list[WithoutShape]:
+    found = without(gateway.board.catalogue, gateway.board.policy, view, id)
+    return [{"principal": each.principal, "sentence": each.sentence} for each in found]
 
 
 async def _listed(gateway: Gateway, text: str, view: View) -> None:

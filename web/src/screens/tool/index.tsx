@@ -3,12 +3,13 @@ import { useMemo, useState, type ReactElement } from "react";
 import { useAnswer, useWhole } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { useStand } from "@/api/standing";
-import type { Board, Peg } from "@/api/types";
+import type { Board, OnePeg, Peg } from "@/api/types";
 import { indexed, matching } from "@/lib/finding";
 import { useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
 import { Unlocking } from "@/screens/wall/acting";
 import { heldWords, isHeldElsewhere } from "@/screens/wall/held";
+import { Others } from "@/screens/wall/Others";
 import { SeenBy, useView, widen } from "@/screens/wall/SeenBy";
 import { seenOf, TurningOff, useThrowing } from "@/screens/wall/throwing";
 import { Answered, EmptyState, Link, Screen, SearchField, Skeleton, StateMark, Switch, Tabs, VirtualList } from "@/parts";
@@ -17,7 +18,7 @@ import { History } from "./History";
 import type { Draft } from "./meeting";
 import { meant, NotOne } from "./NotOne";
 import { Override } from "./Override";
-import type { OnePeg, Shown, Why as Told } from "./told";
+import type { Shown, Why as Told } from "./told";
 import { Try } from "./Try";
 import { Why } from "./Why";
 import "./tool.css";
@@ -92,7 +93,7 @@ function OneTool({ id }: { id: string }): ReactElement {
 }
 
 /** The state, the one sentence, the one remedy; and the switch. */
-function Verdict({ answer: { peg, presentation, policyVersion } }: { answer: OnePeg }): ReactElement {
+function Verdict({ answer: { peg, presentation, others, policyVersion } }: { answer: OnePeg }): ReactElement {
   const operates = useMay("operate");
   const [turningOff, setTurningOff] = useState(false);
   const stand = useStand(policyVersion, turningOff, seenOf(peg));
@@ -113,6 +114,7 @@ function Verdict({ answer: { peg, presentation, policyVersion } }: { answer: One
       </div>
       {peg.sentence !== null && <p className="wrap-any">{peg.sentence}</p>}
       {peg.unlisted && presentation !== null && <p className="wrap-any">{presentation.ofTool}</p>}
+      <Others tool={peg.id} others={others} />
       {peg.more.map((each) => (
         <p key={each} className="quiet small wrap-any">
           {each}

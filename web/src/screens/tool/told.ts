@@ -2,7 +2,6 @@
 import type { Answer } from "@/api/types";
 import type { Fixed } from "@/parts";
 
-export type OnePeg = Answer<"/board/peg">;
 export type Shown = Answer<"/tools/show">;
 export type Spec = Shown["asOffered"];
 export type Why = Answer<"/why">;

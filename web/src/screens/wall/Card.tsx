@@ -1,11 +1,14 @@
 /** What is said of one peg while it is looked at: why it is locked, and the one act that opens it. */
 import { useLayoutEffect, useRef, useState, type ReactElement } from "react";
-import type { Board, Hints, Peg } from "@/api/types";
+import { useAnswer } from "@/api/answers";
+import type { Board, Hints, OnePeg, Peg } from "@/api/types";
 import { count, number } from "@/lib/words";
 import { ButtonLink, StateMark, Tag } from "@/parts";
 import { Unlocking } from "./acting";
 import { heldWords, isHeldElsewhere } from "./held";
 import { HINTS } from "./hanging";
+import { Others } from "./Others";
+import { useView } from "./SeenBy";
 
 export const CARD_ID = "peg-card";
 const GAP = 6;
@@ -33,6 +36,7 @@ export function Card({
   const box = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState(false);
   const [place, setPlace] = useState({ left: -9999, top: 0 });
+  const others = useAnswer<OnePeg>(["board", "policy"], "/board/peg", { tool: peg.id, ...useView().query }, { when: peg.state === "open" }).data?.others;
   useLayoutEffect(() => {
     const card = box.current;
     if (card === null) return;
@@ -40,7 +44,7 @@ export function Card({
     const below = anchor.bottom + GAP;
     const fits = below + card.offsetHeight < window.innerHeight;
     setPlace({ left, top: fits ? below : Math.max(8, anchor.top - GAP - card.offsetHeight) });
-  }, [anchor, open, peg]);
+  }, [anchor, open, peg, others]);
   const claimed = (Object.keys(HINTS) as (keyof Hints)[]).filter((hint) => peg.hints[hint]);
   return (
     <div
@@ -76,6 +80,7 @@ export function Card({
           </button>
         ))}
       {peg.unlisted && presentation !== null && <p className="small wrap-any">{presentation.ofTool}</p>}
+      {others !== undefined && <Others tool={peg.id} others={others} />}
       {isHeldElsewhere(peg) && <p className="quiet small">{heldWords(peg)}</p>}
       {peg.remedy !== null && peg.action.kind === "none" && <p className="quiet small wrap-any">{peg.remedy}</p>}
       <div className="row tight">

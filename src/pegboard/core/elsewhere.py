@@ -1,0 +1,36 @@
+"""Whom a tool is kept from that somebody else gets: an operator looks at a board on which everything may be open."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from .catalogue import Catalogue
+from .ids import LOCAL, PrincipalId, ToolId
+from .policy import Policy
+from .removal import removal_sentence
+from .resolve import passage
+from .view import View
+
+MOST: Final = 20
+"""As many callers are told of, in the order of their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A caller who does not get the tool, and why."""
+
+    principal: PrincipalId
+    sentence: str
+
+
+def without(catalogue: Catalogue, policy: Policy, view: View, id: ToolId) -> tuple[Without, ...]:
+    """The callers who would not get it by the same request. What this one is kept from is no news of the others."""
+    if passage(catalogue, policy, view).removal(id) is not None:
+        return ()
+    found: list[Without] = []
+    for principal in sorted({*policy.callers, LOCAL} - {view.principal}):
+        removed = passage(catalogue, policy, replace(view, principal=principal)).removal(id)
+        if removed is not None:
+            found.append(Without(principal, removal_sentence(removed)))
+        if len(found) == MOST:
+            break
+    return tuple(found)

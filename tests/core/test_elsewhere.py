@@ -1,0 +1,46 @@
+"""Whom a tool is kept from, told to whoever sees it open."""
+
+from dataclasses import replace
+
+import pytest
+from tests.core.boards import FILE, GITHUB, board, tool
+
+from pegboard.core.elsewhere import MOST, Without, without
+from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
+from pegboard.core.policy import Policy
+from pegboard.core.principal import Principal
+from pegboard.core.selection import Selection, TheseToolsets
+from pegboard.core.view import View
+
+READ = ToolId(GITHUB, "read")
+BOARD = board([tool(GITHUB, "read")])
+BOT, ADA = PrincipalId("bot"), PrincipalId("ada")
+
+
+def policy(**granted: list[str]) -> Policy:
+    """Those with a name here, each with what it is granted."""
+    principals = {PrincipalId(id): Principal(PrincipalId(id), FILE) for id in granted}
+    grants = {PrincipalId(id): frozenset(map(ToolsetId, toolsets)) for id, toolsets in granted.items()}
+    return replace(BOARD.policy, declared=replace(BOARD.policy.declared, principals=principals, grants=grants))
+
+
+@pytest.mark.behaviour("explain.who_does_not_get_it")
+def test_who_sees_a_tool_open_is_told_who_does_not_get_it_and_why() -> None:
+    told = (Without(BOT, "bot may not use toolset dev: it is granted prod."),)
+    asked = policy(bot=["prod"], ada=["dev"])
+    assert without(BOARD.catalogue, asked, View(LOCAL), READ) == told
+    assert without(BOARD.catalogue, asked, View(ADA), READ) == told
+
+
+@pytest.mark.behaviour("explain.who_does_not_get_it")
+def test_whom_it_is_kept_from_is_told_of_nobody_else() -> None:
+    asked = policy(bot=["prod"], eve=[])
+    assert without(BOARD.catalogue, asked, View(BOT), READ) == ()
+    chosen = replace(asked, declared=replace(asked.declared, selection=Selection(TheseToolsets(("prod",)))))
+    assert without(BOARD.catalogue, chosen, View(LOCAL), READ) == ()
+
+
+def test_of_very_many_the_first_are_told() -> None:
+    asked = policy(**{f"p{number:03}": [] for number in range(MOST + 5)})
+    told = without(BOARD.catalogue, asked, View(LOCAL), READ)
+    assert [each.principal for each in told] == [f"p{number:03}" for number in range(MOST)]
