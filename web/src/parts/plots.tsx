@@ -205,6 +205,11 @@ export function LinePlot({ lines, band = false, ...plot }: Plot & { lines: reado
           {lines.map((line) => (
             <path key={line.id} className={`plot-line line-${line.tone}`} d={drawn(line.values, x, y)} />
           ))}
+          {lines.map((line) =>
+            alone(line.values).map(([at, value]) => (
+              <circle key={`${line.id} ${at}`} className={`fill-${line.tone}`} cx={x(at)} cy={y(value)} r={3} />
+            )),
+          )}
         </>
       )}
     />
@@ -220,11 +225,17 @@ function drawn(values: Line["values"], x: (at: number) => number, y: (value: num
       return;
     }
     path += `${pen}${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
-    // A value alone is a dot.
-    if (pen === "M") path += "h0";
     pen = "L";
   });
   return path;
+}
+
+/** Values without another beside them: no line goes through them, so they are dots. */
+export function alone(values: Line["values"]): readonly (readonly [number, number])[] {
+  return values.flatMap((value, at) => {
+    const isAlone = value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
+    return isAlone ? [[at, value] as const] : [];
+  });
 }
 
 function between(low: Line, high: Line, x: (at: number) => number, y: (value: number) => number): string {
@@ -265,7 +276,7 @@ export function ColumnPlot({ series, ...plot }: Plot & { series: readonly Line[]
             if (value <= 0) return null;
             const from = y(sum);
             sum += value;
-            const wide = Math.max(1, Math.min(step - 2, 28));
+            const wide = Math.max(3, Math.min(step - 2, 28));
             return (
               <rect
                 key={`${id}${line.id}${at}`}

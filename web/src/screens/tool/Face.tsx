@@ -76,7 +76,7 @@ function Words({ peg, spec }: { peg: Peg; spec: Spec }): ReactElement {
           ) : (
             <span className="row tight">
               {claims.map((hint) => (
-                <Tag key={hint} tone={hint === "destructive" ? "broken" : "plain"} title="Its provider says so; nobody checks it">
+                <Tag key={hint} title="Its provider says so; nobody checks it">
                   {HINTS[hint]}
                 </Tag>
               ))}
