@@ -363,14 +363,11 @@ def action_shape(action: Action) -> ActionShape:
 
 
 def trail_shape(trail: Trail) -> TrailShape:
-    """A person reads it, not a model that would have to ask one."""
-    verdict = verdict_shape(trail.verdict)
-    if (cure := verdict.get("remedy")) is not None:
-        verdict["remedy"] = to_you(cure)
+    """The verdict in the words of a refusal; its steps are read by a person, not by a model that would ask one."""
     return {
         "id": str(trail.tool),
         "wireName": trail.wire_name,
-        **verdict,
+        **verdict_shape(trail.verdict),
         "more": [*trail.more],
         "steps": [{"asked": step.asked, "lets": step.lets, "said": to_you(step.said)} for step in trail.steps],
         "naming": [*trail.naming],
