@@ -58,7 +58,7 @@ def faults(schema: Any, value: Any, *, closed: bool = True) -> list[str]:
 def _record(file: Path, operation: str, answer: httpx2.Response) -> None:
     """For the examples of the document: what was asked and answered, a line each."""
     kind = answer.headers.get("content-type", "")
-    if answer.is_success and kind.partition(";")[0] == "application/json":
+    if answer.is_success and answer.content and kind.partition(";")[0] == "application/json":
         sent = answer.request.content if "json" in answer.request.headers.get("content-type", "") else b""
         line = {"operation": operation, "sent": json.loads(sent or b"null"), "answer": answer.json()}
         with file.open("a", encoding="utf-8") as stream:
