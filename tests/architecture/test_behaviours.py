@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 LEDGER = "tests/behaviours.yaml"
 
-OPEN_ISSUES = frozenset({*range(9, 12)})
+OPEN_ISSUES = frozenset[int]()
 """What is still to be delivered. Take a number out when its issue is done: the gaps that name it then fail."""
 
 FIELDS = frozenset({"id", "promise", "source", "gap"})
@@ -202,7 +202,10 @@ def test_every_cited_id_is_a_promise_and_no_gap() -> None:
         ("id: a.b, promise: P, source: S, gap: 'issue 2: done'", "names issue 2, which is not open"),
     ],
 )
-def test_an_entry_is_complained_about_with_its_place(entry: str, complaint: str | None) -> None:
+def test_an_entry_is_complained_about_with_its_place(
+    entry: str, complaint: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "OPEN_ISSUES", frozenset({11}))
     promises, problems = read_ledger("\n- {" + entry + "}\n")
     if complaint is None:
         assert (len(promises), problems) == (1, [])

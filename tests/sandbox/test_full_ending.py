@@ -1,7 +1,5 @@
 """The sandbox `full` on the gateway's own event loop: programs that end while their calls are under way."""
 
-from collections.abc import AsyncIterator
-
 import anyio
 import pytest
 from tests.sandbox.answering import ECHO, Answering
@@ -24,15 +22,6 @@ for ordinal in range(1, 51):
 @pytest.fixture(scope="module", params=[True, False], ids=["uvloop", "asyncio"])
 def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
     return "asyncio", {"use_uvloop": request.param}
-
-
-@pytest.fixture(scope="module")
-async def full(anyio_backend: object) -> AsyncIterator[FullSandbox]:
-    sandbox = FullSandbox()
-    try:
-        yield sandbox
-    finally:
-        await sandbox.aclose()
 
 
 @pytest.mark.behaviour("code.full")
