@@ -35,8 +35,8 @@ async def test_a_visit_is_written_once_more_and_one_that_ended_is_gone(store: St
     await store.visits.keep("here", [again], {SECOND.secret, "unknown"}, LONG_AGO)
     assert await store.visits.of("here") == [again]
     assert await store.visits.of("there") == [SECOND]
-    await store.visits.end_all("here")
-    assert (await store.visits.of("here"), await store.visits.of("there")) == ([], [SECOND])
+    await store.visits.end_all()
+    assert (await store.visits.of("here"), await store.visits.of("there")) == ([], [])
 
 
 @pytest.mark.behaviour("store.visits", "store.same_contract")

@@ -43,7 +43,7 @@ class StoredVisits:
             if rows:
                 await connection.execute(insert(table), rows)
 
-    async def end_all(self, place: str) -> None:
+    async def end_all(self) -> None:
         async with self._database.writing() as connection:
             await self._database.alone(connection)
-            await connection.execute(delete(table).where(table.c.place == place))
+            await connection.execute(delete(table))

@@ -41,10 +41,10 @@ class MemoryVisits:
         self.kept = {key: visit for key, visit in self.kept.items() if visit.seen >= seen_after}
         self.kept.update({(place, visit.secret): visit for visit in visits})
 
-    async def end_all(self, place: str) -> None:
+    async def end_all(self) -> None:
         if self.away:
             raise StoreAway("It is away.")
-        self.kept = {key: visit for key, visit in self.kept.items() if key[0] != place}
+        self.kept = {}
 
 
 async def run(
@@ -104,8 +104,8 @@ async def test_all_end_at_once_those_of_earlier_runs_included() -> None:
     first = await run(store, clock)
     early = first.visits.begin(TOKEN)
     await first.write()
-    # A command without a running gateway, which has read nothing.
-    await VisitKeeping(Visits(clock), store, lambda: KEY, "here").end_all()
+    # A command without a running gateway, which has read nothing, has no key, and another name for the place.
+    await VisitKeeping(Visits(clock), store, lambda: None, "link to here").end_all()
     assert not (await run(store, clock)).visits.lasts(early)
     late = first.visits.begin(TOKEN)
     await first.end_all()
@@ -114,6 +114,22 @@ async def test_all_end_at_once_those_of_earlier_runs_included() -> None:
     store.away = True
     with pytest.raises(StoreAway):
         await first.end_all()
+
+
+@pytest.mark.behaviour("access.sign_out_all")
+async def test_a_gateway_ends_what_another_one_on_its_store_ended() -> None:
+    store, clock = MemoryVisits(), Clock()
+    here, there = await run(store, clock), await run(store, clock, place="there")
+    old = there.visits.begin(TOKEN)
+    await there.write()
+    await here.end_all()
+    new = there.visits.begin(TOKEN)
+    assert there.visits.token_of(old) == TOKEN, "until it looks"
+    await there.write()
+    assert (there.visits.lasts(old), there.visits.lasts(new)) == (False, True)
+    assert len(store.kept) == 1
+    await there.write()
+    assert there.visits.lasts(new)
 
 
 @pytest.mark.behaviour("store.visits")

@@ -30,6 +30,8 @@ class VisitKeeping:
         self._key = key
         self._place = place
         self._alone = anyio.Lock()
+        self._written: Final = set[bytes]()
+        """What the store has of these visits. One that is not there any more was ended by another process."""
 
     async def load(self) -> None:
         if (key := self._key()) is None:
@@ -40,15 +42,17 @@ class VisitKeeping:
         except (StoreAway, TimeoutError) as error:
             log.warning("Browsers that were signed in must sign in again: %s", error)
             return
+        self._written.update(bytes.fromhex(each.secret) for each in kept)
         self.visits.restore([(bytes.fromhex(each.secret), _visit(each)) for each in kept], key)
 
     async def write(self) -> None:
         """What the store does not take now is written the next time."""
         async with self._alone:
             visits, key = self.visits, self._key()
-            seen, gone = dict(visits.marked()), {*visits.gone}
-            if key is None or not (seen or gone):
+            if key is None or not (visits.seen_since or visits.gone):
                 return
+            await self._end_what_others_ended(self._at(key))
+            seen, gone = dict(visits.marked()), {*visits.gone}
             visits.seen_since.clear()
             visits.gone.clear()
             kept = [_kept(mark, visit) for mark, visit in seen.items()]
@@ -60,13 +64,26 @@ class VisitKeeping:
                 log.warning("Who is signed in, and who is no longer, is not written down: %s", error)
                 visits.seen_since.update(seen.keys() - visits.gone)
                 visits.gone.update(gone)
+            else:
+                self._written.difference_update(gone)
+                self._written.update(seen)
+
+    async def _end_what_others_ended(self, place: str) -> None:
+        try:
+            with anyio.fail_after(_WITHIN):
+                there = {bytes.fromhex(each.secret) for each in await self._store.of(place)}
+        except (StoreAway, TimeoutError):
+            return  # told when it is written
+        for mark in self._written - there:
+            self.visits.drop(mark)
+        self._written.intersection_update(there)
 
     async def end_all(self) -> None:
         """Raises `StoreAway` where those of earlier runs may be left: whoever asked must not think that none is."""
         self.visits.end_all()
-        if (key := self._key()) is not None:
-            async with self._alone:
-                await self._store.end_all(self._at(key))
+        async with self._alone:
+            await self._store.end_all()
+            self._written.clear()
 
     async def run(self) -> None:
         with self.visits.fresh.listen() as fresh:

@@ -57,7 +57,7 @@ class Visits:
         now = self.now()
         self._forget(now)
         while len(self._visits) >= MOST:
-            self._drop(next(iter(self._visits)))
+            self.drop(next(iter(self._visits)))
         if self._key is None:
             self._key = self._make()
         secret = secrets.token_urlsafe(32)
@@ -83,7 +83,7 @@ class Visits:
         if visit is None:
             return None
         if _is_over(visit, now):
-            self._drop(mark)
+            self.drop(mark)
             return None
         if visit.token is None:
             visit.token = next((each for each in known if hmac.compare_digest(self._mark(each), visit.mark)), None)
@@ -98,11 +98,11 @@ class Visits:
         return visit is not None and not _is_over(visit, self.now())
 
     def end(self, secret: str) -> None:
-        self._drop(self._marked(secret.encode("utf-8", "surrogatepass")))
+        self.drop(self._marked(secret.encode("utf-8", "surrogatepass")))
 
     def end_all(self) -> None:
         for mark in [*self._visits]:
-            self._drop(mark)
+            self.drop(mark)
 
     def marked(self) -> Iterable[tuple[bytes, Visit]]:
         """What was seen since it was last written down."""
@@ -112,7 +112,8 @@ class Visits:
         self._visits[mark] = visit
         self.seen_since.add(mark)
 
-    def _drop(self, mark: bytes) -> None:
+    def drop(self, mark: bytes) -> None:
+        """By the mark of its secret."""
         if self._visits.pop(mark, None) is not None:
             self.seen_since.discard(mark)
             self.gone.add(mark)
@@ -121,7 +122,7 @@ class Visits:
 
     def _forget(self, now: float) -> None:
         for mark in [mark for mark, visit in self._visits.items() if _is_over(visit, now)]:
-            self._drop(mark)
+            self.drop(mark)
 
     def _marked(self, secret: bytes) -> bytes:
         """Found by it: the time that takes tells of the mark alone, from which nobody makes a secret."""
