@@ -211,6 +211,8 @@ def test_a_tool_that_people_decided_about_and_nobody_offers_any_more_stays_on_th
         ("mcp:dev~github:write", PegState.OPEN, cost(WRITE, ""), True),
         ("math:add", PegState.OPEN, cost(ADD, ""), True),
     ]
+    both = Gone(former, approved=True, switched=True)
+    assert gone_remedy(both) == "There is nothing to do. Should it come back, what was decided holds."
 
 
 def test_a_source_that_has_not_listed_what_it_has_may_still_have_it() -> None:

@@ -40,7 +40,8 @@ def gone_sentence(left: Gone) -> str:
 
 
 def gone_remedy(left: Gone) -> str:
-    held = "as it was approved, it is open again" if left.approved else "what was decided holds"
+    is_plain = left.approved and not (left.switched or left.overridden)
+    held = "as it was approved, it is open again" if is_plain else "what was decided holds"
     return f"There is nothing to do. Should it come back, {held}."
 
 
