@@ -2,6 +2,7 @@
 
 import pytest
 
+from pegboard.ports.sandbox import Function, Program
 from pegboard.providers.builtin.sandbox.lacking import DATACLASS, DUMPS, GONE, METHODS, SPECIAL
 
 from .hosts import ended, opened, program
@@ -119,6 +120,13 @@ async def test_what_would_silently_be_another_answer_is_told_before_the_run() ->
             told = [(each.message, each.is_lacking) for each in await sandbox.check(program(ECHO + code))]
             assert told == [(words, True)], code
             assert (await ended(sandbox, code)).error is None, code
+
+
+@pytest.mark.behaviour("code.told_before")
+async def test_a_tool_may_have_the_name_of_a_method() -> None:
+    named = Program("hasattr(crm, 'get')\nawait getattr(crm, 'get')(x=1)", (Function("crm", "get", parameters=("x",)),))
+    async with opened() as sandbox:
+        assert await sandbox.check(named) == ()
 
 
 @pytest.mark.behaviour("code.told_before")

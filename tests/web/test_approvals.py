@@ -74,6 +74,24 @@ def test_a_changed_tool_is_read_and_approved_and_opens_on_another_page_without_r
 
 
 @pytest.mark.behaviour("web.approvals")
+def test_a_key_that_is_held_decides_about_one_tool_alone(page: Page, served: Site, board: Mapping[str, object]) -> None:
+    become(served, board, *FIRST, tool("chill_wine", "Chill it."), tool("decant_wine", "Decant it."))
+    page.goto(f"{served.address}/ui/approvals?tool={SERVER}:chill_wine")
+    expect(page.get_by_role("article", name="Review of chill_wine")).to_contain_text("Chill it.")
+    page.keyboard.down("a")
+    expect(page.get_by_role("article", name="Review of decant_wine")).to_be_visible()
+    for _ in range(20):
+        page.keyboard.down("a")
+    page.keyboard.up("a")
+    states = [
+        served.ask("GET", f"/board/peg?tool={SERVER}:{name}")["peg"]["state"] for name in ("chill_wine", "decant_wine")
+    ]
+    assert states == ["open", "wants"]
+    page.keyboard.press("a")
+    expect(page.get_by_role("status").get_by_text("decant_wine is approved as you read it")).to_be_visible()
+
+
+@pytest.mark.behaviour("web.approvals")
 def test_a_tool_that_is_left_locked_says_by_whom_and_why(page: Page, served: Site, board: Mapping[str, object]) -> None:
     become(served, board, *FIRST, tool("pour_wine", "Pour it out."))
     page.goto(f"{served.address}/ui/approvals?tool={SERVER}:pour_wine")

@@ -1,6 +1,7 @@
 /** Who is signed in here, and what they may. */
 import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { ask } from "./client";
+import { toast } from "@/parts/toast";
 import type { Problem } from "./problem";
 import type { Session } from "./types";
 
@@ -37,7 +38,12 @@ export function useSigning(): { signIn: (token: string) => Promise<void>; signOu
       else await client.resetQueries();
     },
     signOut: async () => {
-      await ask("/session", { method: "DELETE" });
+      try {
+        await ask("/session", { method: "DELETE" });
+      } catch (problem) {
+        toast(`You are not signed out. ${(problem as Problem).message}`, "broken");
+        return;
+      }
       await client.resetQueries();
     },
   };

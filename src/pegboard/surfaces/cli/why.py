@@ -12,6 +12,9 @@ from .output import document, say
 from .overrides import effect_of, shown, whose
 from .text import one_line
 
+_OTHERS = 20
+"""Callers who do not get it that are named."""
+
 
 @click.command()
 @click.argument("tool")
@@ -46,8 +49,11 @@ async def why(
     say()
     for step in body["steps"]:
         say(f"  {'✓' if step['lets'] else '✗'} {step['asked']}  {to_you(step['said'])}")
-    for each in body.get("others", ()):
+    others = body.get("others", ())
+    for each in others[:_OTHERS]:
         say(f"  ! Not for {each['principal']}: {each['sentence']}")
+    if len(others) > _OTHERS:
+        say("  ! Nor for others. For one of them: --as NAME")
     for told in body["naming"]:
         say(f"  ~ {told}")
     for field in body["overrides"]:

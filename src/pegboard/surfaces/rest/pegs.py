@@ -19,7 +19,7 @@ class OnePeg(TypedDict):
     peg: PegShape
     presentation: BoardPresentation | None
     others: list[WithoutShape]
-    """Of a tool that this caller gets: who does not, the first twenty."""
+    """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
     policyVersion: int
 
 

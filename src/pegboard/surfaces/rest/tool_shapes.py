@@ -34,7 +34,7 @@ class WithoutShape(TypedDict):
 class WhyShape(TrailShape):
     action: ActionShape
     others: list[WithoutShape]
-    """Of a tool that this caller gets: who does not, the first twenty."""
+    """Of a tool that this caller gets: who does not; of more than twenty the first twenty-one."""
     overrides: list[AppearanceShape]
     policyVersion: int
     """What an edit of these overrides is based on."""

@@ -128,15 +128,17 @@ function Deciding({ tool, onward }: { tool: Reviewed; onward: () => void }): Rea
   const approve = (): void => (poisoned.length > 0 ? setAsks(true) : approves());
   const leave = (): void => decide("/approvals/block", { tool: tool.id, note }, `${tool.name} stays locked`);
   // Keys are for what is read: where another person decided it, or it changed, none does anything before that is read.
-  const keys = useRef({ approve, leave, rest: stand.moved });
-  keys.current = { approve, leave, rest: stand.moved };
+  const now = { approve, leave, rest: stand.moved || deed.isPending };
+  const keys = useRef(now);
+  keys.current = now;
   useEffect(() => {
     if (!operates) return;
     const press = (event: KeyboardEvent): void => {
       const at = event.target as Element;
       if (event.ctrlKey || event.metaKey || event.altKey || at.closest("input, textarea, select, dialog, [contenteditable]")) return;
       if (event.key === "a" || event.key === "l") {
-        if (keys.current.rest) return;
+        // A key that is held decides about what stood there when it went down, and about nothing that comes after it.
+        if (keys.current.rest || event.repeat) return;
         if (event.key === "a") keys.current.approve();
         else keys.current.leave();
       } else if (event.key === "n") field.current?.querySelector("textarea")?.focus();

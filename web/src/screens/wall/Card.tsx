@@ -80,7 +80,7 @@ export function Card({
           </button>
         ))}
       {peg.unlisted && presentation !== null && <p className="small wrap-any">{presentation.ofTool}</p>}
-      {others !== undefined && <Others tool={peg.id} others={others} />}
+      {others !== undefined && <Others tool={peg.id} others={others} most={3} />}
       {isHeldElsewhere(peg) && <p className="quiet small">{heldWords(peg)}</p>}
       {peg.remedy !== null && peg.action.kind === "none" && <p className="quiet small wrap-any">{peg.remedy}</p>}
       <div className="row tight">

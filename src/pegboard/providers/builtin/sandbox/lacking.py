@@ -81,7 +81,9 @@ _TRIED: Final = (
 def lacking(program: Readable | None, functions: Iterable[Function]) -> Iterator[Lacking]:
     if program is None:
         return
-    found = _Program(program.scopes, frozenset(each.name for each in functions))
+    there = [*functions]
+    modules = frozenset(each.module.partition(".")[0] for each in there if each.module)
+    found = _Program(program.scopes, frozenset(each.name for each in there), modules)
     try:
         for node in program.scopes.nodes:
             for message in found.of(node):
@@ -91,8 +93,9 @@ def lacking(program: Readable | None, functions: Iterable[Function]) -> Iterator
 
 
 class _Program:
-    def __init__(self, scopes: Scopes, hosted: frozenset[str]) -> None:
+    def __init__(self, scopes: Scopes, hosted: frozenset[str], modules: frozenset[str]) -> None:
         self._scopes: Final = scopes
+        self._modules: Final = modules
         self._classes: Final = any(
             isinstance(node, ast.ClassDef) or (isinstance(node, ast.alias) and node.name == "namedtuple")
             for node in scopes.nodes
@@ -169,8 +172,10 @@ class _Program:
                 pass
 
     def _asked(self, name: str, node: ast.Call) -> Iterator[str]:
-        """Of a value of the program's own classes such an attribute may be there."""
+        """Of a value of the program's own classes such an attribute may be there, and of a module of tools."""
         match node.args:
+            case [ast.Name(id=module), *_] if module in self._modules:
+                pass
             case [_, ast.Constant(value=str(asked)), *_] if not self._classes:
                 kinds = [kind for kind, each in _TYPES.items() if hasattr(each, asked)]
                 spoken = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
