@@ -182,7 +182,7 @@ def test_a_toolset_is_switched_off_with_a_reason_and_on_again(page: Page, served
     page.get_by_role("switch", name="On", exact=True).click()
     page.get_by_label("Why (others read this)").fill("Nobody needs it today")
     page.get_by_role("button", name="Switch off").click()
-    expect(page.get_by_text("Almanac is off")).to_be_visible()
+    expect(page.get_by_text("Almanac is off", exact=True)).to_be_visible()
     page.get_by_role("switch", name="Off", exact=True).click()
     expect(page.get_by_text("Almanac is on")).to_be_visible()
     assert served.ask("GET", "/toolsets/almanac")["enabled"] is True
