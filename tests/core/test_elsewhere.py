@@ -3,12 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from tests.core.boards import FILE, GITHUB, board, tool
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.boards import FILE, GITHUB, TOOLSETS, Board, board, boards, tool
 
 from pegboard.core.elsewhere import MOST, Without, without
 from pegboard.core.ids import LOCAL, PrincipalId, ToolId, ToolsetId
 from pegboard.core.policy import Policy
 from pegboard.core.principal import Principal
+from pegboard.core.resolve import Absent, resolve
 from pegboard.core.selection import Selection, TheseToolsets
 from pegboard.core.view import View
 
@@ -44,3 +47,13 @@ def test_of_very_many_the_first_are_told() -> None:
     asked = policy(**{f"p{number:03}": [] for number in range(MOST + 5)})
     told = without(BOARD.catalogue, asked, View(LOCAL), READ)
     assert [each.principal for each in told] == [f"p{number:03}" for number in range(MOST)]
+
+
+@given(boards(), st.frozensets(st.sampled_from(TOOLSETS)))
+def test_it_is_told_as_it_is_decided(made: Board, granted: frozenset[ToolsetId]) -> None:
+    declared = replace(made.policy.declared, principals={BOT: Principal(BOT, FILE)}, grants={BOT: granted})
+    asked = replace(made.policy, declared=declared)
+    mine, its = (resolve(made.catalogue, asked, View(who)).verdicts for who in (LOCAL, BOT))
+    for id in made.catalogue.tools:
+        is_without = not isinstance(mine[id], Absent) and isinstance(its[id], Absent)
+        assert [each.principal for each in without(made.catalogue, asked, View(LOCAL), id)] == [BOT] * is_without

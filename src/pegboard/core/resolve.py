@@ -1,7 +1,7 @@
 """The one question of the whole product: for this caller, now, which tools are open, and why not the others?"""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from .catalogue import Catalogue, Health, Listing
 from .database.source import SourceId
 from .database.sourced import OverSources
-from .ids import BuiltinKey, LegacyToolId, ServerKey, ToolId, ToolsetId, WireName, tool_id
+from .ids import BuiltinKey, LegacyToolId, PrincipalId, ServerKey, ToolId, ToolsetId, WireName, tool_id
 from .launch import barring
 from .naming import RESERVED, is_hashed, wire_names
 from .passage import Passage, Removal
@@ -203,6 +203,14 @@ def passage(catalogue: Catalogue, policy: Policy, view: View) -> Passage:
     offered = _offered(everyone, reach, chosen.toolsets if granted is None else chosen.toolsets & granted)
     narrowed = tuple((narrowing, select(narrowing, offered)) for narrowing in view.narrowings)
     return Passage(view, policy, everyone, chosen, limit, limited, reach, offered, narrowed)
+
+
+def for_another(way: Passage, catalogue: Catalogue, principal: PrincipalId) -> Passage:
+    """The same request by another caller, of a tool that `way` lets through: good for `removals` of it alone."""
+    asked = way.policy.asks(principal)
+    limited = {} if asked is None else _limited(catalogue, asked)
+    view = replace(way.view, principal=principal)
+    return replace(way, view=view, limit=way.policy.limit(principal), limited=limited)
 
 
 def resolve(
