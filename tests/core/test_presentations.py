@@ -142,6 +142,29 @@ BOARD = board(
 )
 
 
+SEED_DESCRIPTIONS = {
+    "call_tool": "This is a meta tool for calling a tool. The list of available tools can be obtained using the "
+    "list_tools meta tool. The input schema can be obtained using the get_tool_input_schema meta tool.",
+    "get_tool_input_schema": "This is a meta tool for getting an input schema for a specific tool. The list of "
+    "available tools can be obtained using the list_tools meta tool.",
+    "get_tool_output_schema": "This is a meta tool for getting an output schema for a specific tool. The list of "
+    "available tools can be obtained using the list_tools meta tool.",
+    "list_tools": "This is a meta tool for listing available tools of a specific toolset. The list of available "
+    "toolsets can be obtained using the list_toolsets meta tool.",
+    "list_toolsets": "This is a meta tool for listing available toolsets. Toolset is a set of available tools.",
+}
+
+
+@pytest.mark.behaviour("meta.described_as_the_seed")
+def test_each_meta_tool_is_described_with_the_words_of_the_seed() -> None:
+    told = {name: tool.spec.description or "" for name, tool in meta.TOOLS.items()}
+    assert {name: words[: len(SEED_DESCRIPTIONS[name])] for name, words in told.items()} == SEED_DESCRIPTIONS
+    added = {name: words.removeprefix(SEED_DESCRIPTIONS[name]) for name, words in told.items()}
+    assert {name: words for name, words in added.items() if words} == {
+        "get_tool_input_schema": " The answer also has the tool's whole description.",
+    }
+
+
 @pytest.mark.behaviour("meta.list_toolsets", "meta.list_tools")
 def test_toolsets_are_listed_with_their_words_and_tools_with_their_first_sentence() -> None:
     toolsets = {id: replace(each, description="For developers.") for id, each in BOARD.policy.declared.toolsets.items()}

@@ -32,18 +32,19 @@ INSTRUCTIONS: Final = (
     "refused says why and what to do; when it tells you to ask the user, ask, and do not look for a way around it."
 )
 
+# Each description begins with the sentences of DocSpace's table of meta tools, word for word (seed 001).
 TOOLS: Final = by_name(
     own_tool(
         TOOLSETS,
-        "List the toolsets at hand. A toolset is a set of tools that belong together.",
+        "This is a meta tool for listing available toolsets. Toolset is a set of available tools.",
         {},
         [],
         READS,
     ),
     own_tool(
         TOOLS_OF,
-        "List the tools of one toolset, each with its name and what it does. list_toolsets tells which toolsets there "
-        "are.",
+        "This is a meta tool for listing available tools of a specific toolset. The list of available toolsets can be "
+        "obtained using the list_toolsets meta tool.",
         {
             "toolset": text("The toolset's name, as list_toolsets gave it."),
             "offset": {
@@ -58,22 +59,24 @@ TOOLS: Final = by_name(
     ),
     own_tool(
         INPUT,
-        "Get the input schema of one tool, and all it says of itself. list_tools tells which tools there are.",
+        "This is a meta tool for getting an input schema for a specific tool. The list of available tools can be "
+        "obtained using the list_tools meta tool. The answer also has the tool's whole description.",
         {"tool": text("The tool's name, as list_tools gave it.")},
         ["tool"],
         READS,
     ),
     own_tool(
         OUTPUT,
-        "Get the output schema of one tool: what its structured answer looks like, if it says so. list_tools tells "
-        "which tools there are.",
+        "This is a meta tool for getting an output schema for a specific tool. The list of available tools can be "
+        "obtained using the list_tools meta tool.",
         {"tool": text("The tool's name, as list_tools gave it.")},
         ["tool"],
         READS,
     ),
     own_tool(
         CALL,
-        "Call one tool. list_tools tells which tools there are, get_tool_input_schema what input one takes.",
+        "This is a meta tool for calling a tool. The list of available tools can be obtained using the list_tools meta "
+        "tool. The input schema can be obtained using the get_tool_input_schema meta tool.",
         {
             "tool": text("The tool's name, as list_tools gave it."),
             "input": {
