@@ -125,6 +125,21 @@ def test_a_call_is_rendered_and_the_renderers_are_told(at_gateway: Pegboard) -> 
     assert len(at_gateway("overrides", "renderers", "--json").json["renderers"]) == 16
 
 
+@pytest.mark.behaviour("overrides.empty_config_is_a_value")
+def test_an_empty_renderer_config_replaces_the_one_before(at_gateway: Pegboard) -> None:
+    at_gateway("overrides", "set", "echo", "--renderer", "code", "--renderer-config", '{"language": "python"}')
+    done = at_gateway("overrides", "set", "echo", "--renderer", "markdown", "--renderer-config", "{}")
+    assert (done.code, done.out) == (0, f"{ECHO} in free: sets renderer, renderer_config.\n")
+    shown = at_gateway("overrides", "show", "echo", "--json").json
+    assert {field["field"]: field["value"] for field in shown["fields"]} == {
+        "renderer": "document",
+        "renderer_config": {},
+    }
+    assert shown["misfits"] == []
+    alone = at_gateway("overrides", "set", "echo", "--renderer-config", "{}")
+    assert (alone.code, alone.out) == (0, done.out)
+
+
 @pytest.mark.behaviour("toolsets.chosen_by_lists")
 def test_a_toolset_is_chosen_by_what_to_include_and_exclude(at_gateway: Pegboard) -> None:
     try:

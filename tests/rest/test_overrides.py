@@ -92,6 +92,17 @@ async def test_fields_are_said_and_cleared_one_by_one() -> None:
         )
 
 
+@pytest.mark.behaviour("overrides.empty_config_is_a_value")
+async def test_an_empty_renderer_config_is_kept_and_lies_on_what_a_file_declares() -> None:
+    async with desk_with_arguments() as desk:
+        await said(desk, "read", set={"renderer": "code", "renderer_config": {"language": "python"}})
+        row = await said(desk, "read", set={"renderer": "markdown", "renderer_config": {}})
+        assert fields(row) == {"renderer": "document", "renderer_config": {}}
+        assert row["misfits"] == []
+        row = await said(desk, "read", set={"renderer": "json"})
+        assert fields(row) == {"renderer": "json", "renderer_config": {}}
+
+
 @pytest.mark.behaviour("overrides.whose_word", "overrides.person_on_top_of_declared")
 async def test_why_tells_which_override_set_which_field() -> None:
     async with desk_with_arguments() as desk:

@@ -144,6 +144,20 @@ def test_the_renderer_of_a_tool_is_an_override_and_tool_overrides_lie_on_top() -
     assert [entry.requires_confirmation for entry in read.tools] == [True, None, None]
 
 
+@pytest.mark.behaviour("overrides.empty_config_is_a_value")
+def test_an_empty_renderer_config_replaces_that_of_the_tool() -> None:
+    read = manifest("""
+        id: dev
+        tools:
+          - {id: a, entrypoint: "t:a", renderer: {type: code, language: json}}
+          - {id: b, entrypoint: "t:b", renderer: {type: code, language: json}}
+        tool_overrides:
+          - {tool_id: a, renderer_config: {}}
+          - {tool_id: b, name_override: B}
+    """)
+    assert [row.renderer_config for row in read.overrides] == [{}, {"language": "json"}]
+
+
 @pytest.mark.behaviour("toolsets.manifest_overrides")
 def test_a_server_whose_tools_ask_for_confirmation_asks_unless_an_override_says_otherwise() -> None:
     read = manifest("""

@@ -8,7 +8,7 @@ import click
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
-from .pairs import json_object, json_pairs, pairs
+from .pairs import json_pairs, optional_json_object, pairs
 from .text import one_line, table
 
 _LONGEST: Final = 60
@@ -73,7 +73,9 @@ async def show(api: Api, tool: str, *, as_json: bool) -> None:
 @click.argument("target")
 @_toolset_option
 @click.option("--renderer", help="How calls are shown. See: pegboard overrides renderers")
-@click.option("--renderer-config", metavar="JSON", callback=json_object, help="What the renderer takes, as an object.")
+@click.option(
+    "--renderer-config", metavar="JSON", callback=optional_json_object, help="What the renderer takes, as an object."
+)
 @click.option("--name-override", help="The name people see.")
 @click.option("--description-override", help="The description in place of the tool's own.")
 @click.option("--requires-confirmation/--no-requires-confirmation", default=None, help="Whether a person is asked.")
@@ -102,7 +104,7 @@ async def set_override(
     **fields: Any,
 ) -> None:
     """Set fields of the override of TARGET, a tool or a pattern such as github:* or *:read_*. The others stay."""
-    said = {name: value for name, value in fields.items() if value not in (None, {})}
+    said = {name: value for name, value in fields.items() if value is not None}
     arguments: dict[str, dict[str, Any]] = {}
     for aspect, values in (
         ("pin", pin),

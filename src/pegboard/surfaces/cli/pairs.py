@@ -57,6 +57,11 @@ def json_object(context: click.Context, argument: click.Parameter, text: str | N
     return given
 
 
+def optional_json_object(context: click.Context, option: click.Parameter, text: str | None) -> dict[str, Any] | None:
+    """A JSON object; `None` where the option is not given, because `{}` is a value."""
+    return None if text is None else json_object(context, option, text)
+
+
 def _value(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant)
