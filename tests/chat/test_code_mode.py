@@ -70,3 +70,23 @@ def test_a_tool_of_the_clients_own_is_called_alone_and_by_the_client(coding: Pla
     body = coding.say(model, "hello", tools=[own])
     [call] = body["choices"][0]["message"]["tool_calls"]
     assert (call["function"]["name"], body["choices"][0]["finish_reason"]) == ("blink", "tool_calls")
+
+
+@pytest.mark.behaviour("builtins.python_execution_included", "code.chat")
+def test_a_model_that_calls_tools_natively_has_python_execution_too(place: Place) -> None:
+    code = "first = await everyday.add(a=2, b=3)\nfirst['total'] + 10"
+    model = place.model(Turn(calls=[("python_execution", {"code": code})]), Turn("It is 15."))
+    body = place.say(model, QUESTION)
+    assert (body["pegboard"]["format"], calls(body)) == ("native", [("python_execution", "returned")])
+    first, second = place.asked_of(model)
+    told = {each["function"]["name"]: each["function"]["description"] for each in first["tools"]}
+    assert "everyday.add" in told["python_execution"]
+    assert second["messages"][-1]["content"] == "15"
+    reasons = [why for why in body["pegboard"]["why"] if "python_execution" in why or "codemode" in why]
+    assert [why for why in reasons if "has no python_execution" in why] == []
+
+
+def test_a_call_of_python_execution_that_does_not_fit_is_told_with_its_schema(place: Place) -> None:
+    model = place.model(Turn(calls=[("python_execution", {"program": "1"})]), Turn("I cannot."))
+    assert calls(place.say(model, QUESTION)) == [("python_execution", "bad_arguments")]
+    assert "timeout_s" in place.asked_of(model)[1]["messages"][-1]["content"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.surfaces.mcp.workshop import DECLARED, HERE, key, open_workshop
 
+from pegboard.core.code import PYTHON_ID, Python
 from pegboard.core.commands import ThrowSwitch
 from pegboard.core.deferral import Materialised
 from pegboard.core.ids import LOCAL, ToolId
@@ -15,11 +16,14 @@ from pegboard.core.presentations import Listed, Presenting
 from pegboard.core.prompting import Prompting
 from pegboard.core.resolve import Open
 from pegboard.core.view import View
+from pegboard.gateway.code.code import Means
 from pegboard.gateway.prompting import prompted
+from pegboard.ports.sandbox import Sandbox, SandboxAway
 from pegboard.prompts.automatic import Step
 from pegboard.prompts.model import Model
 from pegboard.prompts.request import chat_request
 from pegboard.prompts.shapes import ToolShape
+from pegboard.providers.builtin.sandbox.monty import MontySandbox
 
 pytestmark = pytest.mark.anyio
 CREATE_FILE, CREATE_FOLDER = ToolId(key("files"), "create_file"), ToolId(key("folders"), "create_folder")
@@ -108,3 +112,38 @@ async def test_tools_of_the_client_stand_behind_those_of_the_board() -> None:
     assert made.prompt.shapes[-1] == mine
     assert made.prompt.tool("files__create_file") == CREATE_FILE
     assert any(decision.step is Step.FOUND for decision in made.automatic.decisions)
+
+
+def not_installed(_: Python) -> Sandbox:
+    raise SandboxAway("The package 'pydantic_monty' is not installed. Install code mode: pip install 'pegboard[code]'")
+
+
+@pytest.mark.behaviour("builtins.python_execution_included")
+async def test_python_execution_is_in_with_the_usual_settings_where_programs_are_run() -> None:
+    async with open_workshop(programs=Means(lambda _: MontySandbox())) as workshop:
+        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
+        await workshop.gateway.operator.do(ThrowSwitch(PYTHON_ID, on=False), LOCAL)
+        after = await prompted(workshop.gateway, View(), NATIVE, SAID)
+    assert made.prompt.shapes[0].name == "python_execution"
+    assert "files.create_file" in made.prompt.shapes[0].description
+    assert after.prompt.shapes[0].name == "tool_search"
+    assert after.prompt.ruling(PYTHON_ID).why.startswith("it is locked (disabled_by_user): ")
+
+
+@pytest.mark.behaviour("builtins.python_execution_included")
+@pytest.mark.parametrize(
+    ("means", "why"),
+    [
+        (None, "this gateway has no sandbox, so it runs no programs"),
+        (
+            Means(not_installed),
+            "code mode cannot run here: The package 'pydantic_monty' is not installed. Install code mode: "
+            "pip install 'pegboard[code]'",
+        ),
+    ],
+)
+async def test_where_no_programs_are_run_the_true_reason_is_told(means: Means | None, why: str) -> None:
+    async with open_workshop(programs=means) as workshop:
+        made = await prompted(workshop.gateway, View(), NATIVE, SAID)
+    assert made.prompt.ruling(PYTHON_ID).why == why
+    assert "python_execution" not in [shape.name for shape in made.prompt.shapes]

@@ -11,7 +11,7 @@ from pegboard.core.prompting import Prompting
 from pegboard.core.resolve import Resolution, resolve
 from pegboard.core.tool import JsonObject, Tool, ToolSpec
 from pegboard.core.view import View
-from pegboard.prompts.capability import Capabilities, capabilities
+from pegboard.prompts.capability import Capabilities, NoPrograms, ProgramRunner, capabilities
 from pegboard.prompts.model import Model
 
 READ, WRITE, ISSUE, ADD = (
@@ -49,9 +49,13 @@ def capable(
     launch: LaunchFilter = NO_FILTER,
     always: Sequence[ToolId] = (),
     sources: Sequence[str] = (),
+    programs: ProgramRunner | NoPrograms | None = None,
     **settings: object,
 ) -> Capabilities:
     prompting = replace(Prompting(), **settings)  # type: ignore[arg-type]  # checked by dataclasses
     made = hung() if made is None else made
     model = Model(8) if model is None else model
-    return capabilities(prompting, model, launch, resolved(made), found, always=always, sources=sources)
+    resolution = resolved(made)
+    return capabilities(
+        *(prompting, model, launch, resolution, found), always=always, sources=sources, programs=programs
+    )

@@ -7,15 +7,24 @@ from tests.core.boards import BUILTINS, DEV_FILES, GITHUB, Board, boards, views
 from tests.core.launching import launches
 from tests.prompts.boards import ADD, ISSUE, PYTHON, READ, SCHEMAS, SQL, WRITE, capable, hung, many, resolved
 
+from pegboard.core.code import CodeSettings, python_tool
 from pegboard.core.ids import ToolId
 from pegboard.core.launch import Allowance, LaunchFilter
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switch
 from pegboard.core.prompting import BUILTINS as FOUR
-from pegboard.core.prompting import TEXT_FORMATS, Prompting
+from pegboard.core.prompting import TEXT_FORMATS, USUAL_FORMATS, Prompting
 from pegboard.core.resolve import Open, resolve
 from pegboard.core.view import View
-from pegboard.prompts.capability import Capabilities, Kind, Place, Ruling, capabilities
+from pegboard.prompts.capability import (
+    Capabilities,
+    Kind,
+    NoPrograms,
+    Place,
+    ProgramRunner,
+    Ruling,
+    capabilities,
+)
 from pegboard.prompts.formats import FORMATS
 from pegboard.prompts.model import Model, model_facts
 
@@ -54,6 +63,28 @@ def test_python_execution_needs_its_switch_the_filter_and_code_mode(
     made = capable(hung(EVERYTHING), builtins=builtins, formats=formats, launch=launch)
     assert about(made, "python_execution") == (place, why)
     assert ("python_execution" in made.builtins) == (place is Place.IN)
+
+
+RUNNER = ProgramRunner(python_tool("A small Python.", CodeSettings()), "A small Python.")
+
+
+@pytest.mark.behaviour("builtins.python_execution_included")
+@pytest.mark.parametrize("formats", [USUAL_FORMATS, ("hermes", "codemode"), ("codemode",)])
+def test_python_execution_is_in_by_default_where_programs_are_run_whatever_the_primary_format(
+    formats: tuple[str, ...],
+) -> None:
+    made = capable(hung([READ]), CALLS, programs=RUNNER, formats=formats)
+    assert about(made, "python_execution") == (
+        Place.IN,
+        "it is switched on, and codemode is among prompts.formats",
+    )
+    assert about(made, "codemode") == (Place.IN, "python_execution is in")
+
+
+def test_where_programs_cannot_run_the_reason_is_the_one_that_the_gateway_gives() -> None:
+    made = capable(hung([READ]), programs=NoPrograms("code mode is not installed"))
+    assert about(made, "python_execution") == (Place.OUT, "code mode is not installed")
+    assert about(made, "codemode")[1] == "it needs python_execution, which is out: code mode is not installed"
 
 
 @pytest.mark.behaviour("builtins.search_schemas_included", "builtins.execute_sql_included")
@@ -124,7 +155,7 @@ def test_a_filter_that_leaves_no_tool_leaves_nothing_to_search() -> None:
 def test_what_this_gateway_has_not_got_is_out_for_that_reason() -> None:
     made = capable(hung([READ]), sources=["shop"])
     assert [*map(str, made.about_builtins)] == [
-        "python_execution: out, because this gateway has no python_execution",
+        "python_execution: out, because nothing here runs programs",
         "tool_search: in, because it is switched on, and there are deferred tools to find",
         "search_schemas: out, because this gateway has no search_schemas",
         "execute_sql: out, because this gateway has no execute_sql",
@@ -197,7 +228,7 @@ def test_every_format_in_or_out_has_its_reason() -> None:
         "native: out, because the model cannot, as far as is known, call tools natively",
         "family: out, because no format is known to be the model's own",
         "hermes: in, because it is switched on, and any model can write text",
-        "codemode: out, because it needs python_execution, which is out: this gateway has no python_execution",
+        "codemode: out, because it needs python_execution, which is out: nothing here runs programs",
     ]
     qwen = capable(model=model_facts("qwen3:8b"), formats=("native", "family"))
     assert [*map(str, qwen.about_formats)] == [

@@ -80,8 +80,9 @@ class Programs:
     def _make(self, python: Python) -> "Sandbox":
         match python:
             case Python.MONTY:
-                from pegboard.providers.builtin.sandbox.monty import MontySandbox
+                from pegboard.providers.builtin.sandbox.monty import MontySandbox, check_installed
 
+                check_installed()
                 return MontySandbox(workers=self.settings.runs + self.settings.waiting)
             case Python.FULL:
                 from pegboard.providers.builtin.sandbox.full.sandbox import FullSandbox

@@ -17,7 +17,7 @@ LISTED: Final = Key(
     "listed",
     Truth(),
     "Whether python_execution hangs on the board like any other tool, in the lists of direct, meta, search and "
-    "deferred. /mcp/code, chats in code mode and pegboard run have it anyway.",
+    "deferred. /mcp/code, chats and pegboard run have it anyway.",
     _USUAL.listed,
 )
 SANDBOX: Final = Key(

@@ -27,7 +27,6 @@ from pegboard.core.resolve import Locked, Open, alone, verdict_on
 from pegboard.core.tool import Tool
 from pegboard.core.view import View
 from pegboard.ports import Peer, Progress
-from pegboard.ports.sandbox import SandboxAway
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -119,17 +118,6 @@ def _ruled(gateway: "Gateway", view: View) -> Open | Locked | ToolFailed | None:
     verdict = verdict_on(tool, Up(gateway.clock()), gateway.board.policy)
     # What overrides make of its parameters is for callers who are shown the tool itself.
     return replace(verdict, shape=None) if isinstance(verdict, Open) else verdict
-
-
-def dialect(gateway: "Gateway") -> str | None:
-    """Which Python runs programs, in words for the model that writes them; `None` where none runs now."""
-    means = gateway.code.means
-    if means is None:
-        return None
-    try:
-        return means.sandbox(gateway.board.policy.declared.code.python).dialect
-    except SandboxAway:
-        return None
 
 
 def _failed(text: str) -> ToolFailed:

@@ -3,21 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pegboard.core.call import ToolIsLocked
 from pegboard.core.database.declaration import in_use
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
 from pegboard.core.presentations.kept import kept
-from pegboard.core.prompting import CODE_MODE, Prompting
+from pegboard.core.prompting import Prompting
 from pegboard.core.view import View
+from pegboard.ports.sandbox import SandboxAway
 from pegboard.prompts.automatic import Automatic
 from pegboard.prompts.building import Prompt, build
-from pegboard.prompts.capability import Capabilities, capabilities
+from pegboard.prompts.capability import (
+    Capabilities,
+    NoPrograms,
+    ProgramRunner,
+    capabilities,
+    locked_clause,
+)
 from pegboard.prompts.model import Model
 from pegboard.prompts.shapes import ToolShape
 
 from .automatic import automatic_search
 from .gateway import Gateway
-from .programs import dialect, refusal
+from .programs import refusal
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,26 @@ def capable(
         *(settings, model, view.filters, resolution, found.ids),
         always=always,
         sources=sources,
-        python=_python(gateway, view, settings),
+        programs=program_runner(gateway, view),
     )
 
 
-def _python(gateway: Gateway, view: View, settings: Prompting) -> str | None:
-    """Which Python runs programs, in words; `None` where nobody asks for CodeMode first, or where none is run."""
-    wanted = settings.primary or next(iter(settings.formats), None)
-    if wanted != CODE_MODE or refusal(gateway, view) is not None:
-        return None
-    return dialect(gateway)
+def program_runner(gateway: Gateway, view: View) -> ProgramRunner | NoPrograms:
+    """What runs the programs of this caller's models, by the rules for any call of python_execution."""
+    means, tool = gateway.code.means, gateway.code.tool()
+    if means is None or tool is None:
+        return NoPrograms("this gateway has no sandbox, so it runs no programs")
+    try:
+        dialect = means.sandbox(gateway.board.policy.declared.code.python).dialect
+    except SandboxAway as error:
+        return NoPrograms(f"code mode cannot run here: {str(error).rstrip('.')}")
+    match refusal(gateway, view):
+        case None:
+            return ProgramRunner(tool, dialect)
+        case ToolIsLocked(_, reason):
+            return NoPrograms(locked_clause(reason))
+        case _:
+            return NoPrograms("this caller may run no programs")
 
 
 async def prompted(

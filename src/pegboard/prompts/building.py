@@ -30,6 +30,8 @@ OTHERWISE: Final = "pegboard_{}"
 """What a tool of the gateway's own is called where the client has one of its name."""
 _TICKET: Final = ToolShape(TICKET_TOOL, TICKET.spec.description, readable(TICKET.spec.input_schema))
 
+_AS_FUNCTIONS: Final = "Among the functions that it may call: {}."
+
 
 class PartKind(StrEnum):
     """In the order in which a prompt has them."""
@@ -208,11 +210,28 @@ def _builtins(
         id = ToolId(BuiltinKey(), name)
         if name == SEARCH:
             yield SEARCH_SHAPE, id
-        elif not (name == PYTHON and capabilities.primary == CODE_MODE):
-            # In CodeMode every program goes there by itself: the model does not call it by name.
+        elif name != PYTHON:
             yield shape_of(id, capabilities, overrides), id
+        elif capabilities.primary != CODE_MODE:
+            # In CodeMode every program goes there by itself: the model does not call it by name.
+            yield _python_shape(id, capabilities, overrides), id
     if waiting:
         yield _TICKET, TICKET_ID
+
+
+def _python_shape(id: ToolId, capabilities: Capabilities, overrides: OverrideIndex | None) -> ToolShape:
+    """python_execution for a model that calls tools in another format: told which functions its tools are."""
+    if id in capabilities.resolution.verdicts or capabilities.programs is None:
+        shape = shape_of(id, capabilities, overrides)
+    else:
+        spec = capabilities.programs.tool.spec
+        written = None if overrides is None else overrides.for_tool(id).description_override
+        shape = ToolShape(PYTHON, spec.description if written is None else written, readable(spec.input_schema))
+    names = names_of(capabilities.resolution)
+    functions = ", ".join(str(each) for each in map(names.named, capabilities.tools) if each is not None)
+    if not functions:
+        return shape
+    return replace(shape, description=f"{shape.description}\n{_AS_FUNCTIONS.format(functions)}")
 
 
 def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, most: int) -> tuple[Part, ...]:
@@ -229,8 +248,8 @@ def _parts(capabilities: Capabilities, settings: Prompting, found: _Candidates, 
         render = format.tools_text
         why = f"{capabilities.primary} is the format in which this model calls tools"
         told = format.instructions(shapes)
-        if capabilities.primary == CODE_MODE and capabilities.python:
-            told = f"{told}\n{capabilities.python}"
+        if capabilities.primary == CODE_MODE and capabilities.programs is not None:
+            told = f"{told}\n{capabilities.programs.dialect}"
         parts.append(_part(PartKind.FORMAT, told, why, first=not parts))
     return (*parts, *_blocks(groups, render, capabilities))
 

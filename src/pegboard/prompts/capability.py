@@ -7,14 +7,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import assert_never
+from typing import Final, assert_never
 
 from pegboard.core.ids import BuiltinKey, ToolId
 from pegboard.core.launch import LaunchFilter, barring
 from pegboard.core.prompting import BUILTINS, CODE_MODE, FAMILY, NATIVE, PYTHON, SEARCH, Prompting
 from pegboard.core.removal import removal_sentence
 from pegboard.core.resolve import Absent, Locked, Open, Resolution
-from pegboard.core.status import sentence
+from pegboard.core.status import Reason, sentence, status
+from pegboard.core.tool import Tool
 
 from .formats import FORMATS
 from .model import Model
@@ -51,6 +52,28 @@ class Ruling:
         return f"{self.subject}: {self.place.value}, because {self.why}"
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramRunner:
+    """What runs the programs of a model, whether or not its tool is on the board."""
+
+    tool: Tool
+    """python_execution, as models are told of it."""
+    dialect: str
+    """Which Python it is, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoPrograms:
+    """Programs cannot be run here."""
+
+    why: str
+    """As a clause."""
+
+
+NO_RUNNER: Final = NoPrograms("nothing here runs programs")
+"""For prompts that are built without a gateway."""
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """What one model gets of one view of the board."""
@@ -74,8 +97,8 @@ class Capabilities:
     has_deferred: bool
     about_builtins: tuple[Ruling, ...]
     about_formats: tuple[Ruling, ...]
-    python: str | None = None
-    """Which Python runs the programs of a model in CodeMode, in words for it."""
+    programs: ProgramRunner | None = None
+    """What runs the programs of the model, where it may have any run."""
 
     @property
     def is_native(self) -> bool:
@@ -154,16 +177,16 @@ def capabilities(
     *,
     always: Collection[ToolId] = (),
     sources: Collection[str] = (),
-    python: str | None = None,
+    programs: ProgramRunner | NoPrograms | None = None,
 ) -> Capabilities:
     """`found` is what searches found, the best first; `always` what need not be found; `sources` are the database
     sources that are on. A built-in exists where the board has it; tool_search is the gateway's own, and always does;
-    and programs are run by a gateway that tells of the `python` for them, on the board or not."""
+    python_execution exists also where `programs` says what runs it. Without `programs` the board alone decides."""
     stands = frozenset(always)
     launches = (launch,) if isinstance(launch, LaunchFilter) else tuple(launch)
     launches = tuple(each for each in launches if each.limits)
     has_deferred = _has_deferred(resolution, launches, stands)
-    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), python is not None)
+    rules = _Builtins(settings, launches, resolution, has_deferred, tuple(sources), programs)
     about_builtins = tuple(rules.ruling(name) for name in BUILTINS)
     offered = tuple(each.subject for each in about_builtins if each.place is Place.IN)
     about_formats = tuple(_about_formats(settings, model, about_builtins))
@@ -183,7 +206,7 @@ def capabilities(
         has_deferred=has_deferred,
         about_builtins=about_builtins,
         about_formats=about_formats,
-        python=python,
+        programs=programs if isinstance(programs, ProgramRunner) else None,
     )
 
 
@@ -194,7 +217,7 @@ class _Builtins:
     resolution: Resolution
     has_deferred: bool
     sources: tuple[str, ...]
-    runs: bool
+    programs: ProgramRunner | NoPrograms | None
 
     def ruling(self, name: str) -> Ruling:
         place, why = self._placed(name)
@@ -213,20 +236,28 @@ class _Builtins:
             case "python_execution":
                 if CODE_MODE not in self.settings.formats:
                     return Place.OUT, f"{CODE_MODE} is not among prompts.formats"
+                return self._running_programs()
             case _:
                 if not self.sources:
                     return Place.OUT, "no database source is on"
         return self._of_the_board(name)
 
-    def _of_the_board(self, name: str) -> tuple[Place, str]:
-        verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), name))
-        if verdict is None and not (name == PYTHON and self.runs):
-            return Place.OUT, f"this gateway has no {name}"
+    def _running_programs(self) -> tuple[Place, str]:
+        verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), PYTHON))
         if verdict is not None and (closed := _closed(verdict)) is not None:
             return Place.OUT, closed
-        of_python = name == PYTHON
-        beside = f"{CODE_MODE} is among prompts.formats" if of_python else f"a database source is on: {self.sources[0]}"
-        return Place.IN, f"it is switched on, and {beside}"
+        programs = NO_RUNNER if self.programs is None and verdict is None else self.programs
+        if isinstance(programs, NoPrograms):
+            return Place.OUT, programs.why
+        return Place.IN, f"it is switched on, and {CODE_MODE} is among prompts.formats"
+
+    def _of_the_board(self, name: str) -> tuple[Place, str]:
+        verdict = self.resolution.verdicts.get(ToolId(BuiltinKey(), name))
+        if verdict is None:
+            return Place.OUT, f"this gateway has no {name}"
+        if (closed := _closed(verdict)) is not None:
+            return Place.OUT, closed
+        return Place.IN, f"it is switched on, and a database source is on: {self.sources[0]}"
 
 
 def _about_formats(settings: Prompting, model: Model, builtins: Sequence[Ruling]) -> Iterator[Ruling]:
@@ -299,12 +330,16 @@ def _is_of_the_four(id: ToolId) -> bool:
     return isinstance(id.source, BuiltinKey) and id.name in BUILTINS
 
 
+def locked_clause(reason: Reason) -> str:
+    return f"it is locked ({status(reason).value}): {sentence(reason)}".rstrip(".")
+
+
 def _closed(verdict: Open | Locked | Absent | None) -> str | None:
     match verdict:
         case Open():
             return None
         case Locked() as locked:
-            return f"it is locked ({locked.status.value}): {sentence(locked.reason)}".rstrip(".")
+            return locked_clause(locked.reason)
         case Absent(removed=removed):
             said = removal_sentence(removed).rstrip(".")
             return f"it is not in this view: {said[:1].lower()}{said[1:]}"

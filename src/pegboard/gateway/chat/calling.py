@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -19,6 +19,7 @@ from pegboard.core.call import (
     looked_up,
     refusal_text,
 )
+from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.presentations.deferred import FEW
 from pegboard.core.presentations.entries import readable
@@ -93,7 +94,11 @@ class Calling:
         resolution = self.gateway.board.resolution(self.view)
         name = TICKET_TOOL if id == TICKET_ID else _name(call.name, id, resolution)
         made = self._call(name, call)
-        runs = call.name == PYTHON and offering.prompt.capabilities.primary == CODE_MODE
+        is_block = call.name == PYTHON and offering.prompt.capabilities.primary == CODE_MODE
+        runs = is_block or id == PYTHON_ID
+        if runs:
+            # Under whatever name the model is told of it: it runs programs, on the board or not.
+            made = replace(made, name=WireName(PYTHON))
         carry = partial(program, self.gateway) if runs else self.gateway.caller.call
         ended = await carry(made, self.view)
         ticket = ended.ticket if isinstance(ended, NotConfirmed) else None
@@ -105,9 +110,11 @@ class Calling:
         resolution = self.gateway.board.resolution(self.view)
         tool = id or resolution.called(name)
         shape = _shape(call.name, tool, resolution) if isinstance(ended, BadArguments | ToolFailed) else None
+        if runs:
+            shape = offering.shape(call.name) if isinstance(ended, BadArguments) else None
         text = ran(ended) if runs else None
         text = told(ended, call.name, offering.search) if text is None else text
-        return Came(sound(text), ended, tool, ticket, shape=None if runs else shape)
+        return Came(sound(text), ended, tool, ticket, shape=shape)
 
     def for_client(self, call: Call | Unread, offering: Offering) -> Call | Unread:
         """As the client may get it to make: of a tool that its caller may not know, there is nothing to make."""

@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -50,6 +51,12 @@ _RUNS_OF_A_WORKER: Final = 50
 """After so many sessions a worker is replaced, with whatever it may have kept of them."""
 _CHECKING: Final = 20.0
 """Seconds for a type check. A program that takes longer is run without."""
+
+
+def check_installed() -> None:
+    """Raises `SandboxAway` where its package is missing, without loading it."""
+    if find_spec("pydantic_monty") is None:
+        raise SandboxAway(f"The package 'pydantic_monty' is not installed. Install code mode: {INSTALL}")
 
 
 class MontySandbox:
