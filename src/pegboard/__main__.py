@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pegboard.compose import Launcher
+    from pegboard.compose.launcher import Launcher
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def _launcher() -> "Launcher":
-    from pegboard.compose import Launcher
+    from pegboard.compose.launcher import Launcher
 
     return Launcher()
 

@@ -21,7 +21,7 @@ from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.raw import ask, handshake
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose import now
+from pegboard.compose.surroundings import now
 from pegboard.config.references import expander_for_callers
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetId
 from pegboard.core.policy import Declared

@@ -11,7 +11,8 @@ import httpx2
 import pytest
 from tests.cli.terminal import PATIENCE, Done, Gateway, Pegboard, board, clean_environment, serving
 
-from pegboard.compose import Launcher
+from pegboard.compose.launcher import Launcher
+from pegboard.surfaces.cli import waiting
 from pegboard.surfaces.cli.program import run
 from pegboard.surfaces.cli.tree import command_tree
 
@@ -35,6 +36,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pegboard(
     home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, own_logging: None
 ) -> Pegboard:
+    # How soon a wait is reported depends on the machine's load; tests of that start a process of their own.
+    monkeypatch.setattr(waiting, "SLOW", 3600.0)
+
     def typed(*words: str | Path, stdin: str = "") -> Done:
         capfd.readouterr()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogateescape"))))

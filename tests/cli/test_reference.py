@@ -12,7 +12,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from tests.core.boards import key, tool
 from tests.rest.desk import at_desk
 
-from pegboard.compose import Launcher
+from pegboard.compose.launcher import Launcher
 from pegboard.config.keys import OAUTH_SECTION, SERVER
 from pegboard.core.catalogue import Down
 from pegboard.core.ids import LOCAL, ToolId

@@ -15,7 +15,7 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose import House, open_house
+from pegboard.compose.house import House, open_house
 from pegboard.config.settings import Settings, load
 from pegboard.surfaces.cli.link import Options
 from pegboard.surfaces.mcp.paths import McpPaths

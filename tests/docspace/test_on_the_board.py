@@ -11,7 +11,7 @@ from tests.servers.peers import command
 from tests.support.house import call_of
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.call import BadArguments, ToolFailed, ToolIsLocked, refusal_text
 from pegboard.core.commands import AddServer, Approve, ThrowSwitch
 from pegboard.core.docspace import TOOLSETS

@@ -10,7 +10,7 @@ from tests.docspace.boards import PATIENCE, housed, said_of
 from tests.docspace.stand_in import BOB_KEY, stand_in
 from tests.support.house import call_of
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.config.settings import Settings, load
 from pegboard.core.call import Returned
 from pegboard.core.catalogue import Down

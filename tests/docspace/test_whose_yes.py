@@ -8,7 +8,7 @@ from tests.docspace.boards import housed, listening, said_of, text_of, titles
 from tests.docspace.stand_in import ADA_KEY, BOB_KEY, StandIn, stand_in
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.ids import LOCAL
 from pegboard.core.ticket import Scope, State, Ticket
 

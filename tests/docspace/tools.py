@@ -16,7 +16,7 @@ from tests.surfaces.mcp.doubles import MemoryAudit
 from tests.surfaces.mcp.places import http_client, served
 from tests.surfaces.mcp.workshop import Workshop
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.compose.serving import door_of
 from pegboard.surfaces.mcp.paths import McpPaths
 

@@ -21,7 +21,7 @@ from benchmarks.gateway.wire import Endpoint, Era
 from tests.providers.running import open_files
 from tests.servers.peers import command
 
-from pegboard.compose import House, open_house
+from pegboard.compose.house import House, open_house
 from pegboard.config.settings import Settings, load
 from pegboard.core.catalogue import Up
 from pegboard.core.ids import ServerId, ServerKey, ToolsetId

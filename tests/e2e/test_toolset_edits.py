@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.support.toolsets import MINE, PATIENCE, WORDS, brought, called, housed, laid_out, manifest, tool, until_open
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.catalogue import Asleep, Up
 from pegboard.core.ids import ToolsetKey
 from pegboard.core.view import View

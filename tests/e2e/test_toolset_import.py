@@ -23,7 +23,7 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.commands import Approve, SetOverride, ThrowSwitch
 from pegboard.core.ids import ServerId, ServerKey, ToolId, ToolsetKey
 from pegboard.core.override import Override

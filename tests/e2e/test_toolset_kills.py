@@ -18,7 +18,7 @@ from tests.support.toolsets import (
     until_open,
 )
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.gateway.toolsets.wanted import Refused
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

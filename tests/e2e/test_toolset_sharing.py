@@ -30,7 +30,7 @@ from tests.support.toolsets import (
     zipped,
 )
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.config.tree import Kind, kind_of
 from pegboard.core.commands import AddServer, ThrowSwitch
 from pegboard.core.ids import LOCAL, ServerId, ServerKey, ToolsetId

@@ -12,7 +12,7 @@ from tests.config.bundle.test_checkouts import git
 from tests.e2e.test_toolset_import import policy
 from tests.support.toolsets import MINE, WORDS, brought, housed, laid_out, manifest, tool, zipped
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.ids import ToolsetKey
 from pegboard.core.own import Own
 from pegboard.core.toolset import Brought, SourceKind

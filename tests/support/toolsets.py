@@ -12,7 +12,7 @@ import anyio
 import yaml
 from tests.support.house import call_of
 
-from pegboard.compose import House, open_house
+from pegboard.compose.house import House, open_house
 from pegboard.core.call import Returned, ToolFailed
 from pegboard.core.ids import LOCAL, ToolsetId
 from pegboard.core.resolve import Locked

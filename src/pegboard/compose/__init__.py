@@ -2,9 +2,3 @@
 
 Imports of adapters stand inside the functions that need them: a command loads what it uses and nothing else.
 """
-
-from .house import House, open_house
-from .launcher import Launcher
-from .surroundings import now
-
-__all__ = ["House", "Launcher", "now", "open_house"]

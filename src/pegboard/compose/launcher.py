@@ -13,25 +13,25 @@ from pegboard.surfaces.cli.logs import log_errors_briefly, log_warnings, log_whi
 from pegboard.surfaces.cli.output import Ending, Exit, tell
 from pegboard.surfaces.cli.running import run_to_end
 
-from .api import in_process
-from .handles import handle_key
-from .house import open_house
-from .serving import serve, sign_in_pages
-from .surroundings import every_server, settings_of
-
 
 class Launcher:
     """What the command line asks of the composition root."""
 
     @asynccontextmanager
     async def api(self, options: Options, starts: Starts, *, listens: bool = False) -> AsyncIterator[Api]:
-        from pegboard.surfaces.cli.progress import tell_as_they_settle
-
         log_errors_briefly()
         async with running_gateway(options, starts) as running:
             if running is not None:
                 yield running
                 return
+        # A client of a running gateway needs none of what composes one.
+        from pegboard.surfaces.cli.progress import tell_as_they_settle
+
+        from .api import in_process
+        from .house import open_house
+        from .serving import sign_in_pages
+        from .surroundings import settings_of
+
         async with (
             open_house(options, settings_of(options), starts, follow=False) as house,
             sign_in_pages(house, options.port) if listens else nullcontext(),
@@ -41,6 +41,8 @@ class Launcher:
                 yield api
 
     def serve(self, options: Options, *, as_json: bool) -> int:
+        from .serving import serve
+
         log_while_serving()
         listened = Event()
         try:
@@ -72,6 +74,9 @@ async def stdio(options: Options, presentation: str | None) -> int:
     from pegboard.surfaces.mcp.stdio import serve_stdio
 
     from .docspace import unusable
+    from .handles import handle_key
+    from .house import open_house
+    from .surroundings import every_server, settings_of
 
     async with open_house(
         options, settings_of(options, here=False), every_server, follow=True, by_requests=False

@@ -7,7 +7,7 @@ from tests.docspace.boards import housed, listening, text_of
 from tests.providers.test_per_caller import OWN, owners
 from tests.surfaces.mcp.places import MODES, http_client
 
-from pegboard.compose import House
+from pegboard.compose.house import House
 from pegboard.core.ids import LOCAL
 from pegboard.core.ticket import Scope, Ticket
 

@@ -9,10 +9,7 @@ from .agreeing import agreed
 from .link import Api
 from .options import asked, asks, every_server
 from .output import Exit, document, fail, say
-from .searching import search
 from .tools import described, tools
-
-tools.add_command(search)
 
 
 @tools.command("enable")

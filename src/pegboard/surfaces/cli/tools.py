@@ -8,6 +8,7 @@ import click
 from pegboard.core.addressed import to_you
 from pegboard.core.ids import ServerKey, ToolId, ToolsetKey, tool_id
 
+from .lazy_group import LazyCommand, LazyGroup
 from .link import Api, Starts
 from .options import Given, asked, asks, every_server, view_params, with_view
 from .output import Exit, document, fail, say, tell
@@ -15,7 +16,6 @@ from .pairs import json_object, json_pairs
 from .result import result_text
 from .sifting import is_sieved, sieved, with_sieve
 from .text import one_line, table
-from .tickets import decided_here
 from .why import verdict_line
 
 MARKS: Final = {"open": "●", "locked": "○", "absent": "·", "gone": "▨"}
@@ -32,7 +32,7 @@ CALL_CODES: Final = {
 """How a call ended; every other word is why it was refused."""
 
 
-@click.group()
+@click.group(cls=LazyGroup, lazy={"search": LazyCommand("searching:search", "Search tools as an agent does.")})
 def tools() -> None:
     """Tools: everything on the board, open or not."""
 
@@ -168,7 +168,7 @@ async def call(
         if named:
             body[name] = [value for value in named if value]
     ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
-    if ended["ended"] == "confirmation_required" and not as_json and await decided_here(api, ended["ticket"]):
+    if ended["ended"] == "confirmation_required" and not as_json and await _is_decided_here(api, ended["ticket"]):
         ended = await asked(api, "POST", "/call", body=body, waiting=f"{tool} (Ctrl-C gives it up)")
     code = CALL_CODES.get(ended["ended"], Exit.REFUSED)
     if as_json:
@@ -183,3 +183,10 @@ async def call(
         if code == Exit.FAILED:
             tell(f"{tool} says that it failed.")
     return code
+
+
+async def _is_decided_here(api: Api, ticket: str) -> bool:
+    # Imported here, because every other command of this group does without what tickets need.
+    from .tickets import decided_here
+
+    return await decided_here(api, ticket)

@@ -1,7 +1,6 @@
-"""The command tree. A command's module is loaded when the command is used: most need much that `version` does not."""
+"""The command tree. A command's module is imported when the command is used: most need much that `version` does not."""
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
@@ -9,36 +8,37 @@ import click
 
 from pegboard import __version__
 
+from .lazy_group import LazyCommand, LazyGroup
 from .link import Launch
 
-COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+COMMANDS: Final[Mapping[str, LazyCommand]] = MappingProxyType(
     {
-        "serve": "run:serve",
-        "stdio": "run:stdio",
-        "ui": "ui:ui",
-        "servers": "servers:servers",
-        "toolset": "toolset:toolset",
-        "tools": "deciding:tools",
-        "run": "programs:run",
-        "stubs": "programs:stubs",
-        "search": "meaning:search",
-        "prompt": "prompt:prompt",
-        "docspace": "docspace:docspace",
-        "db": "db:db",
-        "chat": "chat:chat",
-        "tickets": "tickets:tickets",
-        "approvals": "approvals:approvals",
-        "overrides": "overrides:overrides",
-        "why": "why:why",
-        "activity": "activity:activity",
-        "tokens": "tokens:tokens",
-        "grants": "grants:grants",
-        "import": "imports:import_servers",
-        "settings": "settings:settings",
-        "doctor": "doctor:doctor",
-        "diff": "diff:diff",
-        "policy": "policy:policy",
-        "version": "version:version",
+        "serve": LazyCommand("run:serve", "Run the gateway: MCP over HTTP, REST API and web UI."),
+        "stdio": LazyCommand("run:stdio", "Run the gateway as a stdio server for one client."),
+        "ui": LazyCommand("ui:ui", "Print an address that opens the web UI."),
+        "servers": LazyCommand("servers:servers", "List, add and operate MCP servers."),
+        "toolset": LazyCommand("toolset:toolset", "Import, check and export toolsets."),
+        "tools": LazyCommand("deciding:tools", "List, show, search, call and approve tools."),
+        "run": LazyCommand("programs:run", "Run a Python program that calls tools."),
+        "stubs": LazyCommand("programs:stubs", "Print tools as typed Python functions."),
+        "search": LazyCommand("meaning:search", "Set up and evaluate semantic search."),
+        "prompt": LazyCommand("prompt:prompt", "Show what a model would receive for a query."),
+        "docspace": LazyCommand("docspace:docspace", "Check the connection to an ONLYOFFICE DocSpace."),
+        "db": LazyCommand("db:db", "Check and query databases."),
+        "chat": LazyCommand("chat:chat", "Talk with a model that uses the tools."),
+        "tickets": LazyCommand("tickets:tickets", "Decide about calls that wait for confirmation."),
+        "approvals": LazyCommand("approvals:approvals", "Review new and changed tools."),
+        "overrides": LazyCommand("overrides:overrides", "Change how tools look and behave."),
+        "why": LazyCommand("why:why", "Explain why a tool is there or not."),
+        "activity": LazyCommand("activity:activity", "Show calls, refusals and decisions."),
+        "tokens": LazyCommand("tokens:tokens", "Create, list and revoke API tokens."),
+        "grants": LazyCommand("grants:grants", "Limit which toolsets a caller may use."),
+        "import": LazyCommand("imports:import_servers", "Import servers from other MCP clients."),
+        "settings": LazyCommand("settings:settings", "Look up settings and their values."),
+        "doctor": LazyCommand("doctor:doctor", "Report problems and how to fix them."),
+        "diff": LazyCommand("diff:diff", "Show what another configuration would change."),
+        "policy": LazyCommand("policy:policy", "Export, compare and import all decisions."),
+        "version": LazyCommand("version:version", "Print the version."),
     }
 )
 
@@ -46,26 +46,13 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType({"toolsets": "toolset"})
 """Names that commands had, or that people type for them. They work, and are not listed."""
 
 
-class Tree(click.Group):
-    """Lists its commands in the order in which a new user meets them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (target := COMMANDS.get(ALIASES.get(cmd_name, cmd_name))) is None:
-            return None
-        module, _, name = target.partition(":")
-        command = getattr(import_module(f"{__package__}.{module}"), name)
-        assert isinstance(command, click.Command)
-        return command
-
-
 def command_tree(launch: Callable[[], Launch]) -> click.Group:
     """`launch` makes the composition root; it is called by the commands that need one."""
 
     @click.command(
-        cls=Tree,
+        cls=LazyGroup,
+        lazy=COMMANDS,
+        aliases=ALIASES,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     @click.version_option(__version__, prog_name="pegboard", message="%(prog)s %(version)s")

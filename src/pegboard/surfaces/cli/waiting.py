@@ -12,8 +12,8 @@ SLOW: Final = 2.0
 
 
 @contextmanager
-def told_when_slow(what: str, after: float = SLOW) -> Iterator[None]:
-    later = asyncio.get_running_loop().call_later(after, tell, f"  … waiting for {what}")
+def told_when_slow(what: str, after: float | None = None) -> Iterator[None]:
+    later = asyncio.get_running_loop().call_later(SLOW if after is None else after, tell, f"  … waiting for {what}")
     try:
         yield
     finally:
