@@ -91,3 +91,18 @@ def test_a_model_is_told_of_those_databases_that_its_caller_may_ask_and_of_no_ot
 
 def hermes(name: str, arguments: Mapping[str, object]) -> str:
     return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+
+
+@pytest.mark.behaviour("deferred.builtins_take_no_place", "deferred.bounded")
+def test_a_built_in_that_a_search_finds_keeps_its_name_and_takes_no_place(tmp_path: Path) -> None:
+    shop(tmp_path / "shop.db")
+    with opened(tmp_path, databases={"shop": {"url": "sqlite:///shop.db"}}) as place:
+        search = ("tool_search", {"query": "run one SQL statement", "limit": 2})
+        model = place.model(Turn(calls=[search]), Turn("Done."), size="1b")
+        place.say(model, "Add two whole numbers.")
+        first, second = place.asked_of(model)
+    before, after = ([tool["function"]["name"] for tool in body["tools"]] for body in (first, second))
+    answer = json.loads(second["messages"][-1]["content"])
+    assert answer["tools"][0]["name"] == "execute_sql"
+    assert "add" in after
+    assert len(after) == len(before)

@@ -68,3 +68,15 @@ def test_what_cannot_be_is_told(at_gateway: Pegboard, arguments: tuple[str, ...]
     done = at_gateway("prompt", *arguments)
     assert done.code == code
     assert told in done.err
+
+
+@pytest.mark.behaviour("why.builtins", "builtins.python_execution_included")
+def test_why_and_prompt_agree_about_python_execution(at_gateway: Pegboard) -> None:
+    told = at_gateway("prompt", "--model", "qwen3:1.7b", "--query", "x", "--tool", "python_execution", "--json").json
+    reason = "it is switched on, and codemode is among prompts.formats"
+    assert told["why"] == {"subject": "python_execution", "place": "in", "why": reason}
+    why = at_gateway("why", "python_execution").out
+    assert "✗ Is it listed at /mcp/direct?  no: code.listed is false, so it is not on the board" in why
+    assert f"✓ Is it in prompts and chats?  yes: {reason}" in why
+    code = at_gateway("why", "python_execution", "--presentation", "code").out
+    assert "✓ Is it listed at /mcp/code?  yes: programs are run by it there" in code

@@ -42,36 +42,59 @@ def resolved(hung: Board, view: View = View(ME)) -> Resolution:  # noqa: B008  a
         ([[]], 3, ()),
         ([[A, B]], 3, (A, B)),
         ([[A, B], [B, C]], 3, (A, B, C)),
-        ([[A, B, C], [D]], 3, (B, C, D)),
-        ([[A, B, C], [A, D]], 3, (A, C, D)),
-        ([[A, B, C], [D, E]], 3, (C, D, E)),
+        ([[A, B, C], [D]], 3, (A, B, D)),
+        ([[A, B, C], [A, D]], 3, (A, B, D)),
+        ([[A, B, C], [D, E]], 3, (A, D, E)),
         ([[A, B, C, D, E]], 3, (A, B, C)),
-        ([[A], [B, C, D, E]], 3, (B, C, D)),
+        ([[A], [B, C, D, E]], 3, (A, B, C)),
         ([[A, A, B]], 3, (A, B)),
         ([[A, B, C], [C, D]], 1, (C,)),
+        # The user's own query first, then two of the model's.
+        ([[A, B], [C], [D, E]], 2, (A, D)),
+        ([[A, B], [C], [D, E]], 3, (A, D, E)),
+        ([[A, B], [C], [D, E]], 4, (A, C, D, E)),
     ],
 )
-def test_what_was_just_found_stays_and_the_oldest_leave(
+def test_the_best_of_every_search_stays_and_the_worst_leave(
     searches: list[list[ToolId]], most: int, kept: tuple[ToolId, ...]
 ) -> None:
-    assert found(*searches, most=most) == Materialised(kept)
+    assert found(*searches, most=most).ids == kept
+
+
+@pytest.mark.behaviour("deferred.bounded")
+def test_a_second_search_does_not_take_the_places_of_the_best_that_the_user_asked_for() -> None:
+    books, notes = [*map(id, ("find", "lend", "return", "order", "sell"))], [*map(id, ("write", "delete"))]
+    assert [each.name for each in found(books, notes, most=5).ids] == ["find", "lend", "return", "write", "delete"]
+
+
+@pytest.mark.behaviour("deferred.builtins_take_no_place")
+@given(histories, found_ids, bounds)
+def test_built_ins_that_a_search_finds_take_no_place(before: list[list[ToolId]], last: list[ToolId], most: int) -> None:
+    builtin = ToolId(BUILTINS, "execute_sql")
+    former = found(*before, most=most)
+    assert former.with_found([builtin, *last], most) == former.with_found(last, most)
 
 
 @pytest.mark.behaviour("deferred.bounded")
 @given(histories, found_ids, bounds)
-def test_a_memory_is_never_longer_than_its_bound_and_holds_the_best_of_the_last_search(
+def test_a_memory_is_never_longer_than_its_bound_and_holds_the_best_of_every_search(
     before: list[list[ToolId]], last: list[ToolId], most: int
 ) -> None:
     former = found(*before, most=most)
     latter = former.with_found(last, most)
-    best = [*dict.fromkeys(last)][:most]
+    fresh = [each for each in dict.fromkeys(last) if not isinstance(each.source, BuiltinKey)][:most]
+    best = fresh[: (most + 1) // 2]
     assert len(latter.ids) == len({*latter.ids}) <= most
-    assert {*best} <= {*latter.ids} <= {*former.ids, *best}
-    # What leaves is older than all that stays, but for what was found just now.
-    gone = [each for each in former.ids if each not in latter.ids]
-    stayed = [each for each in former.ids if each in latter.ids and each not in best]
-    assert former.ids.index(gone[-1]) < former.ids.index(stayed[0]) if gone and stayed else True
+    assert {*best} <= {*latter.ids} <= {*former.ids, *fresh}
+    rank = {each: place for search in former.searches for place, each in enumerate(search)}
+    gone = [rank[each] for each in former.ids if each not in latter.ids]
+    stayed = [rank[each] for each in former.ids if each in latter.ids and each not in best]
+    # Nothing leaves while something stays that an earlier search ranked lower.
+    assert max(stayed) <= min(gone) if gone and stayed else True
     assert not gone or len(latter.ids) == most
+    # The first search, which is the user's own, is never the first to lose its best.
+    first = former.searches[0][0] if former.searches else None
+    assert first is None or first in latter.ids or {*latter.ids} == {*best}
 
 
 @pytest.mark.behaviour("deferred.bounded")
@@ -83,6 +106,7 @@ def test_what_stays_keeps_its_place_and_what_is_new_comes_after_it(
     latter = former.with_found(last, most)
     stayed = [each for each in former.ids if each in latter.ids]
     fresh = [each for each in dict.fromkeys(last) if each not in former.ids and each in latter.ids]
+    assert all(latter.searches)
     assert [*latter.ids] == [*stayed, *fresh]
     assert former.with_found([], most) == former
     assert latter.with_found(last, most) == latter
@@ -96,7 +120,11 @@ def test_a_conversation_is_shown_exactly_the_open_ones_of_what_stands_and_what_i
     resolution = resolved(hung, view)
     opened = [each.id for each in resolution.open()]
     stands = [each for each in opened if isinstance(each.source, BuiltinKey) or each in always]
-    later = [each for each in dict.fromkeys(memory) if each in opened and each not in stands]
+    later = [
+        each
+        for each in dict.fromkeys(memory)
+        if each in opened and each not in stands and not isinstance(each.source, BuiltinKey)
+    ]
     told = shown(resolution, standing(resolution, always), Materialised().with_found(memory))
     assert told == Shown((*stands, *later), len(stands) < len(opened))
     assert all(isinstance(resolution.verdicts[each], Open) for each in told.tools)

@@ -62,7 +62,7 @@ async def test_tools_that_are_shown_anyway_take_nobodys_place() -> None:
     ],
 )
 async def test_nothing_is_searched_without_reason(said: str, is_on: bool, why: str) -> None:
-    known = Materialised((CREATE_FILE,))
+    known = Materialised(((CREATE_FILE,),))
     async with open_workshop() as workshop:
         found = await automatic_search(workshop.gateway, View(), said, Model(8), found=known, is_on=is_on)
     assert found.found == known

@@ -94,7 +94,7 @@ async def test_what_the_settings_of_the_board_say_is_what_is_built() -> None:
 
 @pytest.mark.behaviour("deferred.widens_nothing")
 async def test_what_was_found_before_and_locked_since_is_not_told_again() -> None:
-    before = Materialised((CREATE_FOLDER,))
+    before = Materialised(((CREATE_FOLDER,),))
     async with open_workshop() as workshop:
         told = await prompted(workshop.gateway, View(), NATIVE, "", found=before)
         assert told.prompt.tool("create_folder") == CREATE_FOLDER

@@ -34,13 +34,13 @@ SMALL = Decision(
 def test_a_model_is_shown_as_many_found_tools_as_its_size_allows(billions: float | None, most: int, size: str) -> None:
     model = Model(billions)
     assert (model.most_found, model.size) == (most, size)
-    assert searched(Materialised(), MANY, (), model).found == Materialised(MANY[:most])
+    assert searched(Materialised(), MANY, (), model).found == Materialised((MANY[:most],))
 
 
 @pytest.mark.behaviour("deferred.automatic")
 def test_every_tool_that_fits_is_decided_about_with_its_reason() -> None:
     assert searched(Materialised(), [A, B, C, D], [B], Model()) == Automatic(
-        Materialised((A, C)),
+        Materialised(((A, C),)),
         (
             RAN,
             SMALL,
@@ -54,21 +54,21 @@ def test_every_tool_that_fits_is_decided_about_with_its_reason() -> None:
 
 @pytest.mark.behaviour("deferred.automatic")
 def test_what_the_conversation_found_before_stays_as_far_as_there_is_room() -> None:
-    assert searched(Materialised((A, B)), [C], (), Model()).found == Materialised((B, C))
-    assert searched(Materialised((A, B)), [C], (), Model(8)).found == Materialised((A, B, C))
+    assert searched(Materialised(((A, B),)), [C], (), Model()).found.ids == (A, C)
+    assert searched(Materialised(((A, B),)), [C], (), Model(8)).found.ids == (A, B, C)
 
 
 @pytest.mark.behaviour("deferred.automatic")
 def test_a_search_that_finds_nothing_says_so_and_loses_nothing() -> None:
     nothing = Decision(Step.NOTHING, "tool_search", "no tool fits the user's words; the model can search anew")
-    automatic = searched(Materialised((A,)), [], (), Model())
-    assert automatic == Automatic(Materialised((A,)), (RAN, SMALL, nothing))
+    automatic = searched(Materialised(((A,),)), [], (), Model())
+    assert automatic == Automatic(Materialised(((A,),)), (RAN, SMALL, nothing))
     assert automatic.ran
 
 
 @pytest.mark.behaviour("deferred.automatic")
 def test_what_was_not_searched_says_why() -> None:
-    automatic = not_searched(Materialised((A,)), "it is late")
-    assert automatic.found == Materialised((A,))
+    automatic = not_searched(Materialised(((A,),)), "it is late")
+    assert automatic.found == Materialised(((A,),))
     assert not automatic.ran
     assert [*map(str, automatic.decisions)] == ["tool_search: not searched, because it is late"]

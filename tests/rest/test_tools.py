@@ -362,3 +362,40 @@ async def test_a_caller_that_nobody_declared_is_told_and_not_shown_an_empty_boar
                 "or have a token: pegboard tokens make",
             )
         assert (await desk.get("/tools", **{"as": "bob"}))["tools"]
+
+
+@pytest.mark.behaviour("why.builtins")
+async def test_the_gateways_own_tools_are_known_to_why() -> None:
+    async with at_desk() as desk:
+        search = await desk.get("/why", tool="tool_search")
+        assert (search["id"], search["verdict"], search["wireName"]) == ("tool_search", "open", "tool_search")
+        there = {step["asked"]: step["lets"] for step in search["steps"]}
+        assert there == {
+            "Is it listed at /mcp and stdio, as direct?": False,
+            "Is it listed at /mcp/direct?": False,
+            "Is it listed at /mcp/meta?": False,
+            "Is it listed at /mcp/search?": False,
+            "Is it listed at /mcp/deferred?": True,
+            "Is it listed at /mcp/code?": True,
+            "Is it in prompts and chats?": True,
+        }
+        code = await desk.get("/why", tool="python_execution", presentation="code")
+        assert (code["verdict"], code["sentence"]) == (
+            "absent",
+            "It is nowhere here. /mcp/code: this gateway has no sandbox, so it runs no programs.",
+        )
+        told = await desk.get("/prompt", model="x", tool="python_execution")
+        assert told["why"]["why"] == "this gateway has no sandbox, so it runs no programs"
+
+
+@pytest.mark.behaviour("why.builtins")
+async def test_why_tells_whether_a_tool_is_listed_at_the_endpoint_of_a_presentation() -> None:
+    async with at_desk() as desk:
+        said = {
+            presentation: (await desk.get("/why", tool="write", presentation=presentation))["steps"][-1]
+            for presentation in ("direct", "code")
+        }
+    assert said["direct"]["asked"] == "Is it listed as itself at /mcp/direct?"
+    assert said["direct"]["said"] == "yes, while it is open"
+    assert said["code"]["asked"] == "Is it listed as itself at /mcp/code?"
+    assert said["code"]["said"].startswith("no: clients there are shown 2 tools")

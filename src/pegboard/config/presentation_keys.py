@@ -28,6 +28,6 @@ THRESHOLD: Final = Key(
 MATERIALISED: Final = Key(
     "materialised_tools",
     Whole(1, MOST_MATERIALISED),
-    "Where tools are deferred: how many a conversation keeps that it found. The oldest leave first.",
+    "Where tools are deferred: how many a conversation keeps that it found. The best of each search stay.",
     _USUAL.materialised,
 )

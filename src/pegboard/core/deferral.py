@@ -3,7 +3,7 @@
 What was found is a memory and no permission: it is held against a resolution each time, and shows only what that opens.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,21 +14,46 @@ from .resolve import Open, Resolution
 
 @dataclass(frozen=True, slots=True)
 class Materialised:
-    """What one conversation has found so far, in the order in which it was first found."""
+    """What one conversation has found so far."""
 
-    ids: tuple[ToolId, ...] = ()
+    searches: tuple[tuple[ToolId, ...], ...] = ()
+    """What is kept of each search, in the order of the searches, the best of each first. A tool is in the first search
+    that found it, and in no other; no search is empty."""
+
+    @property
+    def ids(self) -> tuple[ToolId, ...]:
+        """In the order in which they were first found."""
+        return tuple(id for search in self.searches for id in search)
 
     def with_found(self, found: Iterable[ToolId], most: int = MATERIALISED) -> "Materialised":
-        """Those that were just found, the best first, stay whatever happens, as far as there is room; then the oldest
-        leave.
+        """After one more search, `found` the best first. Built-ins are shown without it, and take no place.
+
+        Where there is no room for all, the better half of the places is for the best of this search; the others go to
+        what earlier searches found, rank by rank, and of one rank first to the first search, which is the user's own.
 
         What is kept keeps its place, so that a list of tools grows at its end: whoever has read it up to there need not
         read it anew.
         """
-        fresh = dict.fromkeys(islice(dict.fromkeys(found), most))
-        older = [id for id in self.ids if id not in fresh]
-        stays = {*fresh, *older[len(older) - min(len(older), most - len(fresh)) :]}
-        return Materialised(tuple(id for id in dict.fromkeys((*self.ids, *fresh)) if id in stays))
+        fresh = [*islice(dict.fromkeys(id for id in found if not isinstance(id.source, BuiltinKey)), most)]
+        known = {*self.ids}
+        grown = (*self.searches, tuple(id for id in fresh if id not in known))
+        best = fresh[: (most + 1) // 2]
+        stays = {*islice(dict.fromkeys((*best, *self._by_rank(), *fresh)), most)}
+        kept = (tuple(id for id in search if id in stays) for search in grown)
+        return Materialised(tuple(search for search in kept if search))
+
+    def with_searches(self, other: "Materialised", most: int = MATERIALISED) -> "Materialised":
+        """After the searches of another conversation, one by one."""
+        joined = self
+        for search in other.searches:
+            joined = joined.with_found(search, most)
+        return joined
+
+    def _by_rank(self) -> Iterator[ToolId]:
+        """The best of each search, then the second of each, and so on: of the first search, then from the last back."""
+        order = (*self.searches[:1], *reversed(self.searches[1:]))
+        for rank in range(max(map(len, order), default=0)):
+            yield from (search[rank] for search in order if rank < len(search))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from .naming import is_legal
 from .override import PLAIN, Appearance
 from .passage import FilteredAway, NarrowedAway, NoDatabase, NotGranted, NotSelected, Passage
 from .policy import Policy
+from .presentations import Presented
 from .presentations.listing import listing
 from .remaining import remaining
 from .removal import selection_text
@@ -69,8 +70,10 @@ def explain(
     id: ToolId,
     *,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
+    presented: Presented | None = None,
 ) -> Trail | None:
-    """`None` when the catalogue has no such tool. `held` as `resolve` takes it, to tell the name this caller sees."""
+    """`None` when the catalogue has no such tool. `held` as `resolve` takes it, to tell the name this caller sees.
+    With `presented`, whether the tool is listed is told of the path of that presentation."""
     tool = catalogue.tools.get(id)
     if tool is None:
         return None
@@ -86,7 +89,7 @@ def explain(
             *_view_steps(way, tool),
             *rules,
             *_confirmation_steps(policy, view, tool),
-            *_listing_steps(resolution, policy, id),
+            *_listing_steps(resolution, policy, id, presented),
         ),
         appearance=policy.overrides.for_tool(id),
         effects=effects(tool, policy),
@@ -150,10 +153,16 @@ def _confirmation_steps(policy: Policy, view: View, tool: Tool) -> Sequence[Step
     return (Step("Does it run without asking a person?", True, "; ".join(said)),)
 
 
-def _listing_steps(resolution: Resolution, policy: Policy, id: ToolId) -> Sequence[Step]:
+def _listing_steps(resolution: Resolution, policy: Policy, id: ToolId, presented: Presented | None) -> Sequence[Step]:
     """Only where not every tool is listed as itself, and of one that this caller may know of. It is no less open."""
-    found = listing(resolution, policy) if id in resolution.names else None
-    return () if found is None else (Step("Is it listed as itself at /mcp?", True, found.step(id)),)
+    if id not in resolution.names:
+        return ()
+    found = listing(resolution, policy, presented)
+    if found is not None:
+        return (Step(f"Is it listed as itself at {found.where}?", True, found.step(id)),)
+    if presented is None:
+        return ()
+    return (Step(f"Is it listed as itself at /mcp/{presented.value}?", True, "yes, while it is open"),)
 
 
 def _view_steps(way: Passage, tool: Tool) -> Iterator[Step]:

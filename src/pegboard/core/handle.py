@@ -21,7 +21,9 @@ FORM: Final = "h1."
 _DIGEST: Final = 6
 _TIME: Final = 4
 _SIGNATURE: Final = 12
-LONGEST: Final = len(FORM) + (_TIME + _DIGEST * MOST_MATERIALISED + _SIGNATURE + 2) // 3 * 4
+NEXT_SEARCH: Final = bytes(_DIGEST)
+"""Stands between the tools of two searches. No tool has it, so gateways that do not know it pass it over."""
+LONGEST: Final = len(FORM) + (_TIME + _DIGEST * 2 * MOST_MATERIALISED + _SIGNATURE + 2) // 3 * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,13 @@ def digest(tool: ToolId) -> bytes:
 
 
 def minted(tools: Sequence[bytes], principal: PrincipalId, until: datetime, key: bytes) -> str:
-    """Of the digests of the tools, in their order."""
+    """Of the digests of the tools, in their order, with `NEXT_SEARCH` between searches."""
     body = int(until.timestamp()).to_bytes(_TIME, "big") + b"".join(tools)
     return FORM + urlsafe_b64encode(body + _signature(body, principal, key)).decode().rstrip("=")
 
 
 def read(text: str, principal: PrincipalId, now: datetime, key: bytes) -> tuple[bytes, ...] | BadHandle:
-    """The digests in it."""
+    """The digests in it, with `NEXT_SEARCH` between searches."""
     if not text.startswith(FORM) or len(text) > LONGEST:
         return NOT_OURS
     raw = _decoded(text.removeprefix(FORM))

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import uuid4
 
 from pegboard.core.call import Admitted, Call, admit, refusal_text
+from pegboard.core.code import PYTHON_ID
 from pegboard.core.ids import CallId, ToolId, WireName
 from pegboard.core.presentations.entries import readable
 from pegboard.core.prompting import SEARCH, Prompting
@@ -94,7 +95,8 @@ def _others(prompt: Prompt, resolution: Resolution) -> Iterator[ToolShape]:
 def _word(gateway: Gateway, view: View, prompt: Prompt, called: Called, settings: Prompting) -> Word:
     resolution, id = gateway.board.resolution(view), prompt.tool(called.name)
     is_search = called.name == SEARCH and prompt.capabilities.may_search
-    if (is_search or called.name == TICKET_TOOL) and called.name not in resolution.by_name:
+    runs_programs = id == PYTHON_ID and PYTHON_ID not in resolution.verdicts
+    if runs_programs or ((is_search or called.name == TICKET_TOOL) and called.name not in resolution.by_name):
         return Word(RUNS, _OURS)
     name = WireName(called.name) if id is None else resolution.names.get(id, WireName(called.name))
     call = Call(CallId(uuid4().hex), name, dict(called.arguments), view.principal, gateway.clock())

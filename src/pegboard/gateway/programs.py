@@ -79,7 +79,7 @@ async def _confirmed(
 
 def _admitted(gateway: "Gateway", call: Call, view: View) -> Admitted | Refusal | ToolFailed | None:
     """`None` where there is no tool to decide about: whoever runs programs says so."""
-    ruled = _ruled(gateway, view)
+    ruled = verdict_on_programs(gateway, view)
     if ruled is None or isinstance(ruled, ToolFailed):
         return ruled
     # Nobody is asked about what cannot run. Otherwise whoever runs the program reads its arguments.
@@ -93,7 +93,7 @@ def _unread(_tool: Tool, _arguments: Arguments) -> tuple[str, ...]:
 
 def refusal(gateway: "Gateway", view: View) -> Refusal | ToolFailed | None:
     """What keeps this caller from running programs where the tool does not hang on the board: the same rules."""
-    ruled = _ruled(gateway, view)
+    ruled = verdict_on_programs(gateway, view)
     match ruled:
         case Open():
             return None
@@ -105,11 +105,12 @@ def refusal(gateway: "Gateway", view: View) -> Refusal | ToolFailed | None:
 
 def must_be_confirmed(gateway: "Gateway", view: View) -> bool:
     """Whether a person is asked about each program of this caller."""
-    ruled = _ruled(gateway, view)
+    ruled = verdict_on_programs(gateway, view)
     return isinstance(ruled, Open) and ruled.confirm
 
 
-def _ruled(gateway: "Gateway", view: View) -> Open | Locked | ToolFailed | None:
+def verdict_on_programs(gateway: "Gateway", view: View) -> Open | Locked | ToolFailed | None:
+    """On the tool that runs programs where it is not on the board; `None` where there is none."""
     tool = gateway.code.tool()
     if tool is None:
         return None

@@ -7,8 +7,11 @@ from pegboard.core.call import ToolIsLocked
 from pegboard.core.database.declaration import in_use
 from pegboard.core.deferral import Materialised
 from pegboard.core.launch import NO_FILTER, LaunchFilter
+from pegboard.core.presentations import Presented
+from pegboard.core.presentations.builtins import BuiltinPlace, ProgramFacts, builtin_places
 from pegboard.core.presentations.kept import kept
-from pegboard.core.prompting import Prompting
+from pegboard.core.prompting import BUILTINS, Prompting
+from pegboard.core.ticket import TICKET_TOOL
 from pegboard.core.view import View
 from pegboard.ports.sandbox import SandboxAway
 from pegboard.prompts.automatic import Automatic
@@ -16,16 +19,17 @@ from pegboard.prompts.building import Prompt, build
 from pegboard.prompts.capability import (
     Capabilities,
     NoPrograms,
+    Place,
     ProgramRunner,
     capabilities,
     locked_clause,
 )
-from pegboard.prompts.model import Model
+from pegboard.prompts.model import Model, model_facts
 from pegboard.prompts.shapes import ToolShape
 
 from .automatic import automatic_search
 from .gateway import Gateway
-from .programs import refusal
+from .programs import must_be_confirmed, refusal
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,33 @@ def program_runner(gateway: Gateway, view: View) -> ProgramRunner | NoPrograms:
             return NoPrograms(locked_clause(reason))
         case _:
             return NoPrograms("this caller may run no programs")
+
+
+def builtin_places_of(
+    gateway: Gateway, view: View, name: str, presented: Presented | None = None
+) -> tuple[BuiltinPlace, ...]:
+    """Where one of the gateway's own tools is, by the code that lists it: at each endpoint, and in prompts and chats;
+    or at the endpoint of one presentation."""
+    board = gateway.board
+    programs = program_runner(gateway, view)
+    facts = ProgramFacts(
+        programs.why if isinstance(programs, NoPrograms) else None, confirms=must_be_confirmed(gateway, view)
+    )
+    resolution = board.resolution(view)
+    places = tuple(builtin_places(name, resolution, board.policy, facts, presented))
+    return places if presented is not None else (*places, _in_prompts(gateway, view, name))
+
+
+def _in_prompts(gateway: Gateway, view: View, name: str) -> BuiltinPlace:
+    where = "prompts and chats"
+    if name == TICKET_TOOL:
+        return BuiltinPlace(where, True, "a model is told of it once one of its calls waits for a person")
+    settings = gateway.board.policy.declared.prompting
+    able = capable(gateway, launched(view, settings), model_facts("", None, settings.models), settings)
+    ruling = next((each for each in able.about_builtins if each.subject == name), None)
+    if ruling is None:
+        return BuiltinPlace(where, False, f"only {', '.join(BUILTINS)} are told of there")
+    return BuiltinPlace(where, ruling.place is not Place.OUT, ruling.why)
 
 
 async def prompted(

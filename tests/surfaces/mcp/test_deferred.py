@@ -212,7 +212,9 @@ async def test_searches_of_one_session_at_the_same_time_lose_nothing() -> None:
 
 @pytest.mark.behaviour("deferred.bounded")
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_conversation_keeps_so_many_tools_and_lets_the_oldest_go(mode: str) -> None:
+async def test_a_conversation_keeps_so_many_tools_the_best_of_the_first_search_and_the_newest_among_them(
+    mode: str,
+) -> None:
     two = replace(DECLARED, presenting=Presenting(materialised=2))
     async with open_workshop(two) as workshop, in_memory(workshop, mode) as client:
         handle = None
@@ -220,7 +222,7 @@ async def test_a_conversation_keeps_so_many_tools_and_lets_the_oldest_go(mode: s
             carried: dict[str, str] = {} if handle is None else {"handle": handle}
             handle = (await search(client, query, limit=1, **carried)).get("handle")
         shown = await listed(client, handle) if mode == MODERN else await names_of(client)
-    assert shown == [*OWN, "add", "create_folder"]
+    assert shown == [*OWN, "echo", "create_folder"]
 
 
 @pytest.mark.behaviour("deferred.session")
@@ -295,7 +297,7 @@ async def test_nothing_of_a_withheld_tool_is_in_any_byte_of_a_deferred_conversat
             vault = ToolId(key("vault"), "open_vault")
             deferred = Deferred(workshop.gateway, key=lambda: bytes(32))
             # As if it had been found before it was locked.
-            stale = deferred.handles.minted(Materialised((vault,)), LOCAL)
+            stale = deferred.handles.minted(Materialised(((vault,),)), LOCAL)
             async with deferring(workshop, deferred) as url, httpx2.AsyncClient(timeout=DEADLINE) as http:
                 session = await handshake(http, url)
                 deferred.sessions.add(session["mcp-session-id"], [vault])

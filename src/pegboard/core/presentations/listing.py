@@ -34,6 +34,7 @@ class Listing:
     open_beside: int
     how: str
     setting: str
+    where: str = "/mcp"
 
     @property
     def sentence(self) -> str:
@@ -58,9 +59,11 @@ class Listing:
         return f"{self.own} tools {self.how}{beside} ({self.setting})"
 
 
-def listing(resolution: Resolution, policy: Policy) -> Listing | None:
+def listing(resolution: Resolution, policy: Policy, asked: Presented | None = None) -> Listing | None:
+    """At /mcp as the operator chose, or at the path of the presentation that is `asked` about."""
     presenting = policy.declared.presenting
-    presented, setting = presenting.presentation, f"presentation: {presenting.presentation}"
+    presented = presenting.presentation if asked is None else asked
+    setting = f"presentation: {presented}"
     if presented is Presented.AUTO:
         presented = chosen(resolution, presenting)
         setting += f", of more than {presenting.threshold} tools"
@@ -69,4 +72,5 @@ def listing(resolution: Resolution, policy: Policy) -> Listing | None:
     own = {*OWN[presented], *((PYTHON,) if presented is Presented.CODE else ())}
     beside = frozenset(kept(resolution, presenting, own).values())
     opened = sum(1 for id in beside if isinstance(resolution.verdicts[id], Open))
-    return Listing(len(own), beside, opened, _HOW[presented], setting)
+    where = "/mcp" if asked is None else f"/mcp/{presented.value}"
+    return Listing(len(own), beside, opened, _HOW[presented], setting, where)

@@ -190,11 +190,15 @@ def _says(arguments: core.Arguments, name: str) -> bool:
 
 
 def _found_in(answer: JsonObject, resolution: Resolution, offering: Offering) -> Iterator[ToolId]:
-    """The tools that the answer tells of, which from now on tells of them by the names that the model is shown."""
+    """The tools that the answer tells of, which from now on tells of them by the names that the model is shown. Of
+    these, what the model is shown anyway is not found."""
+    own = {id: name for name, id in offering.ours.items()}
+    always = offering.prompt.capabilities.always
     entries = answer["tools"]
     assert isinstance(entries, list)
     for entry in entries:
         assert isinstance(entry, dict)
         if (id := resolution.called(str(entry["name"]))) is not None:
-            entry["name"] = free_name(id, resolution, offering.taken) or entry["name"]
-            yield id
+            entry["name"] = own.get(id) or free_name(id, resolution, offering.taken) or entry["name"]
+            if id not in always:
+                yield id

@@ -18,11 +18,17 @@ _OTHERS = 20
 
 @click.command()
 @click.argument("tool")
+@click.option(
+    "--presentation",
+    type=click.Choice(["direct", "meta", "search", "deferred", "code"]),
+    help="Whether it is listed at the endpoint of this presentation.",
+)
 @with_view
 @asks(every_server)
 async def why(
     api: Api,
     tool: str,
+    presentation: str | None,
     toolsets: str | None,
     enabled_tools: str | None,
     disabled_tools: str | None,
@@ -32,6 +38,8 @@ async def why(
 ) -> None:
     """Why a tool is there or not: every step of the decision and what it said."""
     params = [("tool", tool), *view_params(toolsets, enabled_tools, disabled_tools, principal)]
+    if presentation is not None:
+        params.append(("presentation", presentation))
     body = await asked(api, "GET", "/why", params=params)
     if as_json:
         document(body)

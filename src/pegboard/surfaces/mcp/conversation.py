@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.deferral import Materialised
-from pegboard.core.handle import BadHandle, digest, minted, read
+from pegboard.core.handle import NEXT_SEARCH, BadHandle, digest, minted, read
 from pegboard.core.ids import PrincipalId, ToolId
 from pegboard.core.presentations.presenting import MATERIALISED
 from pegboard.core.tool import Json
@@ -63,8 +63,14 @@ class Sessions:
         return self._found.get(key, Materialised())
 
     def add(self, key: str, found: Iterable[ToolId], most: int = MATERIALISED) -> None:
+        self._keep(key, self.of(key).with_found(found, most))
+
+    def join(self, key: str, other: Materialised, most: int = MATERIALISED) -> None:
+        """What another conversation found, which the client says this one goes on from."""
+        self._keep(key, self.of(key).with_searches(other, most))
+
+    def _keep(self, key: str, now: Materialised) -> None:
         former = self.of(key)
-        now = former.with_found(found, most)
         self._found[key] = now
         self._found.move_to_end(key)
         while len(self._found) > MOST_SESSIONS:
@@ -99,21 +105,29 @@ class Handles:
         self._listed: tuple[Catalogue, Mapping[bytes, ToolId]] = Catalogue(), {}
 
     def minted(self, found: Materialised, principal: PrincipalId) -> str:
-        digests = {digest(id): id for id in found.ids}
-        for each, id in digests.items():
-            self._minted[each] = id
-            self._minted.move_to_end(each)
+        digests: list[bytes] = []
+        for search in found.searches:
+            digests += [NEXT_SEARCH] if digests else []
+            for id in search:
+                digests.append(each := digest(id))
+                self._minted[each] = id
+                self._minted.move_to_end(each)
         while len(self._minted) > REMEMBERED:
             self._minted.popitem(last=False)
-        return minted([*digests], principal, self._clock() + LIFETIME, self._signing)
+        return minted(digests, principal, self._clock() + LIFETIME, self._signing)
 
     def read(self, text: str, principal: PrincipalId) -> Materialised | BadHandle:
         """What it tells of; which of that is still there, and open to its caller, is another question."""
         digests = read(text, principal, self._clock(), self._signing)
         if isinstance(digests, BadHandle):
             return digests
-        tools = (self._minted.get(each) or self._tools.get(each) for each in digests)
-        return Materialised(tuple(id for id in tools if id is not None))
+        searches: list[list[ToolId]] = [[]]
+        for each in digests:
+            if each == NEXT_SEARCH:
+                searches.append([])
+            elif (id := self._minted.get(each) or self._tools.get(each)) is not None:
+                searches[-1].append(id)
+        return Materialised(tuple(tuple(search) for search in searches if search))
 
     @property
     def _tools(self) -> Mapping[bytes, ToolId]:

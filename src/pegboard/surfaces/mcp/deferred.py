@@ -132,13 +132,16 @@ class Deferred(Wrapping):
         await self.settled()
         answer = await self._gateway.finder.retrieve(asked, view)
         board = self._gateway.board
-        found, most = _found_in(answer, board.resolution(view)), board.policy.declared.presenting.materialised
+        resolution, most = board.resolution(view), board.policy.declared.presenting.materialised
+        stands = self._stands(resolution)
+        # What is listed anyway takes no place.
+        found = [id for id in _found_in(answer, resolution) if id not in stands]
         if isinstance(self._conversation, InSession):
             # To what the session has found by now: another search of it may have ended first.
-            self.sessions.add(self._conversation.key, brought.ids, most)
+            self.sessions.join(self._conversation.key, brought, most)
             self.sessions.add(self._conversation.key, found, most)
             return returned(answer)
-        handle = self.handles.minted(known.with_found(brought.ids, most).with_found(found, most), view.principal)
+        handle = self.handles.minted(known.with_searches(brought, most).with_found(found, most), view.principal)
         return returned({**answer, "handle": handle}, {HANDLE_META_KEY: handle})
 
     def _found(self, view: View) -> Materialised:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from pegboard.core.ids import PrincipalId
+from pegboard.core.presentations import Presented
 from pegboard.core.redact import unsafe_in
 from pegboard.core.selection import Everything, Selection, toolsets
 from pegboard.core.view import View
@@ -213,6 +214,17 @@ class ToolsQuery(ViewQuery):
 
 class ToolQuery(ViewQuery):
     tool: Name
+
+
+class WhyQuery(ToolQuery):
+    presentation: Annotated[
+        Literal["direct", "meta", "search", "deferred", "code"] | None,
+        Field(description="Say whether the tool is listed at the endpoint of this presentation."),
+    ] = None
+
+    @property
+    def presented(self) -> Presented | None:
+        return None if self.presentation is None else Presented(self.presentation)
 
 
 class CallBody(ToolQuery):

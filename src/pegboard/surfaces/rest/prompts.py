@@ -7,14 +7,17 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 
-from pegboard.core.ids import BadId
+from pegboard.core.ids import BadId, BuiltinKey, ToolId
 from pegboard.core.launch import MEMBERS, LaunchFilter, launch_filter
 from pegboard.core.prompting import CODE_MODE, FAMILY, LEAST_BUDGET, NATIVE, TEXT_FORMATS, KnownModel, Prompting
+from pegboard.core.resolve import Resolution
 from pegboard.core.retrieval import LONGEST_QUERY
+from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 
 from .answers import routes_about
 from .bodies import Name, ViewQuery
+from .builtins import is_off_board_builtin
 from .problems import Problem
 from .prompt_shapes import PromptShape
 from .tools import resolution_of, tool_named
@@ -68,6 +71,12 @@ def _said(texts: list[str] | None) -> list[str] | None:
     return None if texts is None else [text for text in texts if text]
 
 
+def _about(gateway: Gateway, name: str, view: View, resolution: Resolution) -> ToolId:
+    if is_off_board_builtin(gateway, name, view):
+        return ToolId(BuiltinKey(), name)
+    return tool_named(gateway, name, resolution)
+
+
 def prompt_routes(gateway: Gateway) -> APIRouter:
     routes = routes_about("tools")
 
@@ -78,7 +87,7 @@ def prompt_routes(gateway: Gateway) -> APIRouter:
 
         view = asked.view()
         resolution = resolution_of(gateway, view)
-        about = None if asked.tool is None else tool_named(gateway, asked.tool, resolution)
+        about = None if asked.tool is None else _about(gateway, asked.tool, view, resolution)
         return await told(gateway, asked, view, about)
 
     return routes

@@ -43,7 +43,8 @@ from pegboard.gateway.unlisted import listed
 from .access import needs
 from .activity_shapes import TRIAL
 from .answers import routes_about
-from .bodies import CallBody, ToolQuery, ToolsQuery
+from .bodies import CallBody, ToolQuery, ToolsQuery, WhyQuery
+from .builtins import builtin_steps, builtin_why, is_off_board_builtin
 from .override_shapes import appearance_shape, rendered_shape
 from .pages import page_of
 from .problem_shapes import UnheardShape
@@ -90,17 +91,22 @@ def tool_routes(gateway: Gateway) -> APIRouter:
         return {**tool_in_full(tool, resolution, board.policy), **faces_shape(tool, board.policy)}
 
     @routes.get("/why")
-    async def explain_tool(asked: Annotated[ToolQuery, Query()]) -> WhyShape:
-        """Every step of the decision for one tool and what it said."""
+    async def explain_tool(asked: Annotated[WhyQuery, Query()]) -> WhyShape:
+        """Every step of the decision for one tool and what it said. The gateway's own tools are known, wherever they
+        are; `presentation` asks about its endpoint alone."""
         view = asked.view()
+        if is_off_board_builtin(gateway, asked.tool, view):
+            return builtin_why(gateway, asked.tool, view, asked.presented)
         await _listed(gateway, asked.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
-        trail = explain(board.catalogue, board.policy, view, id, held=resolution.held)
+        trail = explain(board.catalogue, board.policy, view, id, held=resolution.held, presented=asked.presented)
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
+        shape = trail_shape(trail)
         return {
-            **trail_shape(trail),
+            **shape,
+            "steps": [*shape["steps"], *builtin_steps(gateway, id, view, asked.presented)],
             "action": action_shape(unlocking(trail.verdict, board.policy)),
             "others": others_shape(gateway, view, id),
             "overrides": appearance_shape(trail.appearance, trail.effects),

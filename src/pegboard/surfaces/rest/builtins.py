@@ -1,0 +1,69 @@
+"""Why the gateway's own tools are where they are, for those that are not on the board."""
+
+from pegboard.core.ids import BuiltinKey, ToolId, WireName
+from pegboard.core.presentations import Presented
+from pegboard.core.presentations.builtins import BUILTIN_TOOLS, BuiltinPlace
+from pegboard.core.prompting import PYTHON
+from pegboard.core.resolve import Locked
+from pegboard.core.unlocking import NOTHING, unlocking
+from pegboard.core.view import View
+from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.programs import verdict_on_programs
+
+from .shapes import StepShape, VerdictShape, action_shape, verdict_shape
+from .tool_shapes import WhyShape
+
+
+def is_off_board_builtin(gateway: Gateway, name: str, view: View) -> bool:
+    """Whether the gateway itself has the tool, and no tool on the board has its name."""
+    if name not in BUILTIN_TOOLS:
+        return False
+    catalogue = gateway.board.catalogue
+    return WireName(name) not in gateway.board.resolution(view).by_name and all(
+        id.name != name for id in catalogue.tools
+    )
+
+
+def builtin_why(gateway: Gateway, name: str, view: View, presented: Presented | None) -> WhyShape:
+    # Loaded for the first who asks: it needs all there is of prompts.
+    from pegboard.gateway.prompting import builtin_places_of
+
+    places = builtin_places_of(gateway, view, name, presented)
+    policy = gateway.board.policy
+    ruled = verdict_on_programs(gateway, view) if name == PYTHON else None
+    locked = ruled if isinstance(ruled, Locked) else None
+    is_there = any(place.is_there for place in places)
+    verdict = verdict_shape(locked) if locked is not None else _verdict_shape(places, is_there)
+    return {
+        "id": name,
+        "wireName": name if is_there and locked is None else None,
+        "more": [],
+        **verdict,
+        "steps": [*map(_step, places)],
+        "naming": [],
+        "action": action_shape(NOTHING if locked is None else unlocking(locked, policy)),
+        "others": [],
+        "overrides": [],
+        "policyVersion": policy.version,
+    }
+
+
+def builtin_steps(gateway: Gateway, id: ToolId, view: View, presented: Presented | None) -> list[StepShape]:
+    """What is told of the gateway's own tool on the board, behind the steps that every tool has."""
+    if not isinstance(id.source, BuiltinKey):
+        return []
+    from pegboard.gateway.prompting import builtin_places_of
+
+    return [*map(_step, builtin_places_of(gateway, view, id.name, presented))]
+
+
+def _step(place: BuiltinPlace) -> StepShape:
+    asked = f"Is it listed at {place.where}?" if place.where.startswith("/") else f"Is it in {place.where}?"
+    return {"asked": asked, "lets": place.is_there, "said": f"{'yes' if place.is_there else 'no'}: {place.why}"}
+
+
+def _verdict_shape(places: tuple[BuiltinPlace, ...], is_there: bool) -> VerdictShape:
+    if is_there:
+        return {"verdict": "open"}
+    reasons = "; ".join(dict.fromkeys(f"{place.where}: {place.why}" for place in places))
+    return {"verdict": "absent", "sentence": f"It is nowhere here. {reasons}."}

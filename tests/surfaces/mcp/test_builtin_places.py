@@ -1,0 +1,79 @@
+"""Where the gateway's own tools are said to be is where clients are shown them."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
+from tests.surfaces.mcp.workshop import DECLARED, key, open_workshop
+
+from pegboard.core.code import CodeSettings
+from pegboard.core.commands import SetOverride
+from pegboard.core.ids import LOCAL, ToolId
+from pegboard.core.override import Override
+from pegboard.core.policy import Declared
+from pegboard.core.presentations import Presented
+from pegboard.core.presentations.builtins import BUILTIN_TOOLS, FIXED
+from pegboard.core.view import View
+from pegboard.gateway.code.code import Means
+from pegboard.gateway.prompting import builtin_places_of
+from pegboard.providers.builtin.sandbox.monty import MontySandbox
+from pegboard.surfaces.mcp.presentations import presentation_of
+from pegboard.surfaces.mcp.server import McpServer
+
+pytestmark = pytest.mark.anyio
+CREATE_FILE = ToolId(key("files"), "create_file")
+ASKS = SetOverride(Override(CREATE_FILE.toolset, CREATE_FILE, requires_confirmation=True))
+LISTED = replace(DECLARED, code=CodeSettings(listed=True))
+
+
+@pytest.fixture
+async def means() -> AsyncIterator[Means]:
+    monty = MontySandbox(workers=1)
+    try:
+        yield Means(lambda _: monty)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await monty.aclose()
+
+
+@pytest.mark.behaviour("why.builtins")
+@pytest.mark.parametrize("presented", FIXED)
+@pytest.mark.parametrize(("declared", "asks"), [(DECLARED, False), (DECLARED, True), (LISTED, False)])
+async def test_every_builtin_is_where_it_is_said_to_be(
+    means: Means, presented: Presented, declared: Declared, asks: bool
+) -> None:
+    with anyio.fail_after(60):
+        async with open_workshop(declared, programs=means) as workshop:
+            if asks:
+                await workshop.gateway.operator.do(ASKS, LOCAL)
+            shown = presentation_of(presented, workshop.gateway)
+            server = McpServer(workshop.gateway, presentation=shown).server
+            async with Client(InMemoryTransport(server), mode="auto") as client:
+                listed = {tool.name for tool in (await client.list_tools()).tools} & BUILTIN_TOOLS
+            places = {
+                name: builtin_places_of(workshop.gateway, View(), name, presented)[0] for name in sorted(BUILTIN_TOOLS)
+            }
+    later = ("found by", "as soon as")
+    there = {name for name, place in places.items() if place.is_there and not any(word in place.why for word in later)}
+    assert there == listed
+    assert all(place.why for place in places.values())
+
+
+@pytest.mark.behaviour("why.builtins")
+async def test_each_builtin_is_told_of_every_endpoint_and_of_prompts() -> None:
+    async with open_workshop() as workshop:
+        told = {name: builtin_places_of(workshop.gateway, View(), name) for name in sorted(BUILTIN_TOOLS)}
+    for places in told.values():
+        assert [place.where for place in places] == [
+            "/mcp and stdio, as direct",
+            *(f"/mcp/{each.value}" for each in FIXED),
+            "prompts and chats",
+        ]
+    [*_, code, prompts] = told["python_execution"]
+    reason = "this gateway has no sandbox, so it runs no programs"
+    assert (code.is_there, code.why, prompts.is_there, prompts.why) == (False, reason, False, reason)
+    assert [place.why for place in told["execute_sql"] if not place.is_there] == ["no database source is on"] * 7
+    assert told["retrieve_tools"][0].why == "it belongs to /mcp/search"
