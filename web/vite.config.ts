@@ -16,5 +16,5 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1500,
   },
-  server: { proxy: { "/api": process.env["PEGBOARD"] ?? "http://127.0.0.1:8460" } },
+  server: { proxy: { "^/(api/|ui/frame$)": process.env["PEGBOARD"] ?? "http://127.0.0.1:8460" } },
 });

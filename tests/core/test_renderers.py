@@ -180,6 +180,23 @@ def test_a_server_cannot_choose_a_file_outside_the_toolset() -> None:
     assert shown == Rendered("html", {"content": "", "data": 1}, refused=why)
 
 
+@pytest.mark.behaviour("overrides.html_artifact")
+def test_a_page_from_a_file_stands_in_place_of_content() -> None:
+    quiz: Json = {"title": "Rivers", "questions": []}
+    call = Around({}, quiz)
+    assert config("html", {"artifact": "artifacts/quiz.html", "data": {"quiz": "$return"}}, call) == {
+        "artifact": "artifacts/quiz.html",
+        "data": {"quiz": quiz},
+    }
+    assert config("html", {"artifact": "quiz.html", "content": "<p>"}, call) == {"artifact": "quiz.html", "data": quiz}
+
+
+def test_a_page_that_is_refused_is_not_replaced_by_the_result() -> None:
+    shown = rendered("html", {"artifact": "$args.page"}, Around({"page": "../x.html"}, "<p>a result</p>"))
+    why = {"artifact": "it must be a path inside the toolset, without .."}
+    assert shown == Rendered("html", {"data": "<p>a result</p>"}, refused=why)
+
+
 @pytest.mark.behaviour("overrides.rendered_path_stays_inside")
 @pytest.mark.parametrize("name", ["editor", "file-read", "file-diff"])
 @pytest.mark.parametrize(

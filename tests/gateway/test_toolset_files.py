@@ -2,15 +2,20 @@
 
 import shutil
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.core import imports
+from tests.core.boards import PERSON
 
 from pegboard.core.ids import ToolsetId
-from pegboard.core.policy import Decided
-from pegboard.core.toolset import FileKind
+from pegboard.core.own import Own
+from pegboard.core.policy import Decided, Policy
+from pegboard.core.toolset import FileKind, Toolset, ToolsetFile
 from pegboard.gateway.toolsets.building import kind_of
-from pegboard.gateway.toolsets.files import Files, FilesAway, digest, looked_at
+from pegboard.gateway.toolsets.files import MAX_PAGE_BYTES, Files, FilesAway, UnreadablePage, digest, looked_at
 from pegboard.gateway.toolsets.sweeping import sweep, sweep_staged
 
 MINE = ToolsetId("mine")
@@ -175,3 +180,83 @@ def test_a_file_in_the_place_of_the_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "toolsets").write_text("in the way")
     with pytest.raises(FilesAway, match=r"File exists\. Nothing was changed"), Files(tmp_path).alone():
         pass
+
+
+DIGEST = "a" * 64
+
+
+def with_pages(tmp_path: Path, pages: Mapping[str, bytes], linked: str | None = None) -> tuple[Files, Policy]:
+    """A toolset that was imported with these files."""
+    files = Files(tmp_path)
+    folder = Path(linked) if linked is not None else files.folder(imports.ID, DIGEST)
+    for name, content in pages.items():
+        place = folder.joinpath(*name.split("/"))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    server = imports.own("add", digest=DIGEST)
+    assert isinstance(server.connection, Own)
+    server = replace(server, connection=replace(server.connection, linked=linked))
+    known = tuple(ToolsetFile(name, FileKind.ARTIFACT, "0" * 64, len(content)) for name, content in pages.items())
+    decided = Decided(
+        servers={imports.KIT: server}, toolsets={imports.ID: Toolset(imports.ID, PERSON)}, files={imports.ID: known}
+    )
+    return files, imports.policy(decided)
+
+
+@pytest.mark.behaviour("overrides.html_artifact")
+@pytest.mark.parametrize("path", ["artifacts/quiz.html", "artifacts\\quiz.html", "./artifacts//quiz.html"])
+def test_a_page_of_a_toolset_is_read(tmp_path: Path, path: str) -> None:
+    files, policy = with_pages(tmp_path, {"artifacts/quiz.html": "\ufeff<p>Zürich</p>".encode()})
+    assert files.read_page(policy, imports.ID, path) == "<p>Zürich</p>"
+
+
+@pytest.mark.behaviour("overrides.html_artifact_is_the_toolsets_own")
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("../other/page.html", "toolset 'kit' has no file '../other/page.html'"),
+        ("artifacts/../../page.html", "toolset 'kit' has no file '../page.html'"),
+        ("/etc/page.html", "toolset 'kit' has no file '/etc/page.html'"),
+        ("unknown.html", "toolset 'kit' has no file 'unknown.html'"),
+        (
+            "artifacts/quizz.html",
+            "toolset 'kit' has no file 'artifacts/quizz.html' (did you mean 'artifacts/quiz.html'?)",
+        ),
+        ("tools/math.py", "it must be an .html or .htm file of the toolset"),
+        ("", "it must be an .html or .htm file of the toolset"),
+        ("an/enormous-document-of-ours.html", "a page may have 2 MiB, and this one has more"),
+        ("latin.html", "it is not UTF-8 text. Save it as UTF-8 and import the toolset again"),
+    ],
+)
+def test_no_other_file_is_read_as_a_page(tmp_path: Path, path: str, why: str) -> None:
+    pages = {
+        "artifacts/quiz.html": b"<p>",
+        "tools/math.py": b"",
+        "an/enormous-document-of-ours.html": b" " * (MAX_PAGE_BYTES + 1),
+        "latin.html": b"Z\xfcrich",
+    }
+    files, policy = with_pages(tmp_path, pages)
+    (tmp_path / "toolsets" / "page.html").write_text("secret")
+    assert files.read_page(policy, imports.ID, path) == UnreadablePage(why)
+
+
+@pytest.mark.behaviour("overrides.html_artifact_is_the_toolsets_own")
+def test_a_page_that_is_gone_or_a_link_out_of_the_toolset_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.html"
+    outside.write_text("secret")
+    linked = tmp_path / "linked"
+    files, policy = with_pages(tmp_path, {"page.html": b"<p>", "gone.html": b"<p>"}, str(linked))
+    assert files.read_page(policy, imports.ID, "page.html") == "<p>"
+    (linked / "page.html").unlink()
+    (linked / "page.html").symlink_to(outside)
+    assert files.read_page(policy, imports.ID, "page.html") == UnreadablePage(
+        "it is a link that leads out of the toolset"
+    )
+    (linked / "gone.html").unlink()
+    assert files.read_page(policy, imports.ID, "gone.html") == UnreadablePage(
+        "it cannot be read: No such file or directory. Import the toolset again"
+    )
+    bare = Policy(policy.declared, Decided())
+    assert files.read_page(bare, imports.ID, "page.html") == UnreadablePage(
+        "toolset 'kit' has no files. Import one that has the page"
+    )

@@ -51,3 +51,11 @@ def test_files_that_are_missing_are_told_with_the_nearest_there_is() -> None:
         "toolset.yaml:13: artifact: there is no file 'artifacts/page.html' in the toolset for the renderer of a~own:*. "
         "Add it, or correct the path.",
     ]
+
+
+@pytest.mark.behaviour("overrides.html_artifact_is_the_toolsets_own")
+def test_a_page_that_is_no_html_file_is_a_problem() -> None:
+    text = 'id: a\ntools:\n  - {id: one, entrypoint: "one:one", renderer: {type: html, artifact: toolset.yaml}}\n'
+    assert [str(problem) for problem in check_files(manifest(text), ("toolset.yaml", "one.py"))] == [
+        "toolset.yaml:3: artifact: 'toolset.yaml' is no page for the renderer of a:one. Name an .html or .htm file."
+    ]

@@ -42,6 +42,32 @@ async def test_pages_are_served_with_what_a_browser_must_know_of_them(
         assert (looked.status_code, looked.content) == (200, b"")
 
 
+@pytest.mark.behaviour("web.page_of_a_tool_reaches_nothing")
+async def test_the_frame_for_the_page_of_a_tool_has_an_origin_of_its_own_and_no_network() -> None:
+    async with browsing() as (client, _):
+        answer = await client.get("/ui/frame")
+    policy = answer.headers["content-security-policy"].split("; ")
+    assert policy == [
+        "sandbox allow-scripts",
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "font-src data:",
+        "media-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
+        "webrtc 'block'",
+    ]
+    kept = {name: answer.headers[name] for name in ("content-type", "x-frame-options", "referrer-policy")}
+    assert kept == {
+        "content-type": "text/html; charset=utf-8",
+        "x-frame-options": "SAMEORIGIN",
+        "referrer-policy": "no-referrer",
+    }
+
+
 @pytest.mark.behaviour("ui.served")
 @pytest.mark.parametrize(
     "path",

@@ -1,5 +1,5 @@
 /** A call as its renderer shows it. The gateway filled in the renderer's keys; here they are drawn. */
-import { createElement, type ReactElement, type ReactNode } from "react";
+import { createElement, useRef, type ReactElement, type ReactNode } from "react";
 import type { Rendered as Told } from "@/api/types";
 import { blocks, type Inline } from "@/lib/markdown";
 import { Code } from "./Code";
@@ -50,19 +50,23 @@ function drawn(renderer: string, config: Config): ReactNode {
         </Titled>
       );
     case "html":
-      return <iframe className="rendered-frame" title="The page" sandbox="" srcDoc={text(config, "content")} />;
+      return config["content"] === undefined ? null : (
+        <PageFrame html={text(config, "content")} data={config["data"]} runs={typeof config["artifact"] === "string"} />
+      );
     case "frame":
       return (
         <p>
-          A page at <code className="wrap-any">{text(config, "url") || `port ${text(config, "port")}`}</code>. It is not opened here.
+          A page at <Address url={text(config, "url") || `http://localhost:${text(config, "port")}`} />. It is not opened here.
         </p>
       );
     case "editor":
       return (
         <p>
-          The file <code className="wrap-any">{text(config, "path")}</code>, open to be edited.
+          The file <code className="wrap-any">{text(config, "path")}</code> of the workspace.
         </p>
       );
+    case "image":
+      return <Picture config={config} />;
     case "terminal":
       return <Terminal config={config} />;
     case "file-diff":
@@ -112,6 +116,50 @@ function drawn(renderer: string, config: Config): ReactNode {
     default:
       return <Json value={config} />;
   }
+}
+
+/** Only the page of an artifact runs scripts: it came with the toolset. What a tool returned is shown without them. Both
+ * are in an origin of their own that reaches nothing (`/ui/frame`), and nothing that they send is listened to. */
+function PageFrame({ html, data, runs }: { html: string; data: unknown; runs: boolean }): ReactElement {
+  const isSent = useRef(false);
+  return (
+    <iframe
+      className="rendered-frame"
+      title="The page"
+      sandbox="allow-scripts"
+      referrerPolicy="no-referrer"
+      src="/ui/frame"
+      onLoad={(event) => {
+        // Once: what is loaded into the frame later is not what was meant.
+        if (isSent.current) return;
+        isSent.current = true;
+        // An opaque origin has no name to write here.
+        event.currentTarget.contentWindow?.postMessage({ html, runs, data: data ?? null }, "*");
+      }}
+    />
+  );
+}
+
+function Address({ url }: { url: string }): ReactElement {
+  return (
+    <a className="wrap-any mono" href={url} target="_blank" rel="noopener noreferrer nofollow">
+      {url}
+    </a>
+  );
+}
+
+const PICTURE = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
+
+function Picture({ config }: { config: Config }): ReactElement {
+  const kind = text(config, "mime_type") || "image/png";
+  if (text(config, "url") !== "")
+    return (
+      <p>
+        A picture at <Address url={text(config, "url")} />. It is not fetched here.
+      </p>
+    );
+  if (!PICTURE.test(kind)) return <Json value={config} />;
+  return <img className="rendered-picture" src={`data:${kind};base64,${text(config, "data")}`} alt={text(config, "alt") || "The picture"} />;
 }
 
 function Titled({ title, more = "", children }: { title: string; more?: string; children: ReactNode }): ReactElement {

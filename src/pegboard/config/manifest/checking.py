@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from pegboard.config.problem import Problem
 from pegboard.core.reference import closest
-from pegboard.core.renderers.catalogue import Kind, renderer
+from pegboard.core.renderers.catalogue import PAGE_SUFFIXES, Kind, renderer
 from pegboard.core.server import DeclaredAt, Server, Stdio
 
 from .model import Manifest
@@ -68,9 +68,13 @@ def _of_renderers(manifest: Manifest, files: frozenset[str]) -> Iterator[Problem
                 continue
             name = os.path.normpath(said.replace("\\", "/")).replace(os.sep, "/")
             if name not in files:
-                at = row.origin("renderer_config")
                 what = f"there is no file {name!r} in the toolset for the renderer of {row.target}.{_near(name, files)}"
-                yield Problem(manifest.file, at.line if isinstance(at, DeclaredAt) else 0, key.name, what)
+            elif not name.lower().endswith(PAGE_SUFFIXES):
+                what = f"{name!r} is no page for the renderer of {row.target}. Name an .html or .htm file."
+            else:
+                continue
+            at = row.origin("renderer_config")
+            yield Problem(manifest.file, at.line if isinstance(at, DeclaredAt) else 0, key.name, what)
 
 
 def _near(wanted: str, files: frozenset[str]) -> str:

@@ -6,6 +6,9 @@ from typing import Final
 
 from pegboard.core.tool import Json, JsonObject
 
+PAGE_SUFFIXES: Final = (".html", ".htm")
+"""Of files that may be an artifact: nothing else of a toolset is read for a page."""
+
 
 class Kind(Enum):
     """What a key takes. Wherever a text stands, it may be a reference into the call instead."""
@@ -83,7 +86,7 @@ class Renderer:
 
 
 _FILE_NAME: Final = Key("file", Kind.TEXT, "The name to show above it.")
-_EDITABLE: Final = Key("editable", Kind.FLAG, "Whether the person may change it.", False)
+_EDITABLE: Final = Key("editable", Kind.FLAG, "Whether a program that shows it may let the person change it.", False)
 _LANGUAGE: Final = Key("language", Kind.TEXT, "The language to colour it by.")
 
 
@@ -107,25 +110,27 @@ CATALOGUE: Final = (
         "html",
         "A page of its own, in a frame that reaches nothing else.",
         (
-            _content("The page."),
+            _content("The page, shown without its scripts."),
             Key(
                 "artifact",
                 Kind.FILE,
-                "A file of the toolset with the page, in place of content.",
+                "An HTML file of the toolset with the page, in place of content. Its scripts run.",
                 replaces=("content",),
             ),
-            Key("data", Kind.ANY, "What the page is handed.", "$return"),
+            Key("data", Kind.ANY, "What the artifact gets as window.__TOOL_DATA__.", "$return"),
         ),
     ),
     Renderer(
         "frame",
-        "A page that something else serves.",
+        "The address of a page that something else serves. The web UI does not open it.",
         (
             Key("url", Kind.ADDRESS, "Where the page is.", "$return.url"),
             Key("port", Kind.PORT, "The port of a page on this machine, in place of url.", replaces=("url",)),
         ),
     ),
-    Renderer("editor", "A file of the workspace, open to be edited.", (_path("The file."), _EDITABLE)),
+    Renderer(
+        "editor", "The path of a file of the workspace. The web UI does not open it.", (_path("The file."), _EDITABLE)
+    ),
     Renderer(
         "terminal",
         "A command and what it wrote.",
@@ -195,7 +200,12 @@ CATALOGUE: Final = (
         (
             Key("data", Kind.TEXT, "The picture in base64.", "$return[0].data"),
             Key("mime_type", Kind.TEXT, "Its kind, such as image/png.", "$return[0].mimeType"),
-            Key("url", Kind.ADDRESS, "Where the picture is, in place of data.", replaces=("data", "mime_type")),
+            Key(
+                "url",
+                Kind.ADDRESS,
+                "Where the picture is, in place of data. The web UI does not fetch it.",
+                replaces=("data", "mime_type"),
+            ),
             Key("alt", Kind.TEXT, "The picture in words."),
         ),
     ),

@@ -67,9 +67,12 @@ def rendered(name: str, config: Mapping[str, Json], around: Around) -> Rendered 
             told.missing.append(str(config[key.name]))
         elif not said and isinstance(key.usual, str):
             unsaid[key.name] = key.usual
-    spared = {name for key in known.keys if key.name in filled for name in key.replaces}
-    missing = (*told.missing, *(place for name, place in unsaid.items() if name not in spared))
-    return Rendered(known.name, filled, known.standalone, missing, told.cut, refused)
+    # What stands in place of another leaves nothing of it; one that is refused does not fall back to what is usual.
+    replaced = {name for key in known.keys if key.name in filled for name in key.replaces}
+    replaced |= {name for key in known.keys if key.name in refused for name in key.replaces if name not in config}
+    missing = (*told.missing, *(place for name, place in unsaid.items() if name not in replaced))
+    shown = {name: value for name, value in filled.items() if name not in replaced}
+    return Rendered(known.name, shown, known.standalone, missing, told.cut, refused)
 
 
 def _fitting(kind: Kind, value: Json, workspace: str | None) -> Json | Missing:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import posixpath
 import shutil
 import sys
 import tempfile
@@ -12,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pegboard.core.ids import ToolsetId
+from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.own import Own
-from pegboard.core.policy import Decided
+from pegboard.core.policy import Decided, Policy
+from pegboard.core.reference import closest
+from pegboard.core.renderers.catalogue import PAGE_SUFFIXES
 
 TOOLSETS: Final = "toolsets"
 WORKSPACES: Final = "workspaces"
@@ -24,12 +27,20 @@ _LEAVING: Final = f"{STAGING}leaving-"
 """Swept like what is staged: a folder on its way out is renamed first, so that no half of it is ever in its place."""
 _PLACING: Final = ".placing.lock"
 _STAGING: Final = ".staging.lock"
+MAX_PAGE_BYTES: Final = 2 * 1024 * 1024
+_MAX_SHOWN: Final = 128
 _LOCK_SECONDS: Final = 30.0
 _PAUSE: Final = 0.05
 
 
 class FilesAway(Exception):  # noqa: N818 - it is told to a person as a sentence
     """The files cannot be written or read now; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadablePage:
+    why: str
+    """Without a full stop: it is shown behind the name of what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,36 @@ class Files:
 
     def folder(self, toolset: ToolsetId, digest: str) -> Path:
         return self.root / toolset / digest
+
+    def read_page(self, policy: Policy, toolset: ToolsetId, path: str) -> str | UnreadablePage:
+        """An HTML file that was imported with the toolset. Nothing else is read: a call may have named the path."""
+        server = policy.servers.get(ToolsetKey(toolset))
+        own = None if server is None else server.connection
+        if not isinstance(own, Own):
+            return UnreadablePage(f"toolset {toolset!r} has no files. Import one that has the page")
+        name = posixpath.normpath(path.replace("\\", "/"))
+        if not name.lower().endswith(PAGE_SUFFIXES):
+            return UnreadablePage("it must be an .html or .htm file of the toolset")
+        known = {file.path for file in policy.decided.files.get(toolset, ())}
+        if name not in known:
+            near = closest(name, (each for each in known if each.lower().endswith(PAGE_SUFFIXES)))
+            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+            return UnreadablePage(f"toolset {toolset!r} has no file {name[:_MAX_SHOWN]!r}{hint}")
+        folder = self.folder(toolset, own.digest) if own.linked is None else Path(own.linked)
+        try:
+            place = folder.joinpath(*name.split("/")).resolve(strict=True)
+            if not place.is_relative_to(folder.resolve()):
+                return UnreadablePage("it is a link that leads out of the toolset")
+            with place.open("rb") as file:
+                content = file.read(MAX_PAGE_BYTES + 1)
+        except OSError as error:
+            return UnreadablePage(f"it cannot be read: {error.strerror or error}. Import the toolset again")
+        if len(content) > MAX_PAGE_BYTES:
+            return UnreadablePage(f"a page may have {MAX_PAGE_BYTES // (1024 * 1024)} MiB, and this one has more")
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return UnreadablePage("it is not UTF-8 text. Save it as UTF-8 and import the toolset again")
 
     def workspace(self, toolset: ToolsetId) -> Path:
         return self.data_dir / WORKSPACES / toolset

@@ -1,6 +1,7 @@
 """Routes for overrides: those there are, what they make of one tool, one edit of one of them, and a rendered call."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from pegboard.core.rules import shape_of
 from pegboard.core.scope import Scope
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.overriding import all_misfits
+from pegboard.gateway.toolsets.installer import Installer
 
 from .access import needs, whoever
 from .answers import routes_about
@@ -47,7 +49,7 @@ from .tools import tool_named
 _FILE = "override.json"
 
 
-def override_routes(gateway: Gateway) -> APIRouter:
+def override_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRouter:
     routes = routes_about("overrides")
     board = gateway.board
 
@@ -96,7 +98,7 @@ def override_routes(gateway: Gateway) -> APIRouter:
     async def render_call(body: RenderBody) -> RenderedCallShape:
         """One call as its tool's overrides say that it is to be shown; `null` when they name no renderer."""
         id = tool_named(gateway, body.tool, board.resolution(body.view()))
-        around = render(gateway, id, body.arguments, body.result, body.chat_id, body.workspace)
+        around = await render(gateway, installer, id, body.arguments, body.result, body.chat_id, body.workspace)
         return {"id": str(id), "rendered": None if around is None else rendered_shape(around)}
 
     return routes

@@ -1,15 +1,23 @@
 """A call as a person is to be shown it, by what the overrides of its tool say."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import anyio.to_thread
 
 from pegboard.core.ids import ToolId
 from pegboard.core.renderers import Around, Rendered, rendered, returned
 from pegboard.core.tool import Json
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.toolsets.files import UnreadablePage
+from pegboard.gateway.toolsets.installer import Installer
+
+from .problems import Problem
 
 
-def render(
+async def render(
     gateway: Gateway,
+    installer: Callable[[], Installer],
     tool: ToolId,
     arguments: Mapping[str, Json],
     result: Mapping[str, Json],
@@ -21,4 +29,22 @@ def render(
     if look.renderer is None or result.get("isError") is True:
         return None
     around = Around(arguments, returned(result), chat_id, workspace, tool.toolset)
-    return rendered(look.renderer, look.renderer_config or {}, around)
+    shown = rendered(look.renderer, look.renderer_config or {}, around)
+    return None if shown is None else await _with_page(gateway, installer, tool, shown)
+
+
+async def _with_page(gateway: Gateway, installer: Callable[[], Installer], tool: ToolId, shown: Rendered) -> Rendered:
+    """The page that `artifact` names, as `content`; what cannot be read is listed under `refused`."""
+    artifact = shown.config.get("artifact")
+    if shown.renderer != "html" or not isinstance(artifact, str):
+        return shown
+    try:
+        files = installer().files
+    except Problem as problem:
+        page: str | UnreadablePage = UnreadablePage(problem.detail.rstrip("."))
+    else:
+        page = await anyio.to_thread.run_sync(files.read_page, gateway.board.policy, tool.toolset, artifact)
+    if isinstance(page, UnreadablePage):
+        without = {name: value for name, value in shown.config.items() if name != "artifact"}
+        return replace(shown, config=without, refused={**shown.refused, "artifact": page.why})
+    return replace(shown, config={**shown.config, "content": page})

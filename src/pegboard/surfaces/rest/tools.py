@@ -1,7 +1,7 @@
 """Routes for tools: every verdict, one tool in full, a call, and the trail of a decision."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Annotated, assert_never
 from uuid import uuid4
@@ -38,6 +38,7 @@ from pegboard.core.unlocking import unlocking
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
 from pegboard.gateway.gateway import Gateway
+from pegboard.gateway.toolsets.installer import Installer
 from pegboard.gateway.unlisted import listed
 
 from .access import needs
@@ -58,7 +59,7 @@ from .trials import trial_shape
 _NAMED = 50
 
 
-def tool_routes(gateway: Gateway) -> APIRouter:
+def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRouter:
     routes = routes_about("tools")
     board = gateway.board
 
@@ -138,7 +139,7 @@ def tool_routes(gateway: Gateway) -> APIRouter:
             tasks.cancel_scope.cancel()
         told = ended_shape(ended)
         result = told.get("result")
-        shown = render(gateway, id, body.arguments, result) if isinstance(result, dict) else None
+        shown = await render(gateway, installer, id, body.arguments, result) if isinstance(result, dict) else None
         if shown is not None:
             told["rendered"] = rendered_shape(shown)
         return {**told, **trial_shape(ended, asked, told.get("rendered"))} if body.trial else told

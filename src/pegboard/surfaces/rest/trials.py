@@ -9,6 +9,8 @@ from pegboard.core.call import Call, Demanded, NeedsInput, Returned, ToolFailed
 from pegboard.core.tokens import tokens
 from pegboard.gateway.caller import Ended
 
+from .override_shapes import RenderedShape
+
 
 class Weighed(TypedDict):
     text: str
@@ -23,9 +25,9 @@ class Trial(TypedDict):
     renderedTokens: NotRequired[int]
 
 
-def trial_shape(ended: Ended, call: Call, rendered: object) -> Trial:
+def trial_shape(ended: Ended, call: Call, rendered: RenderedShape | None) -> Trial:
     """`raw` is what the provider answered, where it did; `asModel` the text that a model in a chat would be given, of
-    refusals too; the cost of what is rendered is that of its configuration."""
+    refusals too; the cost of what is rendered is that of its configuration, without the page of an artifact."""
     # Only here, because it loads all there is of prompts.
     from pegboard.gateway.chat.results import told
     from pegboard.prompts.feeding import shortened
@@ -36,7 +38,12 @@ def trial_shape(ended: Ended, call: Call, rendered: object) -> Trial:
     elif isinstance(ended, Demanded):
         answer["raw"] = _weighed(ended.error.decode("utf-8", "replace"))
     if rendered is not None:
-        answer["renderedTokens"] = tokens(json.dumps(rendered, ensure_ascii=False, separators=(",", ":"), default=str))
+        config = rendered["config"]
+        if "artifact" in config:
+            config = {name: value for name, value in config.items() if name != "content"}
+        answer["renderedTokens"] = tokens(
+            json.dumps({**rendered, "config": config}, ensure_ascii=False, separators=(",", ":"), default=str)
+        )
     return answer
 
 

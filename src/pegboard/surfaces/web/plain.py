@@ -11,6 +11,49 @@ input { font: inherit; width: 100%; box-sizing: border-box; padding: .5rem; marg
 button { font: inherit; padding: .5rem 1.25rem }
 [role=alert] { border-left: .25rem solid currentColor; padding-left: .75rem }
 """
+FRAME_NAME: Final = "frame"
+FRAME_POLICY: Final = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "font-src data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; webrtc 'block'"
+)
+"""For the frame that shows a tool's page: an origin of its own, no network, no forms, no other windows. The page is
+written into this document, so the policy holds for it. Leaving the frame by navigation is refused by the policy of the
+web UI around it, whose `default-src 'self'` counts for frames."""
+FRAME: Final = b"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>The page of a tool</title>
+<script>
+addEventListener("message", function receive(event) {
+  if (window === parent || event.source !== parent) return;
+  var given = event.data;
+  if (typeof given !== "object" || given === null || typeof given.html !== "string") return;
+  removeEventListener("message", receive);
+  if (given.runs !== true) {
+    var inner = document.createElement("iframe");
+    inner.setAttribute("sandbox", "");
+    inner.setAttribute("title", document.title);
+    inner.srcdoc = given.html;
+    inner.style.cssText = "position:fixed;inset:0;width:100%;height:100%;border:0";
+    document.body.appendChild(inner);
+    return;
+  }
+  delete window.RTCPeerConnection;
+  delete window.webkitRTCPeerConnection;
+  window.__TOOL_DATA__ = given.data;
+  document.open();
+  document.write(given.html);
+  document.close();
+});
+</script>
+</head>
+<body></body>
+</html>
+"""
+"""Waits for one message of the web UI: `html`, whether its scripts run, and `data` for them. A page that a tool
+returned runs none: it is shown in a frame within the frame that has the same policy and no scripts. Few browsers know
+the directive `webrtc`, so peer connections are taken from the page as well."""
 _PAGE: Final = """<!doctype html>
 <html lang="en">
 <head>

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from pegboard.gateway.access.reception import FOREIGN, WRONG, Reception, Turned
 
 from .files import ASK_AGAIN, INDEX, Files
-from .plain import STYLE, STYLE_NAME, sign_in_page, told_page, unbuilt_page
+from .plain import FRAME, FRAME_NAME, FRAME_POLICY, STYLE, STYLE_NAME, sign_in_page, told_page, unbuilt_page
 
 ROOT: Final = "/ui/"
 SIGN_IN: Final = "sign-in"
@@ -33,6 +33,13 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
 }
 # Without a referrer a browser would say of the form that it comes from nowhere, and be refused.
+_FRAME_HEADERS: Final = {
+    "content-security-policy": FRAME_POLICY,
+    "x-frame-options": "SAMEORIGIN",
+    "x-dns-prefetch-control": "off",
+    "cache-control": ASK_AGAIN,
+    "content-type": HTML,
+}
 _FORM_HEADERS: Final = {"referrer-policy": "same-origin", "cache-control": "no-store"}
 
 
@@ -61,6 +68,8 @@ class Site:
             return _answered(HTTPStatus.OK, sign_in_page(why), more=_FORM_HEADERS)
         if name == STYLE_NAME:
             return Response(STYLE, headers={**HEADERS, "cache-control": ASK_AGAIN}, media_type="text/css")
+        if name == FRAME_NAME:
+            return Response(FRAME, headers={**HEADERS, **_FRAME_HEADERS})
         if query and (token := _token(query)) is not None:
             return self._signed_in(scope, token)
         return await self._file(name)

@@ -1,9 +1,11 @@
 /** One record in full, beside the list: where its time went, what went in and out, and what would be decided now. */
-import type { ReactElement, ReactNode } from "react";
+import { useState, type ReactElement, type ReactNode } from "react";
 import { useAnswer } from "@/api/answers";
+import { ask } from "@/api/client";
+import type { Rendered as RenderedCall } from "@/api/types";
 import { useParam } from "@/lib/place";
 import { bytes, command, count, number, span } from "@/lib/words";
-import { Answered, Button, ButtonLink, Code, Drawer, Json, Link, Notice, Skeleton, StackedBar, StateMark, StateWords, Tag, Time, type Tone } from "@/parts";
+import { Answered, Button, ButtonLink, Code, Drawer, Json, Link, Notice, Rendered, Skeleton, StackedBar, StateMark, StateWords, Tag, Time, Trouble, type Tone } from "@/parts";
 import { outcomeWord, recorded } from "./outcomes";
 import { isCall, nameOf, openRecord } from "./Row";
 import type { ActivityPage, ActivityRecord, RecordInFull } from "./shapes";
@@ -82,6 +84,7 @@ function Full({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: ()
         <>
           <Kept title="Arguments" text={record.arguments} size={record.argumentBytes} tokens={record.argumentTokens} setting="arguments" />
           {record.kind === "call" && <Kept title="Result" text={record.result} size={record.resultBytes} tokens={record.resultTokens} setting="results" />}
+          <AsRendered record={record} />
         </>
       )}
       {isCall(record) && <Now record={record} onAgain={onAgain} isAsking={isAsking} />}
@@ -198,6 +201,43 @@ function Kept({
       )}
     </Part>
   );
+}
+
+/** The recorded result as the tool's renderer shows it now. Only on request: a page of a toolset runs then. */
+function AsRendered({ record }: { record: RecordInFull }): ReactElement | null {
+  const [shown, setShown] = useState<{ readonly rendered: RenderedCall | null } | { readonly error: unknown } | null>(null);
+  const result = record.result === null ? null : object(record.result);
+  if (record.kind !== "call" || record.outcome !== "returned" || record.about === null || result === null) return null;
+  const show = (): void => {
+    const args = record.arguments === null ? null : object(record.arguments);
+    const body = { tool: record.about, arguments: args ?? {}, result };
+    ask<{ readonly rendered: RenderedCall | null }>("/render", { method: "POST", body })
+      .then(setShown)
+      .catch((error: unknown) => setShown({ error }));
+  };
+  return (
+    <Part
+      title="Rendered"
+      action={
+        <Button small onClick={shown === null ? show : () => setShown(null)}>
+          {shown === null ? "Show as rendered" : "Hide"}
+        </Button>
+      }
+    >
+      {shown === null ? null : "error" in shown ? (
+        <Trouble error={shown.error} />
+      ) : shown.rendered === null ? (
+        <p className="quiet small">No override names a renderer for this tool.</p>
+      ) : (
+        <Rendered of={shown.rendered} />
+      )}
+    </Part>
+  );
+}
+
+function object(text: string): Readonly<Record<string, unknown>> | null {
+  const read = recorded(text);
+  return "json" in read && typeof read.json === "object" && read.json !== null && !Array.isArray(read.json) ? (read.json as Record<string, unknown>) : null;
 }
 
 function Now({ record, onAgain, isAsking }: { record: RecordInFull; onAgain: () => void; isAsking: boolean }): ReactElement {

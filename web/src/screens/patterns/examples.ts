@@ -39,6 +39,7 @@ export const EXAMPLES: readonly Rendered[] = [
   told("code", { file: "site.py", content: 'def greet(name: str) -> str:\n    return f"Hello {name}"', language: "python" }),
   told("document", { content: "# Loans\n\nTwo are **overdue**:\n\n- *Dune*, until `2026-03-01`\n- Emma\n\n> Ask at the desk." }),
   told("html", { content: "<h1>A page</h1><p>In a frame that reaches nothing.</p>" }),
+  told("image", { data: "R0lGODlhAQABAIAAAP///wAAACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", mime_type: "image/gif", alt: "A dot" }),
   told("terminal", { command: "ls", output: "README.md\nsrc", cwd: "/srv", exit_code: 0 }),
   told("file-diff", { path: "README.md", before: "One line", after: "One line\nand another" }),
   told("patch-diff", { patch: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new" }),

@@ -160,7 +160,7 @@ function Outcome({ of }: { of: Trial }): ReactElement {
       <Tabs name="Forms of the result" tabs={forms} chosen={shown} onChange={choose}>
         {shown === "raw" && of.raw && <Code text={pretty(of.raw.text)} />}
         {shown === "model" && <Code text={of.asModel.text} />}
-        {shown === "rendered" && of.rendered && <Rendered of={of.rendered} />}
+        {shown === "rendered" && of.rendered && <Rendered key={of.callId} of={of.rendered} />}
       </Tabs>
     </section>
   );
