@@ -64,7 +64,8 @@ def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Comma
     for each in command.list_commands(context):
         inner = command.get_command(context, each)
         assert inner is not None
-        yield from leaves(inner, f"{name} {each}")
+        if not inner.hidden:
+            yield from leaves(inner, f"{name} {each}")
 
 
 COMMANDS = dict(leaves(command_tree(Launcher), "pegboard"))

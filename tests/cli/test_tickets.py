@@ -4,7 +4,7 @@ import json
 import os
 import pty
 import subprocess
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import anyio
@@ -18,6 +18,7 @@ from pegboard.core.policy import Declared, Policy
 from pegboard.core.server import DeclaredAt
 from pegboard.core.toolset import Toolset
 from pegboard.store import open_store
+from pegboard.surfaces.cli.tickets import end_body
 
 ECHO = "mcp:free~free:echo"
 CALL = ("tools", "call", ECHO, "--arg", "text=hi")
@@ -70,18 +71,91 @@ def test_a_call_waits_for_a_decision_and_then_runs_once(asking: Pegboard) -> Non
     assert "done" in asking("tickets", "list", "--all").out
 
 
-@pytest.mark.behaviour("confirmation.operators", "confirmation.remembered")
-def test_a_grant_is_remembered_listed_and_taken_back(asking: Pegboard) -> None:
+@pytest.mark.behaviour("confirmation.operators", "confirmation.remembered", "confirmation.standing_last_use")
+def test_a_standing_permission_is_given_listed_and_revoked(asking: Pegboard) -> None:
     id = asking(*CALL, "--json").json["ticket"]
-    assert "pegboard tickets grants" in asking("tickets", "allow", id, "--always").out
+    allowed = asking("tickets", "allow", id, "--always", "--for", "7d", "--yes-destructive")
+    assert "pegboard tickets consents" in allowed.out
     assert asking("tools", "call", ECHO, "--arg", "text=another").code == 0
-    grant = asking("tickets", "grants", "--json").json["grants"][0]["id"]
-    assert f"{grant}  {ECHO}  local" in asking("tickets", "grants").out
-    assert grant in asking("why", ECHO).out
-    assert asking("tickets", "revoke", grant).out == f"{ECHO} asks local again.\n"
-    assert asking("tickets", "grants").out == "No grant is remembered.\n"
-    assert asking("tickets", "revoke", grant).code == 4
+    (consent,) = asking("tickets", "consents", "--json").json["consents"]
+    given, ends = datetime.fromisoformat(consent["at"]), datetime.fromisoformat(consent["expiresAt"])
+    assert ends - given < timedelta(days=7) < ends - given + timedelta(minutes=1), "counted just before it is saved"
+    used = consent["lastUsedAt"][:19].replace("T", " ")
+    listed = asking("tickets", "consents").out
+    assert f"{consent['id']}  {ECHO}  local   any     local on {given:%Y-%m-%d}  {used} UTC  {ends:%F %T} UTC" in listed
+    assert asking("tickets", "grants").out == listed, "the former name goes on working"
+    assert f"revoke: pegboard tickets revoke {consent['id']}" in asking("why", ECHO).out
+    revoked = asking("tickets", "revoke", consent["id"]).out
+    assert revoked == f"Revoked: calls of {ECHO} by local need confirmation again.\n"
+    assert asking("tickets", "consents").out == "No standing permissions.\n"
+    assert asking("tickets", "revoke", consent["id"]).code == 4
     assert asking("tools", "call", ECHO, "--arg", "text=another").code == 5
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--for", "7d"), "--for and --until are for --client and --always"),
+        (("--always", "--for", "7"), "--for '7' is no time. Write a number with m, h, d or w"),
+        (("--always", "--until", "soon"), "--until 'soon' is no date. Write it as 2026-12-18, or never."),
+        (("--always", "--for", "7d", "--until", "never"), "Give --for or --until, not both."),
+    ],
+)
+def test_an_end_that_cannot_be_read_is_a_usage_error(asking: Pegboard, options: tuple[str, ...], why: str) -> None:
+    refused = asking("tickets", "allow", "anything", *options)
+    assert (refused.code, why in refused.err) == (2, True)
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize(
+    ("options", "body"),
+    [
+        ((None, None), {}),
+        (("12h", None), {"expiresInDays": 0.5}),
+        (("2w", None), {"expiresInDays": 14}),
+        ((None, "2026-12-18"), {"expiresAt": "2026-12-18T23:59:59+00:00"}),
+        ((None, "2026-12-18T12:00:00+02:00"), {"expiresAt": "2026-12-18T12:00:00+02:00"}),
+        ((None, "never"), {"expiresAt": "never"}),
+    ],
+)
+def test_an_end_is_sent_as_the_api_takes_it(options: tuple[str | None, str | None], body: dict[str, object]) -> None:
+    assert end_body("always", *options) == body
+
+
+@pytest.mark.behaviour("confirmation.standing_second_step")
+def test_without_a_terminal_a_second_step_needs_the_exact_flag(asking: Pegboard) -> None:
+    """No server runs, so what the tool claims is not known: that takes a second step as a destructive tool does."""
+    id = asking(*CALL, "--json").json["ticket"]
+    refused = asking("tickets", "allow", id, "--always")
+    assert (refused.code, f"pegboard tickets allow {id} --always --yes-destructive" in refused.err) == (5, True)
+    assert asking("tickets", "show", id, "--json").json["state"] == "waiting"
+    assert asking("tickets", "allow", id).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("confirmation.standing_second_step")
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 5)])
+def test_a_person_at_a_terminal_is_asked_again_before_a_permission_stands(
+    asking: Pegboard, home: Path, answer: bytes, code: int
+) -> None:
+    id = asking(*CALL, "--json").json["ticket"]
+    ours, theirs = pty.openpty()
+    environ = {**clean_environment(home), "PEGBOARD_DATA_DIR": str(home / "data")}
+    command = [*PROGRAM, "tickets", "allow", id, "--client", "--config", str(home / "asks.yaml")]
+    process = subprocess.Popen(command, env=environ, cwd=home, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while b"Allow that? [y/N]" not in said:
+        said += os.read(ours, 4096)
+    assert b"Every further call of it by local with operator would run" in said
+    os.write(ours, answer)
+    process.communicate(timeout=PATIENCE)
+    os.close(ours)
+    assert process.returncode == code
+    expected = "waiting" if code else "allowed"
+    assert asking("tickets", "show", id, "--json").json["state"] == expected
+    assert len(asking("tickets", "consents", "--json").json["consents"]) == (0 if code else 1)
 
 
 @pytest.mark.behaviour("confirmation.operators")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -135,13 +136,26 @@ EVERYTHING = Carried(
     ),
     trust={GITHUB: Trust.BASELINE},
     grants={PrincipalId("ann"): frozenset({ToolsetId("dev")}), PrincipalId("nobody"): frozenset()},
-    consents={"c1": Consent("c1", READ.id, READ.spec.fingerprint, ME, "a client", ME, NOW)},
+    consents={
+        "c1": Consent("c1", READ.id, READ.spec.fingerprint, ME, "a client", ME, NOW, NOW + timedelta(days=7)),
+        "c2": Consent("c2", READ.id, READ.spec.fingerprint, ME, None, ME, NOW, None),
+    },
 )
 
 
 @pytest.mark.behaviour("policy.round_trip")
 def test_everything_that_can_be_decided_comes_back_as_it_was() -> None:
     assert read(policy_text(EVERYTHING).text) == EVERYTHING
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+def test_a_standing_permission_of_a_file_that_names_no_end_ends_30_days_after_it_was_given() -> None:
+    document = json.loads(policy_text(EVERYTHING).text)
+    for entry in document["remembered"]:
+        del entry["until"]
+    found = read(json.dumps(document))
+    assert isinstance(found, Carried)
+    assert {consent.until for consent in found.consents.values()} == {NOW + timedelta(days=30)}
 
 
 @pytest.mark.behaviour("policy.without_secrets")

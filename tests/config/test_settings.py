@@ -274,6 +274,12 @@ def test_what_is_redacted_and_how_long_a_person_has_to_decide_are_read() -> None
     assert settings("confirmation: {}").declared.confirmation_seconds == 300.0
 
 
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize(("written", "days"), [("", 30), ("standing_days: 7", 7), ("standing_days: never", None)])
+def test_how_long_standing_permissions_last_is_read(written: str, days: int | None) -> None:
+    assert settings(f"confirmation: {{{written}}}").declared.standing_days == days
+
+
 @pytest.mark.parametrize(
     "text", ["", "# nothing yet\n", "---\n", "{}", "servers:\n", "servers: {}\ndeny: []\n", "\ufeff"]
 )

@@ -1,8 +1,8 @@
-"""Tickets and grants as values: what stands for a call, what each state says, and what a yes is good for."""
+"""Tickets and standing permissions as values: what stands for a call, what each state says, what a yes covers."""
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -11,8 +11,9 @@ from tests.core.boards import GITHUB, ME, NOW, server, tool, toolset
 
 from pegboard.core.call import Call
 from pegboard.core.commands import Rejected, Remember, RemoveServer, Revoke, apply
-from pegboard.core.consent import Consent, covering
+from pegboard.core.consent import Consent, Unlimited, covering, end_of
 from pegboard.core.ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
+from pegboard.core.leftover import needs_second_step
 from pegboard.core.naming import RESERVED, wire_names
 from pegboard.core.override import Override, OverrideIndex
 from pegboard.core.pattern import Pattern
@@ -20,7 +21,7 @@ from pegboard.core.policy import Decided, Policy
 from pegboard.core.redact import Redaction, is_cut
 from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, standing, told, wanted
 from pegboard.core.ticket_question import question
-from pegboard.core.tool import Json, Tool
+from pegboard.core.tool import Fingerprint, Json, Tool
 
 WRITE = tool(GITHUB, "write")
 MINUTE = timedelta(minutes=1)
@@ -99,25 +100,98 @@ def test_a_question_holds_nothing_that_a_server_or_caller_could_disguise() -> No
     )
 
 
-GRANT = Remember("g1", WRITE.id, WRITE.spec.fingerprint, ME, None)
+GRANT = Remember("g1", WRITE.id, WRITE.spec.fingerprint, ME, None, NOW + timedelta(days=30))
+
+
+ANY_CLIENT = Consent("g", WRITE.id, WRITE.spec.fingerprint, ME, None, ME, NOW, NOW + timedelta(days=30))
 
 
 @pytest.mark.behaviour("confirmation.remembered")
-def test_a_grant_covers_its_principal_its_client_and_the_tool_as_it_was() -> None:
-    anyone = Consent("g", WRITE.id, WRITE.spec.fingerprint, ME, None, ME, NOW)
-    only = replace(anyone, client="cli")
+def test_a_standing_permission_covers_its_principal_its_client_and_the_tool_as_it_was() -> None:
+    only = replace(ANY_CLIENT, client="cli")
     changed = Tool(WRITE.id, replace(WRITE.spec, description="Another."))
-    assert covering([anyone], WRITE, ME, "cli") == anyone
-    assert covering([only], WRITE, ME, "cli") == only
-    assert covering([only], WRITE, ME, "other") is None
-    assert covering([only], WRITE, ME, "") is None
-    assert covering([anyone], WRITE, PrincipalId("eve"), "cli") is None
-    assert covering([anyone], changed, ME, "cli") is None
-    assert covering([anyone], tool(GITHUB, "read"), ME, "cli") is None
+    assert covering([ANY_CLIENT], WRITE, ME, "cli", NOW) == ANY_CLIENT
+    assert covering([only], WRITE, ME, "cli", NOW) == only
+    assert covering([only], WRITE, ME, "other", NOW) is None
+    assert covering([only], WRITE, ME, "", NOW) is None
+    assert covering([ANY_CLIENT], WRITE, PrincipalId("eve"), "cli", NOW) is None
+    assert covering([ANY_CLIENT], changed, ME, "cli", NOW) is None
+    assert covering([ANY_CLIENT], tool(GITHUB, "read"), ME, "cli", NOW) is None
+
+
+MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+
+
+@pytest.mark.behaviour("confirmation.standing_ends", "confirmation.remembered")
+@given(MOMENTS, MOMENTS, st.booleans(), st.sampled_from([None, "cli"]))
+def test_an_expired_permission_never_covers_and_a_changed_tool_voids_every_one(
+    until: datetime, now: datetime, changed: bool, client: str | None
+) -> None:
+    consent = replace(ANY_CLIENT, until=until, client=client)
+    seen = Tool(WRITE.id, replace(WRITE.spec, description="Another.")) if changed else WRITE
+    assert consent.covers(seen, ME, "cli", now) is (now < until and not changed)
+    assert replace(consent, until=None).covers(seen, ME, "cli", now) is not changed
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@given(st.timedeltas(timedelta(days=-4000), timedelta(days=4000)), st.sampled_from([None, 1, 30, 3650]))
+def test_a_chosen_end_is_later_than_now_and_not_too_far(lifetime: timedelta, days: int | None) -> None:
+    for chosen in (lifetime, NOW + lifetime):
+        until = end_of(chosen, days, NOW)
+        if timedelta() < lifetime <= timedelta(days=3650):
+            assert until == NOW + lifetime
+        else:
+            assert isinstance(until, Rejected)
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+def test_without_a_chosen_end_the_board_decides_and_never_is_the_boards_to_allow() -> None:
+    assert end_of(None, 30, NOW) == NOW + timedelta(days=30)
+    assert end_of(None, None, NOW) is None
+    assert end_of(Unlimited.NEVER, None, NOW) is None
+    assert end_of(Unlimited.NEVER, 30, NOW) == Rejected(
+        "On this board every standing permission has an end. Choose a date; or write standing_days: never under "
+        "confirmation in pegboard.yaml."
+    )
+    assert isinstance(end_of(timedelta.max, 30, NOW), Rejected), "no date is that late"
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+def test_a_new_permission_takes_those_that_ended_away() -> None:
+    installed = Decided(servers={GITHUB: server(GITHUB)}, toolsets={GITHUB.toolset: toolset(GITHUB.toolset)})
+    ended = replace(ANY_CLIENT, id="ended", principal=PrincipalId("ann"), until=NOW)
+    lasts = replace(ended, id="lasts", until=NOW + MINUTE, principal=PrincipalId("eve"))
+    before = Policy(decided=replace(installed, consents={"ended": ended, "lasts": lasts}))
+    after = apply(before, GRANT, ME, NOW)
+    assert isinstance(after, Policy)
+    assert [*after.decided.consents] == ["lasts", "g1"]
+
+
+@pytest.mark.behaviour("confirmation.standing_second_step")
+@pytest.mark.parametrize(
+    ("annotations", "asks"),
+    [
+        ({"destructiveHint": True}, True),
+        ({"destructiveHint": True, "readOnlyHint": True}, True),
+        ({"destructiveHint": False}, False),
+        ({"readOnlyHint": True}, False),
+        ({"destructiveHint": "true"}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_a_second_step_is_for_tools_that_claim_to_be_destructive(
+    annotations: dict[str, Json] | None, asks: bool
+) -> None:
+    claims = Tool(WRITE.id, replace(WRITE.spec, annotations=annotations))
+    ticket = replace(TICKET, fingerprint=claims.spec.fingerprint)
+    assert needs_second_step(ticket, Policy(), claims) is asks
+    assert needs_second_step(TICKET, Policy(), None), "what it claims is not known"
+    assert needs_second_step(replace(ticket, fingerprint=Fingerprint("other")), Policy(), claims)
 
 
 @pytest.mark.behaviour("confirmation.remembered")
-def test_one_place_has_one_grant_and_a_removed_server_takes_its_grants_along() -> None:
+def test_one_place_has_one_permission_and_a_removed_server_takes_its_permissions_along() -> None:
     installed = Decided(servers={GITHUB: server(GITHUB)}, toolsets={GITHUB.toolset: toolset(GITHUB.toolset)})
     policy = Policy(decided=installed)
     once = apply(policy, GRANT, ME, NOW)
@@ -133,7 +207,7 @@ def test_one_place_has_one_grant_and_a_removed_server_takes_its_grants_along() -
     assert isinstance(revoked, Policy)
     assert [*revoked.decided.consents] == ["g3"]
     assert apply(revoked, Revoke("g2"), ME, NOW) == Rejected(
-        "There is no remembered grant 'g2'. See: pegboard tickets grants"
+        "There is no standing permission 'g2'. See: pegboard tickets consents"
     )
     removed = apply(revoked, RemoveServer(GITHUB), ME, NOW)
     assert isinstance(removed, Policy)

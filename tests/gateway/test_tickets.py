@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.core.boards import ME
+from tests.core.boards import ME, NOW
 from tests.gateway.asking import (
     ARGUMENTS,
     ASKS,
@@ -39,13 +39,15 @@ from pegboard.core.call import (
     refusal_text,
 )
 from pegboard.core.commands import Rejected, Revoke, ThrowSwitch
-from pegboard.core.explain import explain
+from pegboard.core.consent import Consent, Lifetime, Unlimited
+from pegboard.core.explain import Step, explain
 from pegboard.core.ids import LOCAL, CallId, PrincipalId
 from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.core.tool import Json, Tool
 from pegboard.core.view import View
 from pegboard.gateway.caller import Ended
-from pegboard.ports import CannotAsk, Progress
+from pegboard.gateway.confirmation import BoardConsents, Confirmation
+from pegboard.ports import CannotAsk, Progress, StoreAway
 
 pytestmark = pytest.mark.anyio
 
@@ -229,7 +231,7 @@ async def test_a_wait_with_wrong_arguments_is_told_what_is_wrong(
 
 @pytest.mark.behaviour("confirmation.remembered")
 @pytest.mark.parametrize("scope", [Scope.CLIENT, Scope.ALWAYS])
-async def test_a_remembered_grant_lets_further_calls_run_until_it_is_revoked(tmp_path: Path, scope: Scope) -> None:
+async def test_a_standing_permission_lets_further_calls_run_until_it_is_revoked(tmp_path: Path, scope: Scope) -> None:
     async with asking(tmp_path) as house:
         ticket = ticket_of(await deletes(house))
         await house.gateway.tickets.allow(ticket, scope, ME)
@@ -240,14 +242,110 @@ async def test_a_remembered_grant_lets_further_calls_run_until_it_is_revoked(tmp
         assert ticket_of(await deletes(house, by=PrincipalId("eve")))
         ((id, consent),) = house.board.policy.decided.consents.items()
         assert (consent.tool, consent.principal, consent.by) == (DELETE, LOCAL, ME)
-        trail = explain(house.board.catalogue, house.board.policy, View(), DELETE)
+        trail = explain(house.board.catalogue, house.board.policy, View(), DELETE, now=house.clock())
         assert trail is not None
-        who = "local with any client" if scope is Scope.ALWAYS else "local with 'cli 1'"
-        assert trail.steps[-1].said == (
-            f"no: requires_confirmation is set; but without asking for {who}, granted by me on 2026-01-02 ({id})"
+        who = "local" if scope is Scope.ALWAYS else "local with 'cli 1'"
+        assert trail.steps[-1] == Step(
+            "Does it run without confirmation?",
+            True,
+            f"no: requires_confirmation is set; runs without confirmation for {who} until 2026-02-01 "
+            f"(permission {id}, given by me), revoke: pegboard tickets revoke {id}",
         )
         await house.does(Revoke(id))
         assert ticket_of(await deletes(house, arguments={"repo": "another"}))
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize("lifetime", [None, timedelta(days=7), NOW + timedelta(hours=1)])
+async def test_a_permission_that_has_ended_covers_no_call(tmp_path: Path, lifetime: Lifetime | None) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME, lifetime=lifetime)
+        (consent,) = house.board.policy.decided.consents.values()
+        assert consent.until is not None
+        expected = timedelta(days=30) if lifetime is None else lifetime
+        assert consent.until == (NOW + expected if isinstance(expected, timedelta) else expected)
+        house.clock.now = consent.until - timedelta(seconds=1)
+        assert await deletes(house, arguments={"repo": "another"}) == OK
+        house.clock.now = consent.until
+        assert ticket_of(await deletes(house, arguments={"repo": "another"}))
+        trail = explain(house.board.catalogue, house.board.policy, View(), DELETE, now=house.clock())
+        assert trail is not None
+        ended = f"the permission {consent.id}, given by me, for local lasted until {consent.until:%Y-%m-%d}"
+        assert trail.steps[-1].said == f"no: requires_confirmation is set; {ended}"
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize("lifetime", [NOW, timedelta(), timedelta(days=3651), Unlimited.NEVER])
+async def test_an_end_that_cannot_be_decides_nothing(tmp_path: Path, lifetime: Lifetime) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        refused = await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME, lifetime=lifetime)
+        assert isinstance(refused, Rejected)
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        assert (found.state, house.board.policy.decided.consents) == (State.WAITING, {})
+
+
+@pytest.mark.behaviour("confirmation.standing_second_step")
+@pytest.mark.parametrize("scope", [Scope.CLIENT, Scope.ALWAYS])
+async def test_a_destructive_tool_gets_a_standing_permission_by_a_second_step_only(
+    tmp_path: Path, scope: Scope
+) -> None:
+    destructive = Tool(DELETE, replace(SPEC, annotations={"destructiveHint": True}))
+    async with asking(tmp_path, tools={GITHUB: (destructive,)}) as house:
+        ticket = ticket_of(await deletes(house))
+        refused = await house.gateway.tickets.allow(ticket, scope, ME)
+        assert isinstance(refused, Rejected)
+        assert f"pegboard tickets allow {ticket} --{scope.value} --yes-destructive" in refused.why
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        assert (found.state, house.board.policy.decided.consents) == (State.WAITING, {})
+        await house.gateway.tickets.allow(ticket, scope, ME, confirms_destructive=True)
+        assert await deletes(house, arguments={"repo": "another"}) == OK
+
+
+@pytest.mark.behaviour("confirmation.standing_second_step")
+@pytest.mark.parametrize("said", ["always", "client", "yes, always"])
+async def test_no_answer_in_the_callers_own_client_gives_a_standing_permission(tmp_path: Path, said: str) -> None:
+    content: dict[str, Json] = {"answer": said, "scope": "always", "confirmDestructive": True}
+    async with asking(tmp_path) as house:
+        ended = await deletes(house, AskedClient({"action": "accept", "content": content}))
+        assert isinstance(ended, NotConfirmed)
+        await deletes(house, AskedClient({"action": "accept", "content": {**content, "answer": "yes"}}))
+        assert (house.board.policy.decided.consents, ran(house)) == ({}, 1)
+
+
+@pytest.mark.behaviour("confirmation.standing_last_use")
+async def test_the_last_use_is_known_and_written_once_however_many_calls_there_are(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        assert await house.gateway.tickets.last_uses() == {}
+        (id,) = house.board.policy.decided.consents
+        saves = len(house.store.saves)
+        for second in range(5):
+            house.clock.passes(1)
+            assert await deletes(house, arguments={"repo": str(second)}) == OK
+        assert await house.gateway.tickets.last_uses() == {id: house.clock()}
+        assert len(house.store.saves) == saves
+
+
+class AwayConsents(BoardConsents):
+    async def find(self, id: str) -> Consent | None:
+        raise StoreAway("The store does not answer.")
+
+
+@pytest.mark.behaviour("confirmation.standing_revoked_everywhere")
+async def test_while_the_store_is_away_no_standing_permission_counts(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        ticket = ticket_of(await deletes(house))
+        await house.gateway.tickets.allow(ticket, Scope.ALWAYS, ME)
+        confirmation = house.gateway.caller.confirmation
+        asking_away = Confirmation(house.board, confirmation.tickets, house.clock, consents=AwayConsents(house.board))
+        asked = Admitted(call_of("delete", {"repo": "x"}, client="cli 1"), house.board.catalogue.tools[DELETE], True)
+        answer = await asking_away.answer(asked, None)
+        assert isinstance(answer, NotConfirmed)
 
 
 @pytest.mark.behaviour("confirmation.remembered")
@@ -338,14 +436,14 @@ async def test_decisions_about_tickets_are_part_of_the_activity(tmp_path: Path) 
         await house.gateway.tickets.deny(other, ME)
         noted = [(decision.about, decision.said) for decision in house.audit.decisions if decision.kind == "ticket"]
         assert noted == [
-            (str(DELETE), f"ticket {ticket} of local is allowed, always"),
-            (str(DELETE), "runs without asking local with any client"),
-            (str(DELETE), f"ticket {other} of local is denied"),
+            (str(DELETE), f"allowed a call of local (ticket {ticket})"),
+            (str(DELETE), "allowed local to call this without confirmation, from any client, until 2026-02-01"),
+            (str(DELETE), f"denied a call of local (ticket {other})"),
         ]
 
 
 @pytest.mark.behaviour("confirmation.tickets_kept")
-async def test_tickets_and_grants_outlive_the_gateway(tmp_path: Path) -> None:
+async def test_tickets_and_standing_permissions_outlive_the_gateway(tmp_path: Path) -> None:
     store = MemoryStore()
     async with asking(tmp_path, store) as house:
         await house.does(ASKS)

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.core.boards import tool
 from tests.rest.desk import GITHUB, Desk, at_desk, problem
 from tests.support.house import declared
 
@@ -15,6 +17,7 @@ from pegboard.core.ids import ToolId
 from pegboard.core.override import Override
 from pegboard.core.server import Trust
 from pegboard.core.ticket import Ticket
+from pegboard.core.tool import Tool
 from pegboard.gateway.tickets import NoTickets
 from pegboard.ports import TicketsAway
 from pegboard.store import key_of, open_store
@@ -85,6 +88,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "begun": None,
             "ended": "",
             "whose": None,
+            "standing": {"possible": True, "destructive": False, "days": 30},
         }
         assert await desk.get("/tickets") == {"tickets": [waiting]}
         assert (await desk.get("/status"))["waitingTickets"] == 1
@@ -140,29 +144,110 @@ async def test_a_denial_is_final_and_told(tmp_path: Path) -> None:
         assert (await call(desk))["ended"] == "confirmation_denied"
 
 
-@pytest.mark.behaviour("confirmation.operators", "confirmation.remembered")
-async def test_grants_are_listed_and_taken_back(tmp_path: Path) -> None:
+@pytest.mark.behaviour("confirmation.operators", "confirmation.remembered", "confirmation.standing_last_use")
+async def test_standing_permissions_are_listed_and_revoked(tmp_path: Path) -> None:
     async with asking(tmp_path) as desk:
         id = (await call(desk))["ticket"]
         await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "client"})
+        (fresh,) = (await desk.get("/tickets/consents"))["consents"]
+        assert fresh["lastUsedAt"] is None
         assert (await call(desk, other=1))["ended"] == "returned"
-        (grant,) = (await desk.get("/tickets/grants"))["grants"]
-        assert grant == {
-            "id": grant["id"],
+        (consent,) = (await desk.get("/tickets/consents"))["consents"]
+        assert consent == {
+            "id": consent["id"],
             "tool": str(WRITE),
             "principal": "local",
             "client": "operator",
             "by": "local",
             "at": "2026-01-02T03:04:05+00:00",
+            "expiresAt": "2026-02-01T03:04:05+00:00",
+            "expired": False,
+            "lastUsedAt": "2026-01-02T03:04:05+00:00",
             "whose": None,
             "fits": True,
         }
+        assert await desk.get("/tickets/consents", tool=str(WRITE), principal="local") == {"consents": [consent]}
+        assert await desk.get("/tickets/consents", tool="mcp:dev~github:read") == {"consents": []}
+        assert await desk.get("/tickets/consents", principal="eve") == {"consents": []}
         steps = (await desk.get("/why", tool=str(WRITE)))["steps"]
-        assert steps[-1]["asked"] == "Does it run without asking a person?"
-        assert grant["id"] in steps[-1]["said"]
-        assert (await desk.ask("DELETE", f"/tickets/grants/{grant['id']}")).status_code == 200
-        assert await desk.get("/tickets/grants") == {"grants": []}
+        assert steps[-1]["asked"] == "Does it run without confirmation?"
+        assert f"until 2026-02-01 (permission {consent['id']}, given by local)" in steps[-1]["said"]
+        revoked = await desk.ask("DELETE", f"/tickets/consents/{consent['id']}")
+        assert (revoked.status_code, revoked.json()) == (200, consent)
+        assert await desk.get("/tickets/consents") == {"consents": []}
         assert (await call(desk, other=1))["ended"] == "confirmation_required"
+        said = [decision.said for decision in desk.house.audit.decisions if decision.about == str(WRITE)]
+        assert said[-1] == (
+            f"revoked the permission of local with 'operator' to call this without confirmation ({consent['id']})"
+        )
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize(
+    ("end", "expires"),
+    [
+        ({"expiresInDays": 0.5}, "2026-01-02T15:04:05+00:00"),
+        ({"expiresAt": "2026-01-03T00:00:00Z"}, "2026-01-03T00:00:00+00:00"),
+    ],
+)
+async def test_whoever_gives_a_standing_permission_chooses_its_end(
+    tmp_path: Path, end: dict[str, object], expires: str
+) -> None:
+    async with asking(tmp_path) as desk:
+        id = (await call(desk))["ticket"]
+        await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "always", **end})
+        (consent,) = (await desk.get("/tickets/consents"))["consents"]
+        assert (consent["expiresAt"], consent["expired"]) == (expires, False)
+        desk.house.clock.passes(86_400)
+        (consent,) = (await desk.get("/tickets/consents"))["consents"]
+        assert consent["expired"] is True
+        assert (await call(desk, other=1))["ended"] == "confirmation_required"
+
+
+@pytest.mark.behaviour("confirmation.standing_ends")
+@pytest.mark.parametrize(
+    ("body", "status", "why"),
+    [
+        ({"expiresInDays": 7}, 422, "only a standing permission has an end: send scope client or always with it"),
+        (
+            {"scope": "always", "expiresInDays": 1, "expiresAt": "never"},
+            422,
+            "send expiresInDays or expiresAt, not both",
+        ),
+        ({"scope": "always", "expiresInDays": 0}, 422, "expiresInDays"),
+        ({"scope": "always", "expiresInDays": 3651}, 422, "expiresInDays"),
+        ({"scope": "always", "expiresAt": "2027-01-01T00:00:00"}, 422, "expiresAt"),
+        ({"scope": "always", "expiresAt": "2025-01-01T00:00:00Z"}, 409, "is in the past"),
+        ({"scope": "always", "expiresAt": "never"}, 409, "standing_days: never"),
+    ],
+)
+async def test_an_end_that_cannot_be_is_refused_and_decides_nothing(
+    tmp_path: Path, body: dict[str, object], status: int, why: str
+) -> None:
+    async with asking(tmp_path) as desk:
+        id = (await call(desk))["ticket"]
+        refused = await desk.ask("POST", f"/tickets/{id}/allow", json=body)
+        assert problem(refused)[0] == status
+        assert why in problem(refused)[1]
+        assert (await desk.get(f"/tickets/{id}"))["state"] == "waiting"
+
+
+@pytest.mark.behaviour("confirmation.standing_second_step")
+async def test_a_destructive_tool_needs_the_second_confirmation(tmp_path: Path) -> None:
+    async with asking(tmp_path) as desk:
+        destructive = Tool(WRITE, replace(tool(GITHUB, "write").spec, annotations={"destructiveHint": True}))
+        desk.house.provider(GITHUB).lists(destructive)
+        await desk.house.until(lambda: desk.house.board.catalogue.tools[WRITE].spec == destructive.spec)
+        id = (await call(desk))["ticket"]
+        assert (await desk.get(f"/tickets/{id}"))["standing"]["destructive"] is True
+        refused = await desk.ask("POST", f"/tickets/{id}/allow", json={"scope": "always"})
+        status, why = problem(refused)
+        assert (status, why.startswith(f"{WRITE} claims to be destructive")) == (409, True)
+        assert "send confirmDestructive" in why
+        assert (await desk.get(f"/tickets/{id}"))["state"] == "waiting"
+        body = {"scope": "always", "confirmDestructive": True}
+        assert (await desk.ask("POST", f"/tickets/{id}/allow", json=body)).status_code == 200
+        assert len((await desk.get("/tickets/consents"))["consents"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -173,9 +258,9 @@ async def test_grants_are_listed_and_taken_back(tmp_path: Path) -> None:
         ("POST", "/tickets/nothing/deny", {}, (404, "There is no ticket 'nothing'. See: pegboard tickets list")),
         (
             "DELETE",
-            "/tickets/grants/nothing",
+            "/tickets/consents/nothing",
             None,
-            (404, "There is no remembered grant 'nothing'. See: pegboard tickets grants"),
+            (404, "There is no standing permission 'nothing'. See: pegboard tickets consents"),
         ),
     ],
 )

@@ -197,7 +197,9 @@ overrides = st.builds(
 )
 
 
-consents = st.builds(Consent, ids, tool_ids, ids.map(Fingerprint), principals, optional, principals, times)
+consents = st.builds(
+    Consent, ids, tool_ids, ids.map(Fingerprint), principals, optional, principals, times, st.none() | times
+)
 
 
 def _of_one_place(rows: Iterable[Override]) -> tuple[Override, ...]:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -255,6 +256,21 @@ async def test_calls_of_an_older_program_are_part_of_the_activity(engine: Engine
         ("refusal", None, None),
         ("call", None, None),
     ]
+
+
+@pytest.mark.behaviour("store.migrations", "confirmation.standing_ends")
+async def test_standing_permissions_from_before_they_had_an_end_end_30_days_after_they_were_given(
+    engine: Engine,
+) -> None:
+    await aged(engine, "0019")
+    await engine.run(
+        "INSERT INTO consents (id, tool_id, kind, fingerprint, principal, by, at)"
+        " VALUES ('c1', 'mcp:dev~github:write', 'mcp_tool', 'f', 'ann', 'local', '2026-01-02T03:04:05+00:00')"
+    )
+    async with open_store(engine.url, clock=now) as store:
+        decided = await store.policy.load()
+    assert decided.consents["c1"].until == datetime(2026, 2, 1, 3, 4, 5, tzinfo=UTC)
+    assert await engine.run("SELECT until FROM consents") == [("2026-02-01T03:04:05+00:00",)]
 
 
 @pytest.mark.behaviour("store.migrations", "overrides.arguments")

@@ -151,6 +151,7 @@ async def open_house(
                     now,
                     expand=expander(os.environ, folder_of(settings)),
                     tickets=store.tickets,
+                    consents=store.consents,
                     queries=store.queries,
                     waits=store.waits,
                     prepare=toolsets.prepare,

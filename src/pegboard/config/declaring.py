@@ -85,6 +85,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         prompting=prompting(values, place.file, tell),
         code=code_settings(values.get(keys.CODE)),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
+        standing_days=_standing_days(values.get(keys.CONFIRMATION)),
     )
 
 
@@ -103,6 +104,13 @@ def _presenting(values: Values, place: Place, tell: Telling) -> Presenting:
 def _confirmation_seconds(said: Placed[Values] | None) -> float:
     usual = Declared().confirmation_seconds
     return usual if said is None else said.value.value(keys.DEADLINE, usual)
+
+
+def _standing_days(said: Placed[Values] | None) -> int | None:
+    days = None if said is None else said.value.get(keys.STANDING_DAYS)
+    if days is None:
+        return Declared().standing_days
+    return None if days.value == "never" else days.value
 
 
 def server(key: ServerKey, said: Placed[Values], place: Place, tell: Telling) -> Server:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from pegboard.core.consent import DEFAULT_STANDING_DAYS, MAX_STANDING_DAYS
 from pegboard.core.headers import OWNED, OWNED_PREFIX
 from pegboard.core.ids import BUILTIN, ID_RULE, RESERVED
 from pegboard.core.server import Always, OnDemand, Protocol, Starts, Timeouts, Transport, Trust
@@ -19,7 +20,7 @@ from .principal_keys import CALLER, CALLER_NAME, PRINCIPAL, TOOLSET_IDS
 from .prompt_keys import MODELS, PROMPTS
 from .search_keys import SECTION as SEARCH_SECTION
 from .section import Key, Section, Values
-from .shape import ANY_TEXT, Choice, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
+from .shape import ANY_TEXT, Choice, DaysOrNever, Form, ListOf, MapOf, OrFalse, Seconds, Text, Truth, Whole
 
 _ID: Final = r"[a-z0-9][a-z0-9_-]{0,63}"
 _TEXT: Final = Text()
@@ -271,6 +272,12 @@ DEADLINE: Final = Key(
     "How long a person has to decide about one call, and a caller to use the decision.",
     300,
 )
+STANDING_DAYS: Final[Key[int | Literal["never"]]] = Key(
+    "standing_days",
+    DaysOrNever(MAX_STANDING_DAYS),
+    "For how many days a standing permission lasts, unless whoever gives it chooses another end; never for no end.",
+    DEFAULT_STANDING_DAYS,
+)
 
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
 SERVERS: Final = Key("servers", MapOf(IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
@@ -318,7 +325,9 @@ REDACT: Final = Key(
     "iban or card_*; with a dot for paths, such as patient.name.",
 )
 CONFIRMATION: Final = Key(
-    "confirmation", Section("", (DEADLINE,)), "Calls of tools that a person must confirm: requires_confirmation."
+    "confirmation",
+    Section("", (DEADLINE, STANDING_DAYS)),
+    "Calls of tools that a person must confirm: requires_confirmation.",
 )
 GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, and how much they may ask at once.")
 

@@ -6,12 +6,12 @@ An approval holds for the one spec that stands beside it. A fingerprint that is 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
 from pegboard.core.carrying import Carried
-from pegboard.core.consent import Consent
+from pegboard.core.consent import DEFAULT_STANDING_DAYS, Consent
 from pegboard.core.ids import (
     BadId,
     LegacyToolId,
@@ -160,7 +160,11 @@ class _Reader:
             raise _Wrong("client: this must be a text or nothing.")
         tool, fingerprint = _tool(_is(said, "tool", str)), Fingerprint(_is(said, "fingerprint", str))
         principal = PrincipalId(_is(said, "principal", str))
-        return id, Consent(id, tool, fingerprint, principal, client, self.who(said), self.when(said))
+        at = self.when(said)
+        # A file of an older Pegboard names no end: what it does not say is never unlimited.
+        end = said.get("until", (at + timedelta(days=DEFAULT_STANDING_DAYS)).isoformat())
+        until = None if end == "never" else _moment(end)
+        return id, Consent(id, tool, fingerprint, principal, client, self.who(said), at, until)
 
     # Members of many of them
 

@@ -198,6 +198,7 @@ def _consent(consent: Consent) -> JsonObject:
         "client": consent.client,
         "by": consent.by,
         "at": consent.at.isoformat(),
+        "until": "never" if consent.until is None else consent.until.isoformat(),
     }
 
 

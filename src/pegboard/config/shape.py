@@ -254,6 +254,24 @@ class Seconds:
 
 
 @dataclass(frozen=True)
+class DaysOrNever:
+    """A whole number of days, or the word `never` for no end."""
+
+    maximum: int
+
+    def read(self, node: Node, at: str, tell: Telling) -> int | Literal["never"] | Wrong:
+        if isinstance(node, Scalar) and node.kind is Kind.TEXT and node.text == "never":
+            return "never"
+        if isinstance(node, Scalar) and node.kind is Kind.INTEGER and 1 <= integer(node.text) <= self.maximum:
+            return integer(node.text)
+        rule = f"this must be a whole number of days from 1 to {self.maximum}, or never"
+        return tell.wrong(node.line, at, f"{rule}; it is {shown(node)}.")
+
+    def schema(self) -> JsonObject:
+        return {"anyOf": [{"type": "integer", "minimum": 1, "maximum": self.maximum}, {"const": "never"}]}
+
+
+@dataclass(frozen=True)
 class ListOf(Generic[T]):
     """With `or_commas`, one text with commas does too. What can be read of a list is, so that all problems are told."""
 

@@ -30,6 +30,7 @@ from .commands import (
     TakeBaseline,
     ThrowSwitch,
 )
+from .consent import Consent, end_text
 from .docspace.connection import DocSpace
 from .editing import ARGUMENT, Edit
 from .entitling import MakeToken, RemovePrincipal, RevokeToken
@@ -154,15 +155,19 @@ def told(command: object) -> Told:
         case Grant(principal, toolsets):
             limit = "no limit" if toolsets is None else ", ".join(sorted(toolsets)) or "nothing"
             return Told("grant", None, f"{principal} may use: {limit}")
-        case Remember(_, tool, _, principal, client, whose):
-            whom = f"{principal} with any client" if client is None else f"{principal} with {client!r}"
-            whom += "" if whose is None else f", at {whose.told}"
-            return Told("ticket", str(tool), f"runs without asking {whom}")
+        case Remember(_, tool, _, principal, client, until, whose):
+            source = "from any client" if client is None else f"from the client {client!r}"
+            source += "" if whose is None else f", at {whose.told}"
+            allowed = f"allowed {principal} to call this without confirmation, {source}, {end_text(until)}"
+            return Told("ticket", str(tool), allowed)
         case ReplaceDecisions(carried):
             counts = (_count(len(carried.servers), "server"), _count(len(carried.approvals), "approval"))
             return Told("policy", None, f"all decisions replaced by those of a file: {', '.join(counts)} and the rest")
-        case Revoke(id):
-            return Told("ticket", None, f"the remembered grant {id} is taken back")
+        case Revoke(id, None):
+            return Told("ticket", None, f"revoked the standing permission {id}")
+        case Revoke(id, Consent(tool=tool) as given):
+            revoked = f"revoked the permission of {given.caller_text} to call this without confirmation ({id})"
+            return Told("ticket", str(tool), revoked)
         case _:
             about = next((str(named) for name in _NAMES if (named := getattr(command, name, None)) is not None), None)
             return Told(_HUMP.sub("_", type(command).__name__).lower(), about, "")

@@ -143,7 +143,7 @@ def _about(said: Carried) -> Iterator[tuple[str, Switchable | ProviderKey]]:
     for override in said.overrides:
         yield f"The override of {override.target}", override.toolset
     for consent in said.consents.values():
-        yield f"The remembered grant {consent.id}", consent.tool
+        yield f"The standing permission {consent.id}", consent.tool
 
 
 def _missing(what: Switchable | ProviderKey) -> str:

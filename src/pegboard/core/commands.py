@@ -118,21 +118,25 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """From now on this tool, as it is, runs for this principal without asking; `client` narrows it to one."""
+    """Give a standing permission: from now on this tool, as it is, runs for this principal without confirmation.
+    `client` narrows it to one."""
 
     id: str
     tool: ToolId
     fingerprint: Fingerprint
     principal: PrincipalId
     client: str | None
+    until: datetime | None
     whose: Whose | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
-    """Take a remembered grant back: the next call is asked about again."""
+    """Take a standing permission back: the next call is asked about again."""
 
     id: str
+    given: Consent | None = None
+    """The permission as it was shown to the person, for the record."""
 
 
 Command: TypeAlias = (
@@ -217,15 +221,19 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
-        case Remember(id, tool, fingerprint, principal, client, whose):
+        case Remember(id, tool, fingerprint, principal, client, until, whose):
             if (missing := _missing(policy, tool)) is not None:
                 return missing
-            fresh = Consent(id, tool, fingerprint, principal, client, by, at, whose)
-            others = {key: consent for key, consent in decided.consents.items() if consent.place != fresh.place}
+            fresh = Consent(id, tool, fingerprint, principal, client, by, at, until, whose)
+            others = {
+                key: consent
+                for key, consent in decided.consents.items()
+                if consent.place != fresh.place and not consent.is_expired(at)
+            }
             return replace(decided, consents={**others, id: fresh})
         case Revoke(id):
             if id not in decided.consents:
-                return Rejected(f"There is no remembered grant {id!r}. See: pegboard tickets grants")
+                return Rejected(f"There is no standing permission {id!r}. See: pegboard tickets consents")
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
         case ReplaceDecisions(carried):
             return replaced(policy, carried, by)

@@ -1,48 +1,103 @@
-"""A remembered grant: a person's yes to all further calls of one tool as it is now, for one principal."""
+"""A standing permission: a person's yes to all further calls of one tool as it is now, for one principal."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final, TypeAlias
 
 from .ids import PrincipalId, ToolId
+from .rejected import Rejected
 from .tool import Fingerprint, Tool
 from .whose import Whose
+
+DEFAULT_STANDING_DAYS: Final = 30
+MAX_STANDING_DAYS: Final = 3650
 
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """Bound to the fingerprint: a tool that changed is asked about anew."""
+    """Bound to the fingerprint: a tool that changed is asked about again."""
 
     id: str
     tool: ToolId
     fingerprint: Fingerprint
     principal: PrincipalId
     client: str | None
-    """The client as it calls itself; `None` for whichever one the principal uses."""
+    """The client as it calls itself; `None` for any client that the principal uses."""
     by: PrincipalId
     at: datetime
+    until: datetime | None
+    """From this moment on it covers no call. `None` only where the board says that permissions never end."""
     whose: Whose | None = None
     """In whose name its calls run, where callers may bring that: no other caller has any of it."""
 
-    def covers(self, tool: Tool, principal: PrincipalId, client: str, whose: Whose | None = None) -> bool:
+    def covers(
+        self, tool: Tool, principal: PrincipalId, client: str, now: datetime, whose: Whose | None = None
+    ) -> bool:
         return (
             (self.tool, self.principal, self.whose) == (tool.id, principal, whose)
             and self.client in (None, client)
             and self.fingerprint == tool.spec.fingerprint
+            and not self.is_expired(now)
         )
+
+    def is_expired(self, now: datetime) -> bool:
+        return self.until is not None and now >= self.until
 
     @property
     def place(self) -> tuple[ToolId, PrincipalId, str | None, Whose | None]:
-        """What it is about. One place has one grant: the latest."""
+        """What it is about. One place has one standing permission: the latest."""
         return self.tool, self.principal, self.client, self.whose
 
-    def __str__(self) -> str:
-        who = f"{self.principal} with any client" if self.client is None else f"{self.principal} with {self.client!r}"
-        who += "" if self.whose is None else f", {self.whose.told}"
-        return f"{who}, granted by {self.by} on {self.at:%Y-%m-%d} ({self.id})"
+    @property
+    def caller_text(self) -> str:
+        client = "" if self.client is None else f" with {self.client!r}"
+        return f"{self.principal}{client}" + ("" if self.whose is None else f", {self.whose.told}")
+
+    @property
+    def end_text(self) -> str:
+        return end_text(self.until)
 
 
 def covering(
-    consents: Iterable[Consent], tool: Tool, principal: PrincipalId, client: str, whose: Whose | None = None
+    consents: Iterable[Consent],
+    tool: Tool,
+    principal: PrincipalId,
+    client: str,
+    now: datetime,
+    whose: Whose | None = None,
 ) -> Consent | None:
-    return next((consent for consent in consents if consent.covers(tool, principal, client, whose)), None)
+    return next((consent for consent in consents if consent.covers(tool, principal, client, now, whose)), None)
+
+
+class Unlimited(Enum):
+    NEVER = "never"
+
+
+Lifetime: TypeAlias = timedelta | datetime | Unlimited
+"""For how long a person wants a standing permission: a duration, an end, or without an end."""
+
+
+def end_of(lifetime: Lifetime | None, board_days: int | None, at: datetime) -> datetime | Rejected | None:
+    """When a standing permission given now ends; `None` for never. Without a `lifetime` the board decides."""
+    if lifetime is None:
+        return None if board_days is None else at + timedelta(days=board_days)
+    if isinstance(lifetime, Unlimited):
+        if board_days is None:
+            return None
+        return Rejected(
+            "On this board every standing permission has an end. Choose a date; or write standing_days: never under "
+            "confirmation in pegboard.yaml."
+        )
+    longest = timedelta(days=MAX_STANDING_DAYS)
+    remaining = lifetime - at if isinstance(lifetime, datetime) else lifetime
+    if remaining <= timedelta():
+        return Rejected("The end of the standing permission is in the past. Choose a later one.")
+    if remaining > longest:
+        return Rejected(f"A standing permission lasts {MAX_STANDING_DAYS} days at most. Choose an earlier end.")
+    return at + remaining
+
+
+def end_text(until: datetime | None) -> str:
+    return "without an end" if until is None else f"until {until:%Y-%m-%d}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -49,6 +50,8 @@ class Trail:
     """What else would still keep it from the caller, in the order in which it would show."""
 
 
+MAX_PERMISSIONS_NAMED: Final = 5
+
 QUESTIONS: Final = {
     "owner_is_on": "Are its server and its toolset on?",
     "server_is_reviewed": "Is its server out of quarantine?",
@@ -71,12 +74,15 @@ def explain(
     *,
     held: Mapping[WireName, ToolId] = MappingProxyType({}),
     presented: Presented | None = None,
+    now: datetime | None = None,
 ) -> Trail | None:
     """`None` when the catalogue has no such tool. `held` as `resolve` takes it, to tell the name this caller sees.
-    With `presented`, whether the tool is listed is told of the path of that presentation."""
+    With `presented`, whether the tool is listed is told of the path of that presentation. `now` is for standing
+    permissions that have an end: without it none is known to have ended."""
     tool = catalogue.tools.get(id)
     if tool is None:
         return None
+    permissions = _permissions(policy, tool, view, now)
     resolution, way = resolve(catalogue, policy, view, held=held), passage(catalogue, policy, view)
     tool = seen_by(tool, policy, view)
     health = catalogue.health(id.source)
@@ -88,7 +94,7 @@ def explain(
         steps=(
             *_view_steps(way, tool),
             *rules,
-            *_confirmation_steps(policy, view, tool),
+            *_confirmation_steps(policy, tool, permissions),
             *_listing_steps(resolution, policy, id, presented),
         ),
         appearance=policy.overrides.for_tool(id),
@@ -139,18 +145,32 @@ def _rule_step(rule: Rule, verdict: Verdict) -> Step:
     return Step(asked, False, f"{verdict.status.value}: {sentence(verdict.reason)} {remedy(verdict.reason)}")
 
 
-def _confirmation_steps(policy: Policy, view: View, tool: Tool) -> Sequence[Step]:
+def _confirmation_steps(policy: Policy, tool: Tool, permissions: Sequence[str]) -> Sequence[Step]:
     """Only of a tool that must be confirmed. It stays open: each call is asked about."""
     if not policy.overrides.confirms(tool.id):
         return ()
-    own = [consent for consent in policy.consents.get(tool.id, ()) if consent.principal == view.principal]
-    said = ["no: requires_confirmation is set"]
-    for consent in own:
-        if consent.fingerprint == tool.spec.fingerprint:
-            said.append(f"but without asking for {consent}")
+    said = ["no: requires_confirmation is set", *permissions[:MAX_PERMISSIONS_NAMED]]
+    if (more := len(permissions) - MAX_PERMISSIONS_NAMED) > 0:
+        said.append(f"{more} more standing permissions: pegboard tickets consents")
+    return (Step("Does it run without confirmation?", True, "; ".join(said)),)
+
+
+def _permissions(policy: Policy, tool: Tool, view: View, now: datetime | None) -> Sequence[str]:
+    """Those of this caller first: what runs without confirmation for somebody else is worth knowing, too."""
+    consents = sorted(policy.consents.get(tool.id, ()), key=lambda consent: consent.principal != view.principal)
+    said = []
+    for consent in consents:
+        given = f"permission {consent.id}, given by {consent.by}"
+        if now is not None and consent.is_expired(now):
+            said.append(f"the {given}, for {consent.caller_text} lasted {consent.end_text}")
+        elif consent.fingerprint != seen_by(tool, policy, View(consent.principal)).spec.fingerprint:
+            said.append(f"the {given}, for {consent.caller_text} does not count: the tool has changed since")
         else:
-            said.append(f"the tool changed since it was granted to {consent}, so that does not count")
-    return (Step("Does it run without asking a person?", True, "; ".join(said)),)
+            said.append(
+                f"runs without confirmation for {consent.caller_text} {consent.end_text} ({given}), "
+                f"revoke: pegboard tickets revoke {consent.id}"
+            )
+    return said
 
 
 def _listing_steps(resolution: Resolution, policy: Policy, id: ToolId, presented: Presented | None) -> Sequence[Step]:

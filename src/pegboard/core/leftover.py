@@ -21,10 +21,21 @@ def is_for_itself(ticket: Ticket, policy: Policy, tool: Tool | None) -> bool:
     nobody saw."""
     if not isinstance(ticket.tool.source, BuiltinKey):
         return False
-    if isinstance(tool, OverSources) and policy.asks(ticket.principal) is not None:
-        tool = tool.within(policy.asks(ticket.principal) or ())
+    tool = _seen_by_caller(ticket, policy, tool)
     may_change = isinstance(tool, OverSources) and not tool.spec.hints.read_only
     return may_change or not policy.overrides.confirms(ticket.tool)
+
+
+def needs_second_step(ticket: Ticket, policy: Policy, tool: Tool | None) -> bool:
+    """Whether a standing permission needs a second confirmation: the tool claims to be destructive; or it is not
+    listed as the ticket has it, so that nobody knows what it claims."""
+    tool = _seen_by_caller(ticket, policy, tool)
+    return tool is None or tool.spec.fingerprint != ticket.fingerprint or tool.spec.claims_destructive
+
+
+def _seen_by_caller(ticket: Ticket, policy: Policy, tool: Tool | None) -> Tool | None:
+    databases = policy.asks(ticket.principal)
+    return tool.within(databases) if isinstance(tool, OverSources) and databases is not None else tool
 
 
 def as_it_stands(ticket: Ticket, policy: Policy) -> Ticket:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from .api_token import ApiToken
 from .code import CodeSettings
-from .consent import Consent
+from .consent import DEFAULT_STANDING_DAYS, Consent
 from .database.declaration import Database
 from .database.source import SourceId
 from .ids import LOCAL, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId
@@ -106,6 +106,8 @@ class Declared:
     code: CodeSettings = field(default_factory=CodeSettings)
     confirmation_seconds: float = 300.0
     """How long a person has to decide about one call, and a caller to use the decision."""
+    standing_days: int | None = DEFAULT_STANDING_DAYS
+    """How long a standing permission lasts unless the person who gives it says otherwise; `None` for ever."""
     databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
     selected_at: DeclaredAt | None = field(default=None, compare=False)
     granted_at: Mapping[PrincipalId, DeclaredAt] = field(
@@ -128,7 +130,7 @@ class Decided:
     trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
-    """Remembered grants, by their ids."""
+    """Standing permissions, by their ids."""
     files: Mapping[ToolsetId, tuple[ToolsetFile, ...]] = field(default_factory=dict[ToolsetId, tuple[ToolsetFile, ...]])
     """Of each toolset that was imported, and of no other."""
     manifest_overrides: tuple[Override, ...] = ()
@@ -178,7 +180,7 @@ class Policy:
 
     @cached_property
     def consents(self) -> Mapping[ToolId, tuple[Consent, ...]]:
-        """Remembered grants by tool."""
+        """Standing permissions by tool."""
         found: dict[ToolId, tuple[Consent, ...]] = {}
         for consent in self.decided.consents.values():
             found[consent.tool] = (*found.get(consent.tool, ()), consent)

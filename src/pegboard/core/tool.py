@@ -65,6 +65,11 @@ class ToolSpec:
         return self._fingerprint
 
     @property
+    def claims_destructive(self) -> bool:
+        """Whether it says so itself. Silence means destructive to the protocol, and claims nothing."""
+        return (self.annotations or {}).get("destructiveHint") is True
+
+    @property
     def hints(self) -> Hints:
         """The annotations as claims, with the protocol's defaults; anything but a boolean claims nothing."""
         told = self.annotations or {}

@@ -1,4 +1,4 @@
-"""Asking a person about one call: by a remembered grant, through the caller's own client, else by a ticket.
+"""Asking a person about one call: by a standing permission, through the caller's own client, else by a ticket.
 
 Nobody waits here for a ticket: the caller is told of it and comes back.
 """
@@ -17,7 +17,7 @@ import anyio.to_thread
 
 from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
 from pegboard.core.code import PYTHON_ID
-from pegboard.core.consent import covering
+from pegboard.core.consent import Consent, covering
 from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
@@ -26,8 +26,18 @@ from pegboard.core.ticket import Begun, TooMany, digest, refused, too_many_text,
 from pegboard.core.ticket_question import FORM, answered_no, is_yes, question
 from pegboard.core.tool import Json
 from pegboard.core.whose import Whose
-from pegboard.ports import CannotAsk, Clock, NoTicketsError, Peer, TicketsAway, TicketStore
+from pegboard.ports import (
+    CannotAsk,
+    Clock,
+    ConsentStore,
+    NoTicketsError,
+    Peer,
+    StoreAway,
+    TicketsAway,
+    TicketStore,
+)
 
+from .access.uses import Uses
 from .bell import Bell
 from .board import Board
 
@@ -58,8 +68,17 @@ def fresh_id() -> str:
 
 
 class Confirmation:
-    def __init__(self, board: Board, tickets: TicketStore, clock: Clock, whose: WhoseAt = lambda *_: None) -> None:
+    def __init__(
+        self,
+        board: Board,
+        tickets: TicketStore,
+        clock: Clock,
+        whose: WhoseAt = lambda *_: None,
+        consents: ConsentStore | None = None,
+    ) -> None:
         self.tickets: Final = tickets
+        self._consents: ConsentStore = BoardConsents(board) if consents is None else consents
+        self.consent_uses: Final = Uses(self._consents, clock, of="standing permissions")
         self.decided: Final = Bell()
         """Rings when a ticket was asked for, decided or used in this process. Of others the store knows."""
         self._board = board
@@ -90,8 +109,7 @@ class Confirmation:
     ) -> Confirmed | NotConfirmed:
         call, tool = asked.call, asked.tool
         yes = Confirmed(tool.id, tool.spec.fingerprint)
-        remembered = () if each else self._board.policy.consents.get(tool.id, ())
-        if covering(remembered, tool, call.principal, call.client, whose) is not None:
+        if not each and await self._is_permitted(asked, whose):
             return yes._replace(remembered=True)
         if await self._continues(asked, whose):
             return yes
@@ -110,6 +128,25 @@ class Confirmation:
                 return await self._by_ticket(asked, whose)
             return yes if answer is not None and is_yes(answer) else answered_no(tool, answer)
         return await self._by_ticket(asked, whose)
+
+    async def _is_permitted(self, asked: Admitted, whose: Whose | None) -> bool:
+        """Whether a standing permission covers this call. The board tells which one may; whether it still holds, the
+        store tells: another gateway may have revoked it a moment ago."""
+        call, tool = asked.call, asked.tool
+        known = self._board.policy.consents.get(tool.id, ())
+        candidate = covering(known, tool, call.principal, call.client, self._clock(), whose)
+        if candidate is None:
+            return False
+        try:
+            with anyio.fail_after(STORE_SECONDS):
+                stored = await self._consents.find(candidate.id)
+        except (StoreAway, TimeoutError) as error:
+            log.warning("The standing permission %s does not count now, the store is away: %s", candidate.id, error)
+            return False
+        if stored is None or not stored.covers(tool, call.principal, call.client, self._clock(), whose):
+            return False
+        self.consent_uses.seen(stored.id)
+        return True
 
     async def settle(self, asked: Admitted, yes: Confirmed, ended: Outcome | Refusal) -> None:
         """What came of the call that the yes was for. Whoever called may have gone."""
@@ -190,6 +227,23 @@ class Confirmation:
         key = await anyio.to_thread.run_sync(_continuation, asked, _text(beside.get("requestState")), whose)
         until = self._continuing.pop(key, None)
         return until is not None and self._clock() <= until
+
+
+class BoardConsents:
+    """For a gateway whose board is the only place that knows standing permissions. Their uses end with it."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._uses: dict[str, datetime] = {}
+
+    async def find(self, id: str) -> Consent | None:
+        return self._board.policy.decided.consents.get(id)
+
+    async def keep(self, uses: Mapping[str, datetime]) -> None:
+        self._uses.update(uses)
+
+    async def latest(self) -> Mapping[str, datetime]:
+        return self._uses
 
 
 def _state_of(body: bytes) -> str:

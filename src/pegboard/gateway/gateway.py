@@ -12,7 +12,7 @@ from pegboard.core.catalogue import Starting
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.policy import Declared, Policy
 from pegboard.core.running import awaits_first_sight
-from pegboard.ports import Audit, Clock, Expand, PolicyStore, ProviderFor, TicketStore
+from pegboard.ports import Audit, Clock, ConsentStore, Expand, PolicyStore, ProviderFor, TicketStore
 from pegboard.ports.queries import QueryStore
 from pegboard.ports.waits import WaitStore
 
@@ -95,6 +95,7 @@ async def open_gateway(
     clock: Clock,
     *,
     tickets: TicketStore | None = None,
+    consents: ConsentStore | None = None,
     expand: Expand = as_written,
     prepare: Callable[[Policy], Awaitable[None]] | None = None,
     meanings: Meanings | None = None,
@@ -121,7 +122,8 @@ async def open_gateway(
     )
     async with anyio.create_task_group() as tasks:
         roster = Roster(board, provider_for, tasks, heard.ring, clock)
-        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock, roster.whose)
+        confirmation = Confirmation(board, NoTickets() if tickets is None else tickets, clock, roster.whose, consents)
+        tasks.start_soon(confirmation.consent_uses.run, name="uses of standing permissions")
         ticket_tool = TicketTool(board, confirmation, audit, clock)
         desk = TicketDesk(board, operator, confirmation, clock)
         check = Serial(Validators()).problems

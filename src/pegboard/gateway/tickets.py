@@ -1,4 +1,4 @@
-"""Where a person decides: lists the calls that wait, allows or denies one, and has a grant remembered."""
+"""Where a person decides: lists the calls that wait, allows or denies one, and gives standing permissions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
+from pegboard.core.consent import Lifetime, end_of
 from pegboard.core.ids import CallId, PrincipalId
-from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board
+from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board, needs_second_step
 from pegboard.core.redact import WHOLE
 from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, plainly, undecidable
 from pegboard.core.tool import Json, JsonObject
@@ -25,6 +26,17 @@ MOST_COUNTED: Final = 1_000
 """More may not wait at once."""
 COUNTED_WITHIN: Final = 2.0
 _NONE: Final = "This gateway keeps no tickets."
+
+
+@dataclass(frozen=True, slots=True)
+class StandingTerms:
+    """What holds for a standing permission beside one ticket."""
+
+    possible: bool
+    destructive: bool
+    """Whether it must be confirmed a second time."""
+    days: int | None
+    """How long it lasts unless another end is chosen; `None` for ever."""
 
 
 @dataclass(frozen=True)
@@ -65,38 +77,78 @@ class TicketDesk:
         shown = self.board.policy.declared.redaction.arguments
         return await anyio.to_thread.run_sync(shown, found, WHOLE, plainly(ticket.tool))
 
-    async def allow(self, id: str, scope: Scope, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
-        """`None` when there is no such ticket. The decision comes first: should a grant not be remembered after it,
-        one call too few runs without asking, and never one too many."""
+    def terms(self, ticket: Ticket) -> StandingTerms:
+        """On which terms further calls like that of this ticket can be allowed as well."""
+        policy, tool = self.board.policy, self.board.catalogue.tools.get(ticket.tool)
+        return StandingTerms(
+            not is_for_itself(ticket, policy, tool),
+            needs_second_step(ticket, policy, tool),
+            policy.declared.standing_days,
+        )
+
+    async def last_uses(self) -> Mapping[str, datetime]:
+        """Of standing permissions, by their ids."""
+        return await self.confirmation.consent_uses.latest()
+
+    async def allow(
+        self,
+        id: str,
+        scope: Scope,
+        by: PrincipalId,
+        note: str = "",
+        *,
+        lifetime: Lifetime | None = None,
+        confirms_destructive: bool = False,
+    ) -> Ticket | Rejected | None:
+        """`None` when there is no such ticket. The decision comes first: should a standing permission not be saved
+        after it, one call too few runs without confirmation, and never one too many."""
         ticket = await self.find(id)
         if ticket is None:
             return None
-        if scope is Scope.CLIENT and not ticket.client:
-            return Rejected(
-                f"The client of ticket {id} did not say what it is, so it would not be known again. "
-                f"Allow it once, or always: pegboard tickets allow {id} --always"
-            )
-        tool = self.board.catalogue.tools.get(ticket.tool)
-        if scope is not Scope.ONCE and is_for_itself(ticket, self.board.policy, tool):
-            return Rejected(
-                f"Each call like that of ticket {id} is asked about by itself, so a yes to further ones would have no "
-                f"effect. Allow this one: pegboard tickets allow {id}"
-            )
+        if scope is Scope.ONCE:
+            return await self._decided(ticket, State.GRANTED, scope, by, note)
+        until = self._checked_end(ticket, scope, lifetime, confirms_destructive)
+        if isinstance(until, Rejected):
+            return until
         decided = await self._decided(ticket, State.GRANTED, scope, by, note)
-        if isinstance(decided, Rejected) or scope is Scope.ONCE:
+        if isinstance(decided, Rejected):
             return decided
         client = ticket.client if scope is Scope.CLIENT else None
-        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client, ticket.whose)
+        command = Remember(fresh_id(), ticket.tool, ticket.fingerprint, ticket.principal, client, until, ticket.whose)
         match await self.operator.do(command, by):
             case Rejected(why) as rejected:
                 kind = NotSaved if isinstance(rejected, NotSaved) else Rejected
-                return kind(f"Ticket {id} is allowed once, but the grant is not remembered: {why}")
+                return kind(f"Ticket {id} is allowed once, but the standing permission is not saved: {why}")
             case Stale():
                 return NotSaved(
-                    f"Ticket {id} is allowed once, but the grant is not remembered: others decide too fast."
+                    f"Ticket {id} is allowed once, but the standing permission is not saved: others decide too fast."
                 )
             case _:
                 return decided
+
+    def _checked_end(
+        self, ticket: Ticket, scope: Scope, lifetime: Lifetime | None, confirms_destructive: bool
+    ) -> datetime | Rejected | None:
+        """When the standing permission would end, or why there can be none."""
+        terms = self.terms(ticket)
+        if scope is Scope.CLIENT and not ticket.client:
+            return Rejected(
+                f"The client of ticket {ticket.id} did not say what it is, so it would not be known again. "
+                f"Allow it once, or always: pegboard tickets allow {ticket.id} --always"
+            )
+        if not terms.possible:
+            return Rejected(
+                f"Each call like that of ticket {ticket.id} is asked about by itself, so a yes to further ones would "
+                f"have no effect. Allow this one: pegboard tickets allow {ticket.id}"
+            )
+        if terms.destructive and not confirms_destructive:
+            return Rejected(
+                f"{ticket.tool} claims to be destructive, or is not listed as it was when ticket {ticket.id} was made. "
+                "A standing permission for it lets every further call run without confirmation, whatever its "
+                "arguments. If you want that, confirm it: send confirmDestructive, or run "
+                f"pegboard tickets allow {ticket.id} --{scope.value} --yes-destructive"
+            )
+        return end_of(lifetime, terms.days, self.clock())
 
     async def deny(self, id: str, by: PrincipalId, note: str = "") -> Ticket | Rejected | None:
         ticket = await self.find(id)
@@ -114,8 +166,8 @@ class TicketDesk:
         if not done:
             return Rejected(undecidable(found, now))
         self.confirmation.decided.ring()
-        how = "denied" if scope is None else f"allowed, {scope.value}"
-        self.operator.record("ticket", str(ticket.tool), f"ticket {ticket.id} of {ticket.principal} is {how}", by)
+        said = f"{'denied' if scope is None else 'allowed'} a call of {ticket.principal} (ticket {ticket.id})"
+        self.operator.record("ticket", str(ticket.tool), said, by)
         return found
 
 

@@ -21,7 +21,7 @@ from .sources import (
     Ring,
     Updated,
 )
-from .tickets import NoTicketsError, TicketsAway, TicketStore
+from .tickets import ConsentStore, NoTicketsError, TicketsAway, TicketStore
 from .tokens import TokenUses
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "CannotAsk",
     "CannotEncode",
     "Clock",
+    "ConsentStore",
     "Digest",
     "Encoder",
     "Expand",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from pegboard.core.consent import Consent
 from pegboard.core.ids import CallId
 from pegboard.core.ticket import Begun, Ruling, Ticket, TooMany, Wanted
 from pegboard.core.tool import Json
@@ -49,3 +50,15 @@ class TicketStore(Protocol):
     async def listed(self, *, waiting_at: datetime | None = None, limit: int = 100) -> Sequence[Ticket]:
         """Latest first; with a time, only those that wait for a decision then, the next deadline first."""
         ...
+
+
+class ConsentStore(Protocol):
+    """Standing permissions as the store holds them now, and when each was used last. Raises `StoreAway`."""
+
+    async def find(self, id: str) -> Consent | None:
+        """As it is at this moment, for a call that is about to run by it: another gateway may have revoked it."""
+        ...
+
+    async def keep(self, uses: Mapping[str, datetime]) -> None: ...
+
+    async def latest(self) -> Mapping[str, datetime]: ...

@@ -1,17 +1,15 @@
-"""Switches, approvals, overrides, grants and consents, to row and back."""
+"""Switches, approvals, overrides and grants, to row and back."""
 
 import hashlib
 import json
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from pegboard.core.consent import Consent
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
 from pegboard.core.override import Override
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Switch, Switchable
-from pegboard.core.tool import Fingerprint, ToolSpec
-from pegboard.core.whose import whose_of
+from pegboard.core.tool import ToolSpec
 
 from .arguments import arguments_of, arguments_row, origins_of, origins_row
 from .targets import kind_and_text, target_of, tool_of
@@ -160,35 +158,6 @@ def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
 
 def grant_of(row: Row) -> tuple[PrincipalId, frozenset[ToolsetId]]:
     return PrincipalId(_text(row, "principal")), frozenset(map(ToolsetId, json.loads(row["toolsets"])))
-
-
-def consent_row(id: str, consent: Consent) -> Row:
-    kind, text = kind_and_text(consent.tool)
-    return {
-        "id": id,
-        "tool_id": text,
-        "kind": kind,
-        "fingerprint": consent.fingerprint,
-        "principal": consent.principal,
-        "client": consent.client,
-        "by": consent.by,
-        "at": consent.at.isoformat(),
-        "whose": None if consent.whose is None else str(consent.whose),
-    }
-
-
-def consent_of(row: Row) -> tuple[str, Consent]:
-    consent = Consent(
-        row["id"],
-        tool_of(row["kind"], row["tool_id"]),
-        Fingerprint(row["fingerprint"]),
-        PrincipalId(row["principal"]),
-        row["client"],
-        PrincipalId(row["by"]),
-        datetime.fromisoformat(row["at"]),
-        whose_of(row["whose"]),
-    )
-    return consent.id, consent
 
 
 def _text(row: Row, column: str) -> str:

@@ -14,6 +14,7 @@ from pegboard.ports.storage import StorageNow
 
 from .audit import AuditLimits, AuditLog
 from .calls import Keeping
+from .consents import StoredConsents
 from .errors import StoreError, masked
 from .health import storage
 from .migrate import migrate
@@ -44,6 +45,7 @@ class Store:
     uses: StoredUses
     waits: StoredWaits
     visits: StoredVisits
+    consents: StoredConsents
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -89,6 +91,7 @@ async def open_store(
                 StoredUses(database),
                 StoredWaits(database),
                 StoredVisits(database),
+                StoredConsents(database),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

@@ -15,13 +15,12 @@ from pegboard.core.policy import Decided
 from pegboard.core.server import Server, Trust
 
 from . import schema
+from .consents import consent_of, consent_row
 from .decisions import (
     Place,
     Specs,
     approval_of,
     approval_row,
-    consent_of,
-    consent_row,
     grant_of,
     grant_row,
     override_of,

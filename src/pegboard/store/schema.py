@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0019"
+REVISION: Final = "0020"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -217,8 +217,19 @@ consents: Final = Table(
     Column("by", Words, nullable=False),
     Column("at", Text, nullable=False),
     Column("whose", Words),
+    Column("until", Text),
     PrimaryKeyConstraint("id"),
 )
+"""Standing permissions. `until` is a moment or `never`; where there is none, it counts from `at` (`decisions.py`)."""
+
+consent_uses: Final = Table(
+    "consent_uses",
+    metadata,
+    Column("id", Text, nullable=False),
+    Column("used_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("id"),
+)
+"""Beside the permissions, as `token_uses` beside the tokens: a use is no decision."""
 
 tickets: Final = Table(
     "tickets",

@@ -1,8 +1,9 @@
-"""`pegboard tickets …`: calls that wait for a person's decision, and the grants that are remembered."""
+"""`pegboard tickets …`: calls that wait for a person's decision, and standing permissions."""
 
 import json
 import re
 import sys
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
@@ -16,6 +17,8 @@ from .output import Exit, document, fail, say, tell
 from .text import one_line, table
 
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")
+_LIFETIME: Final = re.compile("([1-9][0-9]{0,6})(m|h|d|w)")
+_DAYS: Final = {"m": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7}
 
 
 @click.group()
@@ -59,17 +62,74 @@ async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
 @click.option("--once", "scope", flag_value="once", default="once", help="This one call.  [default]")
 @click.option("--client", "scope", flag_value="client", help="And all further calls of the tool by this client.")
 @click.option("--always", "scope", flag_value="always", help="And all further calls of the tool by this principal.")
+@click.option("--for", "lasts", metavar="TIME", help="How long further calls are allowed, such as 7d, 12h or 2w.")
+@click.option("--until", metavar="DATE", help="The last day of that in UTC, such as 2026-12-18; or a moment; or never.")
+@click.option("--yes-destructive", is_flag=True, help="Allow further calls of a tool that claims to be destructive.")
 @click.option("--note", default="", help="Why, for whoever asks later.")
 @asks(no_server)
-async def allow(api: Api, ticket: str, scope: str, note: str, *, as_json: bool) -> None:
-    """Say yes to a call. It runs when its caller comes back for it."""
-    body = await asked(api, "POST", f"{path_of(ticket)}/allow", body={"scope": scope, "note": note})
+async def allow(
+    api: Api,
+    ticket: str,
+    scope: str,
+    lasts: str | None,
+    until: str | None,
+    yes_destructive: bool,
+    note: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Say yes to a call. It runs when its caller comes back for it. Further calls are allowed for 30 days, unless the
+    board or you say otherwise."""
+    body: dict[str, object] = {"scope": scope, "note": note, **end_body(scope, lasts, until)}
+    if scope != "once" and (yes_destructive or await _second_step(api, ticket)):
+        body["confirmDestructive"] = True
+    body = await asked(api, "POST", f"{path_of(ticket)}/allow", body=body)
     if as_json:
         document(body)
         return
-    say(f"Ticket {body['id']} is allowed: its caller may make this one call until {_time(body['deadline'])}.")
+    say(f"Ticket {body['id']} is allowed: its caller may make this one call until {_time(str(body['deadline']))}.")
     if body["scope"] != "once":
-        say("Further calls run without asking. To take that back: pegboard tickets grants")
+        say("Further calls run without confirmation. To see until when, or to revoke it: pegboard tickets consents")
+
+
+def end_body(scope: str, lasts: str | None, until: str | None) -> dict[str, object]:
+    """The end of a standing permission, as the API takes it."""
+    if lasts is None and until is None:
+        return {}
+    if scope == "once":
+        raise click.UsageError("--for and --until are for --client and --always: one call needs no end.")
+    if lasts is not None and until is not None:
+        raise click.UsageError("Give --for or --until, not both.")
+    if lasts is not None:
+        written = _LIFETIME.fullmatch(lasts.strip())
+        if written is None:
+            raise click.UsageError(f"--for {lasts!r} is no time. Write a number with m, h, d or w, such as 7d or 12h.")
+        return {"expiresInDays": int(written[1]) * _DAYS[written[2]]}
+    if until == "never":
+        return {"expiresAt": "never"}
+    try:
+        moment = datetime.fromisoformat(str(until))
+    except ValueError:
+        raise click.UsageError(f"--until {until!r} is no date. Write it as 2026-12-18, or never.") from None
+    if len(str(until)) == len("2026-12-18"):
+        moment += timedelta(days=1, seconds=-1)
+    return {"expiresAt": (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()}
+
+
+async def _second_step(api: Api, ticket: str) -> bool:
+    """Whether the person at this terminal confirms a standing permission for a tool that claims to be destructive.
+    Without a terminal the API says what is missing."""
+    body = await asked(api, "GET", path_of(ticket))
+    if not body["standing"]["destructive"] or body["state"] != "waiting" or not is_at_terminal():
+        return False
+    tell(
+        f"! {one_line(body['tool'])} claims to be destructive, or has changed since this ticket was made.\n"
+        f"  Every further call of it by {one_line(_caller(body))} would run without confirmation, whatever its "
+        "arguments."
+    )
+    if not await agreed("Allow that?", err=True):
+        fail(Exit.REFUSED, f"Nothing is decided. To allow this one call: pegboard tickets allow {ticket}")
+    return True
 
 
 @tickets.command("deny")
@@ -82,39 +142,68 @@ async def deny(api: Api, ticket: str, note: str, *, as_json: bool) -> None:
     document(body) if as_json else say(f"Ticket {body['id']} is denied.")
 
 
-@tickets.command("grants")
+@tickets.command("consents")
+@asks(no_server)
+async def consents(api: Api, *, as_json: bool) -> None:
+    """Standing permissions: what runs without confirmation, for whom and until when."""
+    await _list_consents(api, as_json=as_json)
+
+
+@tickets.command("grants", hidden=True)
 @asks(no_server)
 async def grants(api: Api, *, as_json: bool) -> None:
-    """What runs without asking, because somebody said so once."""
-    body = await asked(api, "GET", "/tickets/grants")
+    """The former name of `pegboard tickets consents`."""
+    await _list_consents(api, as_json=as_json)
+
+
+async def _list_consents(api: Api, *, as_json: bool) -> None:
+    body = await asked(api, "GET", "/tickets/consents")
     if as_json:
         document(body)
         return
-    if not body["grants"]:
-        say("No grant is remembered.")
+    if not body["consents"]:
+        say("No standing permissions.")
         return
     rows = [
         (
-            grant["id"],
-            grant["tool"],
-            grant["principal"],
-            ("any" if grant["client"] is None else grant["client"])
-            + ("" if grant.get("whose") is None else f", at {grant['whose']}"),
-            f"{grant['by']} on {grant['at'][:10]}" + (" (the tool changed since)" if grant["fits"] is False else ""),
+            consent["id"],
+            one_line(consent["tool"]),
+            one_line(consent["principal"]),
+            _client(consent),
+            f"{one_line(consent['by'])} on {consent['at'][:10]}",
+            "never" if consent["lastUsedAt"] is None else _time(consent["lastUsedAt"]),
+            _ends(consent),
         )
-        for grant in body["grants"]
+        for consent in body["consents"]
     ]
-    say(table(("GRANT", "TOOL", "PRINCIPAL", "CLIENT", "BY"), rows))
-    say("\nTo take one back: pegboard tickets revoke GRANT")
+    say(table(("ID", "TOOL", "CALLER", "CLIENT", "GIVEN BY", "LAST USED", "ENDS"), rows))
+    say("\nTo revoke one: pegboard tickets revoke ID")
+
+
+def _client(consent: dict[str, Any]) -> str:
+    client = "any" if consent["client"] is None else one_line(consent["client"])
+    return client if consent["whose"] is None else f"{client}, at {one_line(consent['whose'])}"
+
+
+def _ends(consent: dict[str, Any]) -> str:
+    if consent["expired"]:
+        return f"ended {_time(consent['expiresAt'])}"
+    if consent["fits"] is False:
+        return "ended: the tool changed"
+    return "never" if consent["expiresAt"] is None else _time(consent["expiresAt"])
 
 
 @tickets.command("revoke")
-@click.argument("grant")
+@click.argument("id")
 @asks(no_server)
-async def revoke(api: Api, grant: str, *, as_json: bool) -> None:
-    """Take a remembered grant back: the next call is asked about again."""
-    body = await asked(api, "DELETE", path_of(grant, "/tickets/grants", "remembered grant", "pegboard tickets grants"))
-    document(body) if as_json else say(f"{body['tool']} asks {body['principal']} again.")
+async def revoke(api: Api, id: str, *, as_json: bool) -> None:
+    """Revoke a standing permission: the next call is asked about again, at every gateway on the same store. A call that
+    runs already is not ended."""
+    path = path_of(id, "/tickets/consents", "standing permission", "pegboard tickets consents")
+    body = await asked(api, "DELETE", path)
+    document(body) if as_json else say(
+        f"Revoked: calls of {one_line(body['tool'])} by {one_line(body['principal'])} need confirmation again."
+    )
 
 
 def is_at_terminal() -> bool:

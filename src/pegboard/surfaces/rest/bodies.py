@@ -1,9 +1,11 @@
 """What a client may send: Pydantic models at the rim, turned into core values by one function each."""
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from pegboard.core.consent import MAX_STANDING_DAYS, Lifetime, Unlimited
 from pegboard.core.ids import PrincipalId
 from pegboard.core.presentations import Presented
 from pegboard.core.redact import unsafe_in
@@ -142,9 +144,37 @@ class DenyBody(_Body):
 
 
 class AllowBody(DenyBody):
-    """`once` is this call alone; the others are remembered, for this client or for any of its principal."""
+    """`once` is this call alone. The others give a standing permission beside it, for this client or for any of its
+    principal: it ends after so many days or at a moment, else as the board says."""
 
     scope: Literal["once", "client", "always"] = "once"
+    expires_in_days: Annotated[float | None, Field(gt=0, le=MAX_STANDING_DAYS, alias="expiresInDays")] = None
+    expires_at: Annotated[
+        AwareDatetime | Literal["never"] | None,
+        Field(alias="expiresAt", description="`never` only where the board has standing_days: never."),
+    ] = None
+    confirm_destructive: Annotated[
+        StrictBool,
+        Field(
+            alias="confirmDestructive",
+            description="The second confirmation that a standing permission needs for a tool which claims to be "
+            "destructive.",
+        ),
+    ] = False
+
+    @model_validator(mode="after")
+    def _has_one_end(self) -> Self:
+        ends = (self.expires_in_days, self.expires_at)
+        if None not in ends:
+            raise ValueError("send expiresInDays or expiresAt, not both")
+        if self.scope == "once" and ends != (None, None):
+            raise ValueError("only a standing permission has an end: send scope client or always with it")
+        return self
+
+    def lifetime(self) -> Lifetime | None:
+        if self.expires_in_days is not None:
+            return timedelta(days=self.expires_in_days)
+        return Unlimited.NEVER if self.expires_at == "never" else self.expires_at
 
 
 class ReadBody(ApproveBody):

@@ -1,5 +1,6 @@
-"""Routes for calls that wait for a person: what waits, the decision, and the grants that are remembered."""
+"""Routes for calls that wait for a person: what waits, the decision, and standing permissions."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated
@@ -12,10 +13,10 @@ from pegboard.core.consent import Consent
 from pegboard.core.explain import seen_by
 from pegboard.core.redact import is_cut
 from pegboard.core.ticket import Scope, State, Ticket
-from pegboard.core.tool import Fingerprint
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
 from pegboard.gateway.operate import NotSaved
+from pegboard.gateway.tickets import StandingTerms
 from pegboard.ports import TicketsAway
 
 from .access import whoever
@@ -27,6 +28,16 @@ from .problems import Problem
 from .shapes import Told, moment
 
 NONE: str = "There is no ticket {id!r}. See: pegboard tickets list"
+
+
+class StandingShape(TypedDict):
+    """On which terms further calls like this one can be allowed as well."""
+
+    possible: bool
+    destructive: bool
+    """Whether that takes a second confirmation: the tool claims to be destructive, or what it claims is not known."""
+    days: int | None
+    """How long it lasts unless another end is chosen; `null` for ever."""
 
 
 class TicketShape(TypedDict):
@@ -48,28 +59,34 @@ class TicketShape(TypedDict):
     begun: str | None
     ended: str | None
     whose: str | None
+    standing: StandingShape
 
 
 class TicketsShape(TypedDict):
     tickets: list[TicketShape]
 
 
-class GrantShape(TypedDict):
-    """A yes to further calls that is remembered."""
+class ConsentShape(TypedDict):
+    """A standing permission: calls of one tool by one principal run without confirmation."""
 
     id: str
     tool: str
     principal: str
     client: str | None
+    """`null` for any client of the principal."""
     by: str
     at: str
+    expiresAt: str | None
+    """`null` where it has no end."""
+    expired: bool
+    lastUsedAt: str | None
     whose: str | None
     fits: bool | None
     """Whether the tool is still the one that it was given for; `null` where it is not listed."""
 
 
-class RememberedShape(Following):
-    grants: list[GrantShape]
+class ConsentsShape(Following):
+    consents: list[ConsentShape]
 
 
 def ticket_routes(gateway: Gateway) -> APIRouter:
@@ -83,30 +100,56 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             found = await (desk.latest() if all else desk.waiting())
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        return {"tickets": [ticket_shape(ticket, gateway.clock()) for ticket in found]}
+        return {"tickets": [ticket_shape(ticket, gateway.clock(), desk.terms(ticket)) for ticket in found]}
 
-    @routes.get("/tickets/grants")
-    async def list_ticket_grants(limit: Limit = MOST, after: After = None) -> RememberedShape:
-        """The grants that are remembered: what runs without asking, for whom."""
-        policy = gateway.board.policy
-        tools = gateway.board.catalogue.tools
+    @routes.get("/tickets/consents")
+    async def list_consents(
+        tool: Annotated[str | None, Query(max_length=512, description="Only those for the tool with this id.")] = None,
+        principal: Annotated[str | None, Query(max_length=256, description="Only those of this principal.")] = None,
+        limit: Limit = MOST,
+        after: After = None,
+    ) -> ConsentsShape:
+        """Standing permissions: what runs without confirmation, for whom, until when, and when it last did."""
+        chosen = [
+            consent
+            for consent in gateway.board.policy.decided.consents.values()
+            if tool in (None, str(consent.tool)) and principal in (None, consent.principal)
+        ]
+        consents, following = page_of(chosen, lambda each: each.id, limit, after)
+        uses = await desk.last_uses()
+        return {**following, "consents": [_consent_shape(consent, uses) for consent in consents]}
 
-        def fingerprint(consent: Consent) -> Fingerprint | None:
-            tool = tools.get(consent.tool)
-            return None if tool is None else seen_by(tool, policy, View(consent.principal)).spec.fingerprint
-
-        consents, following = page_of([*policy.decided.consents.values()], lambda each: each.id, limit, after)
-        return {**following, "grants": [grant_shape(consent, fingerprint(consent)) for consent in consents]}
-
-    @routes.delete("/tickets/grants/{id}")
-    async def revoke_ticket_grant(id: str) -> GrantShape:
-        """Take a remembered grant back."""
+    @routes.delete("/tickets/consents/{id}")
+    async def revoke_consent(id: str) -> ConsentShape:
+        """Revoke a standing permission. Every call that begins after the answer is asked about again, at every
+        gateway on the same store; calls that run already are not ended."""
         consent = gateway.board.policy.decided.consents.get(id)
+        if consent is None and await gateway.operator.catch_up() is None:
+            # It may have been given at another gateway a moment ago.
+            consent = gateway.board.policy.decided.consents.get(id)
         if consent is None:
-            why = f"There is no remembered grant {id[:64]!r}. See: pegboard tickets grants"
+            why = f"There is no standing permission {id[:64]!r}. See: pegboard tickets consents"
             raise Problem(HTTPStatus.NOT_FOUND, why)
-        await done(gateway, Revoke(id), None)
-        return grant_shape(consent, None)
+        shape = _consent_shape(consent, await desk.last_uses())
+        await done(gateway, Revoke(id, consent), None)
+        return shape
+
+    def _consent_shape(consent: Consent, uses: Mapping[str, datetime]) -> ConsentShape:
+        tool, last = gateway.board.catalogue.tools.get(consent.tool), uses.get(consent.id)
+        seen = None if tool is None else seen_by(tool, gateway.board.policy, View(consent.principal))
+        return {
+            "id": consent.id,
+            "tool": str(consent.tool),
+            "principal": consent.principal,
+            "client": consent.client,
+            "by": consent.by,
+            "at": consent.at.isoformat(),
+            "expiresAt": moment(consent.until),
+            "expired": consent.is_expired(gateway.clock()),
+            "lastUsedAt": moment(last),
+            "whose": None if consent.whose is None else consent.whose.told,
+            "fits": None if seen is None else seen.spec.fingerprint == consent.fingerprint,
+        }
 
     @routes.get("/tickets/{id}")
     async def show_ticket(
@@ -123,9 +166,14 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
 
     @routes.post("/tickets/{id}/allow")
     async def allow_ticket(id: str, body: AllowBody) -> TicketShape:
-        """Say yes: to this one call, or to all further ones by this client or by any."""
+        """Say yes: to this one call, or to all further ones by this client or by any until the permission ends. Where
+        the tool claims to be destructive, further ones need `confirmDestructive`."""
+        scope, lifetime, confirms = Scope(body.scope), body.lifetime(), body.confirm_destructive
         try:
-            return _shown(id, await desk.allow(id, Scope(body.scope), whoever(), body.note))
+            allowed = await desk.allow(
+                id, scope, whoever(), body.note, lifetime=lifetime, confirms_destructive=confirms
+            )
+            return _shown(id, allowed)
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
@@ -146,12 +194,12 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             case Rejected(why):
                 raise Problem(HTTPStatus.CONFLICT, why)
             case _:
-                return ticket_shape(found, gateway.clock())
+                return ticket_shape(found, gateway.clock(), desk.terms(found))
 
     return routes
 
 
-def ticket_shape(ticket: Ticket, now: datetime) -> TicketShape:
+def ticket_shape(ticket: Ticket, now: datetime, terms: StandingTerms) -> TicketShape:
     return {
         "id": ticket.id,
         "state": ticket.at(now),
@@ -170,18 +218,5 @@ def ticket_shape(ticket: Ticket, now: datetime) -> TicketShape:
         "begun": moment(ticket.begun),
         "ended": ticket.ended,
         "whose": None if ticket.whose is None else ticket.whose.told,
-    }
-
-
-def grant_shape(consent: Consent, now: str | None) -> GrantShape:
-    """`now` is the fingerprint of the tool as it is listed, if it is."""
-    return {
-        "id": consent.id,
-        "tool": str(consent.tool),
-        "principal": consent.principal,
-        "client": consent.client,
-        "by": consent.by,
-        "at": consent.at.isoformat(),
-        "whose": None if consent.whose is None else consent.whose.told,
-        "fits": None if now is None else now == consent.fingerprint,
+        "standing": {"possible": terms.possible, "destructive": terms.destructive, "days": terms.days},
     }

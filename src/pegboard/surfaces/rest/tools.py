@@ -101,7 +101,12 @@ def tool_routes(gateway: Gateway, installer: Callable[[], Installer]) -> APIRout
         await _listed(gateway, asked.tool, view)
         resolution = resolution_of(gateway, view)
         id = tool_named(gateway, asked.tool, resolution)
-        trail = explain(board.catalogue, board.policy, view, id, held=resolution.held, presented=asked.presented)
+        trail = explain(
+            *(board.catalogue, board.policy, view, id),
+            held=resolution.held,
+            presented=asked.presented,
+            now=gateway.clock(),
+        )
         if trail is None:
             raise Problem(HTTPStatus.NOT_FOUND, f"{id} left the board just now.")
         shape = trail_shape(trail)

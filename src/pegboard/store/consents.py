@@ -1,0 +1,94 @@
+"""Standing permissions, to row and back; one of them as it is now; and when each was used last."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import delete, insert, select
+
+from pegboard.core.consent import DEFAULT_STANDING_DAYS, Consent
+from pegboard.core.ids import PrincipalId
+from pegboard.core.tool import Fingerprint
+from pegboard.core.whose import whose_of
+
+from .calls import microseconds, moment
+from .database import Database
+from .errors import StoreError
+from .schema import consent_uses, consents
+from .targets import kind_and_text, tool_of
+from .text import Row
+
+NEVER: Final = "never"
+"""The end of a standing permission without one. Written out, so that a missing end is not read as none."""
+
+
+def consent_row(id: str, consent: Consent) -> Row:
+    kind, text = kind_and_text(consent.tool)
+    return {
+        "id": id,
+        "tool_id": text,
+        "kind": kind,
+        "fingerprint": consent.fingerprint,
+        "principal": consent.principal,
+        "client": consent.client,
+        "by": consent.by,
+        "at": consent.at.isoformat(),
+        "until": NEVER if consent.until is None else consent.until.isoformat(),
+        "whose": None if consent.whose is None else str(consent.whose),
+    }
+
+
+def consent_of(row: Row) -> tuple[str, Consent]:
+    consent = Consent(
+        row["id"],
+        tool_of(row["kind"], row["tool_id"]),
+        Fingerprint(row["fingerprint"]),
+        PrincipalId(row["principal"]),
+        row["client"],
+        PrincipalId(row["by"]),
+        datetime.fromisoformat(row["at"]),
+        _end(row["until"], datetime.fromisoformat(row["at"])),
+        whose_of(row["whose"]),
+    )
+    return consent.id, consent
+
+
+def _end(until: str | None, given: datetime) -> datetime | None:
+    """An older Pegboard writes no end: it counts from when the permission was given, and is never unlimited."""
+    if until is None:
+        return given + timedelta(days=DEFAULT_STANDING_DAYS)
+    return None if until == NEVER else datetime.fromisoformat(until)
+
+
+class StoredConsents:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, id: str) -> Consent | None:
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(consents).where(consents.c.id == id))).mappings().first()
+        try:
+            return None if row is None else consent_of(dict(row))[1]
+        except (ValueError, TypeError, AssertionError) as error:
+            raise StoreError(
+                f"{self._database.where} holds a standing permission {id!r} that cannot be read: {error}"
+            ) from error
+
+    async def keep(self, uses: Mapping[str, datetime]) -> None:
+        """Of two gateways on one store the one that wrote last is believed, as with tokens. The uses of permissions
+        that are gone are removed."""
+        if not uses:
+            return
+        async with self._database.writing() as connection:
+            await self._database.alone(connection)
+            kept = {row.id for row in (await connection.execute(select(consents.c.id))).all()}
+            replaced = consent_uses.c.id.in_([*uses]) | consent_uses.c.id.not_in(select(consents.c.id))
+            await connection.execute(delete(consent_uses).where(replaced))
+            rows = [{"id": id, "used_at": microseconds(at)} for id, at in uses.items() if id in kept]
+            if rows:
+                await connection.execute(insert(consent_uses), rows)
+
+    async def latest(self) -> Mapping[str, datetime]:
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(consent_uses))).all()
+        return {row.id: moment(row.used_at) for row in rows}

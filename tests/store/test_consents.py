@@ -1,0 +1,123 @@
+"""Standing permissions in both engines: read as they are now, used without a write per call, revoked everywhere."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+from tests.core.boards import ME, NOW
+from tests.gateway.asking import ASKS, DELETE, GITHUB, TOOLS
+from tests.store.engines import Engine, now
+from tests.support.doubles import OK, MemoryAudit, Providers
+from tests.support.house import PATIENCE, Ticking, call_of, declared
+
+from pegboard.core.call import NotConfirmed
+from pegboard.core.commands import Command, Revoke
+from pegboard.core.consent import Consent
+from pegboard.core.policy import Decided, Policy
+from pegboard.core.ticket import Scope
+from pegboard.core.tool import Fingerprint
+from pegboard.core.view import View
+from pegboard.gateway.caller import Ended
+from pegboard.gateway.gateway import Gateway, open_gateway
+from pegboard.store import Store, StoredPolicy, key_of, open_store
+
+pytestmark = pytest.mark.anyio
+
+CONSENT = Consent("c1", DELETE, Fingerprint("f"), ME, None, ME, NOW, NOW + timedelta(days=30))
+
+
+async def save(store: Store, *consents: Consent) -> None:
+    before = await store.policy.load()
+    after = Decided(before.version + 1, consents={consent.id: consent for consent in consents})
+    await store.policy.save(before, after, by=ME, what="test", at=now())
+
+
+@pytest.mark.behaviour("confirmation.standing_revoked_everywhere", "store.same_contract")
+async def test_a_permission_is_read_as_it_is_now(store: Store, engine: Engine) -> None:
+    endless = Consent("c2", DELETE, Fingerprint("f"), ME, "cli 1", ME, NOW, None)
+    assert await store.consents.find("c1") is None
+    async with open_store(engine.url, clock=now) as other:
+        await save(other, CONSENT, endless)
+        assert (await store.consents.find("c1"), await store.consents.find("c2")) == (CONSENT, endless)
+        await save(other)
+        assert await store.consents.find("c1") is None
+
+
+@pytest.mark.behaviour("confirmation.standing_ends", "store.same_contract")
+async def test_a_row_without_an_end_is_not_read_as_unlimited(store: Store, engine: Engine) -> None:
+    await save(store, CONSENT)
+    await engine.run("UPDATE consents SET until = NULL")
+    found = await store.consents.find("c1")
+    assert found is not None
+    assert found.until == NOW + timedelta(days=30)
+
+
+@pytest.mark.behaviour("confirmation.standing_last_use", "store.same_contract")
+async def test_the_last_use_of_each_permission_is_kept_and_makes_no_new_policy(store: Store, engine: Engine) -> None:
+    await save(store, CONSENT)
+    before = await store.policy.load()
+    await store.consents.keep({})
+    await store.consents.keep({"c1": NOW, "revoked meanwhile": NOW})
+    await store.consents.keep({"c1": NOW + timedelta(minutes=1)})
+    assert await store.consents.latest() == {"c1": NOW + timedelta(minutes=1)}
+    assert await store.policy.load() == before
+    await save(store)
+    await store.consents.keep({"c1": NOW})
+    assert await store.consents.latest() == {}, "what is known of a permission goes with it"
+
+
+class Deaf:
+    """The policy in a database, for a gateway that hears of no change by others."""
+
+    def __init__(self, policy: StoredPolicy) -> None:
+        self._policy = policy
+        self.load = policy.load
+        self.save = policy.save
+
+    async def changes(self) -> AsyncGenerator[None, None]:
+        await anyio.sleep_forever()
+        yield
+
+
+@asynccontextmanager
+async def replica(engine: Engine, folder: Path) -> AsyncIterator[Gateway]:
+    async with (
+        open_store(engine.url, clock=now, key=key_of({}, folder)) as store,
+        open_gateway(
+            *(declared(GITHUB), Deaf(store.policy), MemoryAudit(), Providers(TOOLS), Ticking()),
+            tickets=store.tickets,
+            consents=store.consents,
+        ) as gateway,
+    ):
+        assert await gateway.settled(PATIENCE)
+        yield gateway
+
+
+async def does(gateway: Gateway, command: Command) -> None:
+    assert isinstance(await gateway.operator.do(command, ME), Policy)
+
+
+async def call(gateway: Gateway, repo: str) -> Ended:
+    return await gateway.caller.call(call_of("delete", {"repo": repo}, client="cli 1"), View())
+
+
+@pytest.mark.behaviour("confirmation.standing_revoked_everywhere", "confirmation.standing_last_use")
+async def test_what_is_revoked_at_one_gateway_is_asked_about_at_another_that_heard_nothing(
+    engine: Engine, tmp_path: Path
+) -> None:
+    with anyio.fail_after(PATIENCE):
+        async with replica(engine, tmp_path) as one, replica(engine, tmp_path) as two:
+            await does(one, ASKS)
+            waiting = await call(one, "first")
+            assert isinstance(waiting, NotConfirmed)
+            await one.tickets.allow(waiting.ticket or "", Scope.ALWAYS, ME)
+            await two.operator.reload()
+            assert await call(two, "by the permission") == OK
+            (id,) = two.board.policy.decided.consents
+            assert await two.tickets.last_uses() == {id: two.clock()}
+            await does(one, Revoke(id))
+            assert id in two.board.policy.decided.consents, "it has not heard of it"
+            assert isinstance(await call(two, "after it was revoked"), NotConfirmed)
