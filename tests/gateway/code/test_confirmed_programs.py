@@ -71,7 +71,7 @@ async def test_a_yes_to_all_programs_of_a_caller_is_remembered(tmp_path: Path) -
     async with place(tmp_path) as here:
         await here.house.does(EACH)
         ticket = ticket_of(await _asked(here))
-        assert await here.house.gateway.tickets.allow(ticket, Scope.ALWAYS, LOCAL) is not None
+        assert await here.house.gateway.tickets.allow(ticket, Scope.ALWAYS, LOCAL, confirms_destructive=True)
         assert said(await here.waits(ticket)) == ok(3, "add")
         assert said(await _asked(here)) == ok(3, "add")
 
