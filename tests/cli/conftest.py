@@ -66,11 +66,16 @@ def board_of_module(request: pytest.FixtureRequest) -> Board:
 
 
 @pytest.fixture(scope="module")
-def gateway(board_of_module: Board, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """One for all tests of a module: each leaves its board as it found it. It has answered once: that takes longest."""
+def gateway(
+    board_of_module: Board, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Gateway]:
+    """One for all tests of a module: each leaves its board as it found it. It has answered once: that takes longest.
+
+    A module about the process itself has `PYTHON = sys.executable`.
+    """
     folder = tmp_path_factory.mktemp("gateway")
     config = board(folder / "pegboard.yaml", **board_of_module)
-    with serving(folder, config, folder / "data") as gateway:
+    with serving(folder, config, folder / "data", python=getattr(request.module, "PYTHON", None)) as gateway:
         headers = {"authorization": f"Bearer {gateway.token}"}
         assert httpx2.get(f"{gateway.url}/api/v1/status", headers=headers, timeout=PATIENCE).status_code == 200
         yield gateway

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.servers.peers import command
+from tests.support.fork_server import python as warm_python
 
 PROGRAM = [sys.executable, "-m", "pegboard"]
+"""In a fresh process, for tests about processes."""
 PATIENCE = 60.0
 
 
@@ -37,15 +39,15 @@ class Pegboard(Protocol):
 
 def clean_environment(home: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "COVERAGE_PROCESS_START") if name in os.environ}
-    return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": sys.executable, "DESK_DIR": str(home / "desk")}
+    return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": warm_python(), "DESK_DIR": str(home / "desk")}
 
 
 def program(
-    home: Path, *words: str | Path, cwd: Path | None = None, python: Path | None = None, **environ: str
+    home: Path, *words: str | Path, cwd: Path | None = None, python: Path | str | None = None, **environ: str
 ) -> Done:
-    """The program as people start it, by the Python of these tests or by another."""
+    """The program as people start it, by a warm Python or by the one that is given."""
     done = subprocess.run(
-        [*(PROGRAM if python is None else (str(python), *PROGRAM[1:])), *map(str, words)],
+        [str(python or warm_python()), "-m", "pegboard", *map(str, words)],
         env={**clean_environment(home), **environ},
         cwd=cwd or home,
         stdin=subprocess.DEVNULL,
@@ -56,10 +58,12 @@ def program(
 
 
 @contextmanager
-def started(home: Path, *words: str | Path, cwd: Path | None = None, **environ: str) -> Iterator[subprocess.Popen[str]]:
+def started(
+    home: Path, *words: str | Path, cwd: Path | None = None, python: str = sys.executable, **environ: str
+) -> Iterator[subprocess.Popen[str]]:
     """A program that goes on running; it is gone when the block has ended."""
     with subprocess.Popen(
-        [*PROGRAM, *map(str, words)],
+        [python, "-m", "pegboard", *map(str, words)],
         env={**clean_environment(home), **environ},
         cwd=cwd or home,
         stdin=subprocess.PIPE,
@@ -101,9 +105,12 @@ class Gateway:
 
 
 @contextmanager
-def serving(home: Path, config: Path, data_dir: Path, *more: str, **environ: str) -> Iterator[Gateway]:
+def serving(
+    home: Path, config: Path, data_dir: Path, *more: str, python: str | None = None, **environ: str
+) -> Iterator[Gateway]:
+    """By a warm Python, unless another is given: a test about its process wants a fresh one, `sys.executable`."""
     words: list[str | Path] = ["serve", "--config", config, "--data-dir", data_dir, "--port", "0", "--json", *more]
-    with started(home, *words, cwd=None, **environ) as process:
+    with started(home, *words, cwd=None, python=python or warm_python(), **environ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, process.communicate()[1]
@@ -114,8 +121,8 @@ def serving(home: Path, config: Path, data_dir: Path, *more: str, **environ: str
 
 def peer(name: str, *arguments: str, **more: object) -> dict[str, object]:
     """A server of `tests/servers` as pegboard.yaml declares it."""
-    executable, *rest = command(name, *arguments)
-    return {"command": executable, "args": rest, **more}
+    _, *rest = command(name, *arguments)
+    return {"command": warm_python(), "args": rest, **more}
 
 
 def board(file: Path, servers: Mapping[str, object], **more: object) -> Path:

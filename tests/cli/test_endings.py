@@ -169,8 +169,8 @@ def test_output_that_the_terminal_cannot_show_is_escaped(pegboard: Pegboard, hom
     board(home / "pegboard.yaml", {"talker": peer("crash_on_call", trust="open")})
     words = ("tools", "call", "mcp:talker~talker:echo", '{"text": "\\u001b[31m\\u202e \\u9b3c"}')
     assert pegboard(*words).out == "\\x1b[31m\\u202e 鬼\n"
-    assert program(home, *words, PYTHONIOENCODING="latin-1").out == "\\x1b[31m\\u202e \\u9b3c\n"
-    narrow = program(home, *words, "--json", PYTHONIOENCODING="latin-1")
+    assert program(home, *words, python=sys.executable, PYTHONIOENCODING="latin-1").out == "\\x1b[31m\\u202e \\u9b3c\n"
+    narrow = program(home, *words, "--json", python=sys.executable, PYTHONIOENCODING="latin-1")
     assert narrow.out.isascii()
     assert narrow.json["result"]["content"][0]["text"] == "\x1b[31m\u202e \u9b3c"
 

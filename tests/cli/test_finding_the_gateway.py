@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.cli.terminal import PATIENCE, Gateway, Pegboard, board, of_board, pee
 from pegboard.config import places
 from pegboard.surfaces.cli import client
 
+PYTHON = sys.executable
 BOARD: dict[str, object] = {
     "servers": {"one": peer("many", "1", trust="open"), "slow": peer("slow_list", "0.5", trust="open")}
 }

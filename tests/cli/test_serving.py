@@ -6,6 +6,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pegboard.surfaces.cli.run import serve, stdio
 from pegboard.surfaces.listening import CannotListen, bound, is_open_to_others, reachable
 from pegboard.surfaces.mcp.paths import FIXED
 
+PYTHON = sys.executable
 BOARD: dict[str, object] = {"servers": {}}
 
 
@@ -158,7 +160,7 @@ def test_a_second_gateway_on_the_same_data_directory_is_told_of_the_first(
 def test_a_killed_gateway_is_found_dead_and_replaced(pegboard: Pegboard, home: Path) -> None:
     config = board(home / "pegboard.yaml", {})
     left = home / "data" / "gateway.json"
-    with serving(home, config, home / "data") as killed:
+    with serving(home, config, home / "data", python=PYTHON) as killed:
         killed.process.kill()
         killed.process.wait()
     assert left.exists()

@@ -16,17 +16,19 @@ import yaml
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import StdioServerParameters
+from tests.support.fork_server import python
 
 DEADLINE = 60
 PEGBOARD = [sys.executable, "-m", "pegboard"]
+"""In a fresh process, for tests about processes."""
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "demo" / "pegboard.yaml"
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing of the user's own settings: an empty home, and the Python of these tests for the demo."""
+    """Nothing of the user's own settings: an empty home, and a warm Python for the servers of the demo."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": sys.executable, "DESK_DIR": str(home / "desk")}
+    return {**kept, "HOME": str(home), "PYTHON_FOR_DEMO": python(), "DESK_DIR": str(home / "desk")}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Served:
         """One command of a second terminal, asked for JSON."""
         end = words.index("--") if "--" in words else len(words)
         done = await anyio.run_process(
-            [*PEGBOARD, *words[:end], "--data-dir", str(self.data_dir), "--json", *words[end:]],
+            [*warm_pegboard(), *words[:end], "--data-dir", str(self.data_dir), "--json", *words[end:]],
             env=environment(self.data_dir),
             check=False,
         )
@@ -62,9 +64,15 @@ class Served:
         return await self.process.wait()
 
 
+def warm_pegboard() -> list[str]:
+    """The same program, forked from a process that has imported it: a start costs a twentieth."""
+    return [python(), "-m", "pegboard"]
+
+
 @asynccontextmanager
-async def served(folder: Path, board: Mapping[str, object] | Path) -> AsyncIterator[Served]:
-    """Listening when the block begins, gone when it has ended."""
+async def served(folder: Path, board: Mapping[str, object] | Path, *, fresh: bool = False) -> AsyncIterator[Served]:
+    """Listening when the block begins, gone when it has ended. A test that kills it or looks at its process id,
+    children or memory wants a `fresh` process."""
     data_dir = folder / "data"
     data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"
@@ -72,7 +80,9 @@ async def served(folder: Path, board: Mapping[str, object] | Path) -> AsyncItera
         config.write_text(yaml.safe_dump(dict(board)), "utf-8")
     words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", "0", "--json"]
     with anyio.fail_after(DEADLINE):
-        process = await anyio.open_process([*PEGBOARD, *words], env=environment(data_dir), stderr=None)
+        process = await anyio.open_process(
+            [*(PEGBOARD if fresh else warm_pegboard()), *words], env=environment(data_dir), stderr=None
+        )
     async with process:
         try:
             assert process.stdout is not None

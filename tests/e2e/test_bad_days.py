@@ -47,7 +47,9 @@ async def test_a_server_killed_mid_call_loses_that_call_alone_and_comes_back(tmp
         ended[name] = await client.call_tool(name, arguments, progress_callback=hear)
 
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday"), "other": server("everyday")}}) as gateway:
+        async with served(
+            tmp_path, {"servers": {"day": server("everyday"), "other": server("everyday")}}, fresh=True
+        ) as gateway:
             await gateway.until("servers", "list", holds=is_up("day", "other"))
             async with Client(gateway.endpoint) as client:
                 pid = await pid_of(client, "day__whoami")
@@ -90,7 +92,7 @@ async def test_a_server_that_changes_its_tools_during_a_call_ends_it_well_and_th
 ) -> None:
     ended: list[Any] = []
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday", trust="baseline")}}) as gateway:
+        async with served(tmp_path, {"servers": {"day": server("everyday", trust="baseline")}}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("day"))
             async with Client(gateway.endpoint) as client, Client(gateway.endpoint) as other:
 
@@ -125,7 +127,7 @@ async def test_a_hung_call_ends_at_its_deadline_and_holds_up_no_other(tmp_path: 
         "good": server("everyday"),
     }
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": board}) as gateway:
+        async with served(tmp_path, {"servers": board}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up(*board))
             async with Client(gateway.endpoint) as client, anyio.create_task_group() as tasks:
                 for _ in range(50):
@@ -143,7 +145,9 @@ async def test_a_hung_call_ends_at_its_deadline_and_holds_up_no_other(tmp_path: 
 @pytest.mark.behaviour("supervision.broken_server_is_alone")
 async def test_a_server_that_floods_is_called_and_drowns_no_other(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"flood": server("flood"), "good": server("everyday")}}) as gateway:
+        async with served(
+            tmp_path, {"servers": {"flood": server("flood"), "good": server("everyday")}}, fresh=True
+        ) as gateway:
             await gateway.until("servers", "list", holds=is_up("flood", "good"))
             async with Client(gateway.endpoint) as client:
                 for number in range(10):
@@ -156,7 +160,7 @@ async def test_a_server_that_floods_is_called_and_drowns_no_other(tmp_path: Path
 @pytest.mark.behaviour("config.broken_edit_keeps_the_board", "config.broken_edit_is_told", "config.reloaded_on_change")
 async def test_a_broken_edit_keeps_the_board_and_is_told_until_it_is_mended(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("day"))
             async with Client(gateway.endpoint) as client:
                 pid = await pid_of(client)
@@ -181,7 +185,9 @@ async def test_a_broken_edit_keeps_the_board_and_is_told_until_it_is_mended(tmp_
 @pytest.mark.behaviour("supervision.two_hundred_parallel_calls")
 async def test_two_hundred_parallel_calls_over_two_servers_each_get_their_own_answer(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"one": server("everyday"), "two": server("everyday")}}) as gateway:
+        async with served(
+            tmp_path, {"servers": {"one": server("everyday"), "two": server("everyday")}}, fresh=True
+        ) as gateway:
             await gateway.until("servers", "list", holds=is_up("one", "two"))
             answers: dict[int, str] = {}
             async with Client(gateway.endpoint) as client:
@@ -200,7 +206,7 @@ async def test_two_hundred_parallel_calls_over_two_servers_each_get_their_own_an
 @pytest.mark.behaviour("supervision.slow_reader")
 async def test_a_client_that_never_reads_holds_up_nobody_else(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("day"))
             with Deaf(gateway, 20):
                 async with Client(gateway.endpoint) as client:
@@ -251,7 +257,7 @@ async def test_broken_hung_slow_and_lying_servers_neither_delay_nor_hide_a_good_
         "missing": {"command": "no-such-program-anywhere"},
     }
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": servers}) as gateway:
+        async with served(tmp_path, {"servers": servers}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("good"))
             async with Client(gateway.endpoint) as client:
                 assert "add" in [tool.name for tool in (await client.list_tools()).tools]
@@ -267,7 +273,7 @@ async def test_broken_hung_slow_and_lying_servers_neither_delay_nor_hide_a_good_
 async def test_a_stopped_gateway_leaves_no_process_behind(tmp_path: Path) -> None:
     board = {"servers": {"day": server("everyday"), "stubborn": server("stubborn", timeouts={"stop": 0.5})}}
     with anyio.fail_after(120):
-        async with served(tmp_path, board) as gateway:
+        async with served(tmp_path, board, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("day", "stubborn"))
             children = gateway.children()
             assert len(children) >= 2
@@ -281,7 +287,9 @@ async def test_a_killed_gateway_leaves_no_process_behind(tmp_path: Path) -> None
     """Not even one that ignores the end of its input and every request to end."""
     with anyio.fail_after(120):
         async with served(
-            tmp_path, {"servers": {"day": server("everyday"), "stubborn": server("stubborn")}}
+            tmp_path,
+            {"servers": {"day": server("everyday"), "stubborn": server("stubborn")}},
+            fresh=True,
         ) as gateway:
             await gateway.until("servers", "list", holds=is_up("day", "stubborn"))
             children = gateway.children()
@@ -295,7 +303,7 @@ async def test_a_killed_gateway_leaves_no_process_behind(tmp_path: Path) -> None
 @pytest.mark.behaviour("cli.servers_add", "store.kill_loses_no_policy")
 async def test_what_people_decided_outlives_a_killed_gateway(tmp_path: Path) -> None:
     with anyio.fail_after(120):
-        async with served(tmp_path, {"servers": {"day": server("everyday")}}) as gateway:
+        async with served(tmp_path, {"servers": {"day": server("everyday")}}, fresh=True) as gateway:
             await gateway.until("servers", "list", holds=is_up("day"))
             executable, *rest = command("many", "2")
             code, _ = await gateway.pegboard("servers", "add", "extra", "--trust", "open", "--", executable, *rest)

@@ -69,7 +69,7 @@ def _with_one_that_hangs(folder: Path) -> Path:
 async def test_the_example_is_imported_called_killed_and_stopped(podman: Host, tmp_path: Path) -> None:
     toolset = _with_one_that_hangs(tmp_path / "words")
     with anyio.fail_after(2 * DEADLINE):
-        async with served(tmp_path, _board(podman)) as gateway, anyio.create_task_group() as tasks:
+        async with served(tmp_path, _board(podman), fresh=True) as gateway, anyio.create_task_group() as tasks:
             await _done(gateway, "toolset", "import", str(toolset), "--yes")
             assert json.loads(await _called(gateway, "words:count", text="to be or not")) == {"words": 4}
             assert await _called(gateway, "mcp:words~dictionary:known") == ""
@@ -80,7 +80,7 @@ async def test_the_example_is_imported_called_killed_and_stopped(podman: Host, t
             tasks.cancel_scope.cancel()
         # The server heard the end of its input, and ended.
         await _until(podman, 1)
-        async with served(tmp_path, _board(podman)) as gateway:
+        async with served(tmp_path, _board(podman), fresh=True) as gateway:
             await _until(podman, 0)
             assert json.loads(await _called(gateway, "words:shout", text="oh")) == {"TEXT": "OH"}
             assert await gateway.stop() == 0

@@ -24,7 +24,7 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
     with anyio.fail_after(3 * DEADLINE):
-        async with served(tmp_path, BOARD) as gateway, anyio.create_task_group() as clients:
+        async with served(tmp_path, BOARD, fresh=True) as gateway, anyio.create_task_group() as clients:
             clients.start_soon(_run, gateway)
             calls = ("activity", "list", "--kind", "call")
             before = await gateway.until(*calls, holds=lambda body: body["activity"])
@@ -34,10 +34,10 @@ async def test_a_program_that_a_killed_gateway_ran_is_accounted_for_after_the_ne
             await gateway.process.wait()
             clients.cancel_scope.cancel()
         assert len([*temporary.glob(WORKERS)]) == 1
-        async with served(tmp_path, BOARD) as gateway:
+        async with served(tmp_path, BOARD, fresh=True) as gateway:
             rows = await _calls(gateway)
             assert [*temporary.glob(WORKERS)] == []
-        async with served(tmp_path, BOARD) as gateway:
+        async with served(tmp_path, BOARD, fresh=True) as gateway:
             again = await _calls(gateway)
     [program, nested] = rows
     assert (program["name"], program["outcome"]) == ("python_execution", "provider_failed")

@@ -44,7 +44,7 @@ class Place:
             "store": self.store,
             **self.more,
         }
-        async with served(self.folder, board) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
+        async with served(self.folder, board, fresh=True) as gateway, httpx2.AsyncClient(timeout=DEADLINE) as http:
             await gateway.until("servers", "list", holds=_is_up)
             yield Caller(gateway, http)
 

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import yaml
-from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment
+from tests.e2e.served import DEMO, PEGBOARD, ROOT, environment, warm_pegboard
 
 DEADLINE = 60.0
 BUILD = ROOT / "web" / "build.py"
@@ -64,7 +64,7 @@ class Site:
     def pegboard(self, *words: str) -> Any:
         """One command of a second terminal, asked for JSON."""
         done = subprocess.run(
-            [*PEGBOARD, *words, "--data-dir", str(self.data_dir), "--json"],
+            [*warm_pegboard(), *words, "--data-dir", str(self.data_dir), "--json"],
             env=environment(self.data_dir),
             capture_output=True,
             timeout=DEADLINE,
@@ -73,8 +73,11 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0) -> Iterator[Site]:
-    """Listening when the block begins, gone when it has ended. In the same folder it is the same gateway, once more."""
+def site(
+    folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0, *, fresh: bool = False
+) -> Iterator[Site]:
+    """Listening when the block begins, gone when it has ended. In the same folder it is the same gateway, once more. A
+    test that kills it wants a `fresh` process."""
     data_dir = folder / "data"
     data_dir.mkdir(exist_ok=True)
     config = board if isinstance(board, Path) else folder / "pegboard.yaml"
@@ -85,7 +88,7 @@ def site(folder: Path, board: Mapping[str, object] | Path = DEMO, port: int = 0)
     words = ["serve", "--config", str(config), "--data-dir", str(data_dir), "--port", str(port), "--json"]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            [*PEGBOARD, *words],
+            [*(PEGBOARD if fresh else warm_pegboard()), *words],
             env={**environment(data_dir), "LENDING_DB": str(lending)},
             stdout=subprocess.PIPE,
             stderr=log,

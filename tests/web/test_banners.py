@@ -49,7 +49,7 @@ def test_an_open_page_goes_on_when_the_gateway_was_started_anew(
     browser: Browser, tmp_path: Path, end: signal.Signals
 ) -> None:
     with ExitStack() as stack:
-        before = stack.enter_context(site(tmp_path, every_state()))
+        before = stack.enter_context(site(tmp_path, every_state(), fresh=True))
         port = urlsplit(before.address).port
         assert port is not None
         page = stack.enter_context(context(browser)).new_page()
@@ -68,7 +68,7 @@ def test_an_open_page_goes_on_when_the_gateway_was_started_anew(
         expect(mine.get_by_role("alert")).to_contain_text("The gateway does not answer.")
         look_over(page, f"away-{end.name}", LOOKS[0])
 
-        after = stack.enter_context(site(tmp_path, every_state(), port))
+        after = stack.enter_context(site(tmp_path, every_state(), port, fresh=True))
         expect(mine.get_by_role("alert")).to_have_count(0)
         expect(page.get_by_role("dialog", name="Sign in to Pegboard")).to_have_count(0)
         expect(page.get_by_label("Note", exact=True)).to_have_value("half written")

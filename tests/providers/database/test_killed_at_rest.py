@@ -54,7 +54,9 @@ async def test_a_killed_gateway_leaves_none_of_its_resting_connections_in_mariad
 async def killed_at_rest(folder: Path, url: str, states: States, rests: str) -> None:
     with anyio.fail_after(3 * DEADLINE):
         await until(states, lambda found: not found)
-        async with served(folder, {"databases": {"shop": {"url": _plain(folder, url), "timeout": "60s"}}}) as gateway:
+        async with served(
+            folder, {"databases": {"shop": {"url": _plain(folder, url), "timeout": "60s"}}}, fresh=True
+        ) as gateway:
             async with (
                 Client(streamable_http_client(gateway.endpoint)) as client,
                 anyio.create_task_group() as tasks,
