@@ -194,6 +194,7 @@ async def test_a_record_tells_where_its_time_went_what_it_called_and_what_would_
         "samePolicy": True,
     }
     assert (after["resolvedNow"]["verdict"], after["resolvedNow"]["status"]) == ("locked", "disabled_by_user")
+    assert after["resolvedNow"]["remedy"].startswith("Switch the tool on again: ")
     assert (after["resolvedNow"]["samePolicy"], "too noisy" in after["resolvedNow"]["sentence"]) == (False, True)
     assert [each["ms"] for each in unmeasured["timeline"]] == [None, 3.0, None]
 

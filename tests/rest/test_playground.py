@@ -45,7 +45,7 @@ async def test_what_was_left_out_because_it_is_locked_is_told_with_why() -> None
     (locked,) = told["locked"]
     assert (locked["id"], locked["status"]) == (WRITE, "disabled_by_user")
     assert "not today" in locked["sentence"]
-    assert locked["remedy"]
+    assert locked["remedy"] == f"Switch the tool on again: pegboard tools enable {WRITE}"
 
 
 @pytest.mark.behaviour("search.evaluation")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.core.python_text import parse_module
 
 from .events import Called
 from .shapes import ToolShape
@@ -26,7 +27,7 @@ def alone(code: str, tools: Sequence[ToolShape]) -> Called | None:
     if not any(tool.name == name and tool.stub is None for tool in tools):
         return None
     try:
-        body = ast.parse(code.strip()).body
+        body = parse_module(code.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     call = _call(body[0].value) if len(body) == 1 and isinstance(body[0], ast.Expr) else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pegboard.config.problem import Problem
+from pegboard.core.python_text import parse_module
 from pegboard.core.reference import closest
 
 _PLACED: Final = re.compile(r"([^\s:]+):(\d+): (.+)", re.DOTALL)
@@ -60,7 +61,7 @@ def written(folder: Path, names: tuple[str, str], function: str) -> Written | No
     from pegboard.tools.words import words_in
 
     try:
-        body = ast.parse((folder / _file(folder, names)).read_bytes()).body
+        body = parse_module((folder / _file(folder, names)).read_bytes()).body
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     kinds = ast.FunctionDef | ast.AsyncFunctionDef
@@ -99,7 +100,7 @@ def _top_names(folder: Path, names: tuple[str, str]) -> frozenset[str] | Problem
     """The names that a module gives itself; `None` where only running it could tell."""
     file = _file(folder, names)
     try:
-        tree = ast.parse((folder / file).read_bytes(), file)
+        tree = parse_module((folder / file).read_bytes())
     except SyntaxError as error:
         return Problem(file, error.lineno or 0, "", f"this is no Python: {error.msg}.")
     except (OSError, ValueError, RecursionError, MemoryError):

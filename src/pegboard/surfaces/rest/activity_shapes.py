@@ -3,6 +3,7 @@
 from typing_extensions import TypedDict
 
 from pegboard.core.activity import CALL, REFUSAL
+from pegboard.core.addressed import to_you
 from pegboard.core.outcomes import outcome_state
 from pegboard.core.presentations.saved import FORMULA, Savings
 from pegboard.core.unlocking import PegState
@@ -165,7 +166,7 @@ def now_shape(now: Now | None, then: int | None) -> ResolvedNow | None:
         "verdict": now.verdict,
         "status": now.status,
         "sentence": now.sentence,
-        "remedy": now.remedy,
+        "remedy": to_you(now.remedy),
         "policyVersion": now.policy_version,
         "samePolicy": now.policy_version == then,
     }

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from typing_extensions import TypedDict
 
+from pegboard.core.addressed import to_you
 from pegboard.core.playground import Played
 from pegboard.core.status import remedy, sentence
 from pegboard.core.unlocking import PegState, state_of
@@ -97,7 +98,7 @@ def _shape(played: Played) -> Playground:
                 "state": state_of(each),
                 "status": each.status.value,
                 "sentence": sentence(each.reason),
-                "remedy": remedy(each.reason),
+                "remedy": to_you(remedy(each.reason)),
                 "more": len(each.more),
             }
             for each in played.locked

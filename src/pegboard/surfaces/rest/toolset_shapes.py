@@ -6,6 +6,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from pegboard.core.addressed import to_you
 from pegboard.core.catalogue import Asleep, Catalogue, Down, Health, NeedsSignIn, Off, Starting, Up
 from pegboard.core.closed import Closed
 from pegboard.core.ids import ServerKey, ToolsetId, ToolsetKey
@@ -257,7 +258,7 @@ def _closed(each: Closed) -> ClosedShape:
         "id": str(each.about),
         "verdict": "absent",
         "sentence": each.sentence,
-        "remedy": each.remedy,
+        "remedy": to_you(each.remedy),
     }
     if each.status is not None:
         shape["verdict"], shape["status"] = "locked", each.status

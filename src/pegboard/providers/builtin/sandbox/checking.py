@@ -23,6 +23,7 @@ from pydantic_monty import (
     MontyTypingError,
 )
 
+from pegboard.core.python_text import parse_module
 from pegboard.core.reference import closest
 from pegboard.ports.sandbox import Complaint, Function
 
@@ -279,7 +280,7 @@ def _is_misused(diagnostic: _Diagnostic) -> bool:
 def parameters(function: Function) -> tuple[str, ...]:
     """The names of its arguments, as its stub has them."""
     try:
-        parsed = ast.parse(function.stub)
+        parsed = parse_module(function.stub)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return function.parameters
     for node in parsed.body:

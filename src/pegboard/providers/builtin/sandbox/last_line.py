@@ -5,6 +5,8 @@ from dataclasses import replace
 from threading import current_thread, main_thread
 from typing import Final
 
+from pegboard.core.python_text import parse_module
+
 from .prelude import Framed
 
 LAST: Final = "pegboard_last"
@@ -23,7 +25,7 @@ def named(program: Framed) -> Framed | None:
     if len(text) > _LONGEST or current_thread() is not main_thread() or "\r" in text.replace("\r\n", "\n"):
         return None
     try:
-        body = ast.parse(text).body
+        body = parse_module(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not body or not isinstance(last := body[-1], ast.Expr):

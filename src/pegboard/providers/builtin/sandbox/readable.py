@@ -1,11 +1,11 @@
 """Programs read as Python, once for all that is told of them before they run. What takes too long is not read."""
 
-import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from pegboard.core.python_text import parse_module
 from pegboard.ports.sandbox import Function
 
 from .awaiting import Awaiting
@@ -31,7 +31,7 @@ def readable(text: str, functions: Iterable[Function], begun: frozenset[str] = f
     if _is_deep(text):
         return None
     try:
-        scopes = Scopes(ast.parse(text))
+        scopes = Scopes(parse_module(text))
     except UNREADABLE:
         return None
     return Readable(scopes, Awaiting(scopes, frozenset((each.module, each.name) for each in functions), begun))

@@ -4,9 +4,10 @@ The checker refuses what may not fit. A program is refused only for what cannot:
 long as the program runs well, and of what is in lists and dictionaries the checker makes guesses.
 """
 
-import ast
 from collections.abc import Container, Iterator
 from typing import Final
+
+from pegboard.core.python_text import literal_value
 
 _KINDS: Final = {
     "str": "str",
@@ -64,7 +65,7 @@ def _literal(written: str) -> list[object] | None:
     if not written.startswith("Literal["):
         return None
     try:
-        values = ast.literal_eval(written.removeprefix("Literal"))
+        values = literal_value(written.removeprefix("Literal"))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
     return values if isinstance(values, list) else None

@@ -1,0 +1,53 @@
+"""Python that others wrote is parsed without its warnings: an agent writes nothing into the operator's log."""
+
+import ast
+import warnings
+from pathlib import Path
+
+import pytest
+
+from pegboard.core.python_text import literal_value, parse_module
+from pegboard.prompts.alone import alone
+from pegboard.prompts.shapes import ToolShape
+from pegboard.providers.builtin.sandbox.last_line import named
+from pegboard.providers.builtin.sandbox.prelude import Framed
+from pegboard.providers.builtin.sandbox.readable import readable
+
+SHOUTING = "1if 1else 1\n" * 5_000
+SEARCH = ToolShape("tool_search", "", {"type": "object"})
+SOURCES = Path(__file__).parents[2] / "src" / "pegboard"
+
+
+@pytest.mark.behaviour("code.no_warnings_in_the_log")
+def test_no_warning_of_an_agents_program_is_shown() -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        assert len(parse_module(SHOUTING).body) == 5_000
+        assert readable(SHOUTING, ()) is not None
+        assert named(Framed(SHOUTING[:6_000], ())) is not None
+        assert alone("tool_search(limit=1if 1else 1)", [SEARCH]) is None
+        assert literal_value(r'["\d"]') == [r"\d"]
+    assert [str(each.message) for each in shown] == []
+
+
+@pytest.mark.behaviour("code.no_warnings_in_the_log")
+def test_other_warnings_are_shown_as_before() -> None:
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        parse_module("1if 1else 1")
+        ast.parse("1if 1else 1", "ours.py")
+    assert [each.filename for each in shown] == ["ours.py", "ours.py"]
+
+
+@pytest.mark.behaviour("code.no_warnings_in_the_log")
+def test_nothing_else_in_this_process_parses_python() -> None:
+    """What runs within the sandbox's own process, whose output is the program's, is another matter."""
+    inside = SOURCES / "providers/builtin/sandbox/full/inside"
+    parsing = {
+        str(file.relative_to(SOURCES))
+        for file in SOURCES.rglob("*.py")
+        if not file.is_relative_to(inside)
+        for node in ast.walk(ast.parse(file.read_bytes(), str(file)))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"ast.parse", "compile", "eval", "exec"}
+    }
+    assert parsing == {"core/python_text.py"}
