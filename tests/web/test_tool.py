@@ -10,11 +10,12 @@ from tests.web.site import Site
 pytestmark = pytest.mark.slow
 
 MOVE, SEARCH = "mcp:desk~desk:move_note", "mcp:library~library:search_books"
+COUNT = "mcp:library~library:count_books"
 
 
 def opened(page: Page, served: Site, tool: str, tab: str = "why") -> None:
     page.goto(f"{served.address}/ui/tool?id={tool}&tab={tab}")
-    expect(page.get_by_role("heading", level=1, name=re.compile("note|catalogue"))).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name=re.compile("note|catalogue|ount"))).to_be_visible()
 
 
 @pytest.mark.behaviour("web.tool")
@@ -65,6 +66,39 @@ def test_an_override_is_previewed_by_the_gateway_and_its_difference_is_seen_befo
     assert (shown["description"], "offset" in shown["inputSchema"]["properties"]) == ("Look for a book.", False)
     page.get_by_role("button", name="Difference").click()
     expect(page.get_by_role("region", name="As a model sees it")).to_contain_text("Parameter 'offset' was removed.")
+
+
+@pytest.mark.behaviour("overrides.in_the_user_interface", "overrides.renderer_shown")
+def test_a_renderer_is_chosen_checked_by_the_gateway_shown_in_a_trial_and_taken_back(page: Page, served: Site) -> None:
+    opened(page, served, COUNT, "override")
+    page.get_by_label("Shown as").select_option("code")
+    config = page.get_by_label("Renderer configuration")
+    expect(page.get_by_label("What code takes")).to_contain_text("The language to colour it by.")
+    save = page.get_by_role("button", name="Save…")
+    config.fill("{")
+    expect(config).to_have_attribute("aria-invalid", "true")
+    expect(save).to_be_disabled()
+    config.fill('{"colour": "red"}')
+    expect(page.get_by_role("region", name="Preview")).to_contain_text("the renderer code does not take this")
+    expect(save).to_be_disabled()
+    config.fill('{"file": "books.txt", "content": "$return"}')
+    save.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_be_hidden()
+    told = {each["field"]: each["value"] for each in served.ask("GET", f"/why?tool={COUNT}")["overrides"]}
+    assert told == {"renderer": "code", "renderer_config": {"file": "books.txt", "content": "$return"}}
+    opened(page, served, COUNT, "try")
+    page.get_by_role("button", name="Call it").click()
+    page.get_by_role("tab", name="Rendered").click()
+    expect(page.get_by_role("region", name="Result").get_by_role("tabpanel")).to_contain_text("books.txt")
+    opened(page, served, COUNT, "override")
+    expect(page.get_by_label("Shown as")).to_have_value("code")
+    page.get_by_label("Shown as").select_option("As it is")
+    save.click()
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog).to_be_hidden()
+    assert served.ask("GET", f"/why?tool={COUNT}")["overrides"] == []
 
 
 @pytest.mark.behaviour("web.tool")

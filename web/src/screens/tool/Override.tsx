@@ -4,10 +4,10 @@ import { useEffect, useMemo, useState, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import { ask } from "@/api/client";
 import { useMay } from "@/api/session";
-import type { Peg } from "@/api/types";
+import type { Answer, Peg } from "@/api/types";
 import { listed } from "@/lib/words";
 import { Answered, Button, Field, Notice, SectionDiff, Select, Skeleton, Tag, TextArea, Trouble } from "@/parts";
-import { asked, begun, isNothing, isOwn, NOTHING, plainWords, unwritten, type ArgumentEdit, type Asked, type Edit } from "./editing";
+import { asked, begun, configOf, isNothing, isOwn, NOTHING, plainWords, unwritten, withRenderer, type ArgumentEdit, type Asked, type Edit } from "./editing";
 import { Meeting } from "./Meeting";
 import { met, moved, type Base, type Draft } from "./meeting";
 import { Saving } from "./Saving";
@@ -70,7 +70,7 @@ function Editing({
   const operates = useMay("operate");
   const wanted = asked(before, edit, plain);
   const wanting = unwritten(before, edit);
-  const isWritten = wanting.first.length + wanting.again.length === 0;
+  const isWritten = wanting.first.length + wanting.again.length === 0 && (edit.renderer === "" || configOf(edit.config) !== null);
   const ready = !isNothing(wanted) && isWritten;
   const preview = usePreview(peg.id, ready ? wanted : null);
   const may = operates && ready && others.length === 0 && preview.answer !== null && preview.answer.problems.length === 0;
@@ -109,6 +109,7 @@ function Editing({
         choices={CONFIRM}
         {...confirmAdvice(below("requires_confirmation"))}
       />
+      <RendererFields edit={edit} before={before} below={below("renderer")} onChange={setEdit} />
       {names.length > 0 && (
         <fieldset className="form-group">
           <legend className="field-label">Arguments</legend>
@@ -181,6 +182,70 @@ function isTouched(draft: Draft, target: string, names: readonly string[]): bool
   const before = begun(draft.base.said, target, names);
   const { first, again } = unwritten(before, draft.edit);
   return !isNothing(asked(before, draft.edit)) || first.length + again.length > 0;
+}
+
+/** How a person is shown a call. What the configuration may hold is said by the gateway, and checked there. */
+function RendererFields({
+  edit,
+  before,
+  below,
+  onChange,
+}: {
+  edit: Edit;
+  before: Edit;
+  below: Said | undefined;
+  onChange: (edit: Edit) => void;
+}): ReactElement {
+  const found = useAnswer<Answer<"/renderers">>([], "/renderers");
+  const known = found.data?.renderers ?? [];
+  const chosen = known.find((each) => each.name === edit.renderer);
+  const keys = Object.entries((chosen?.configSchema["properties"] ?? {}) as Readonly<Record<string, { readonly description?: string; readonly default?: unknown }>>);
+  // What was said before stays among the choices, also until the gateway has answered.
+  const names = [...new Set([...known.map((each) => each.name), edit.renderer, before.renderer])].filter((name) => name !== "");
+  return (
+    <div className="stack tight">
+      <Select
+        label="Shown as"
+        value={edit.renderer}
+        onChange={(renderer) => onChange(withRenderer(edit, before, renderer))}
+        choices={[{ value: "", label: "As it is" }, ...names.map((name) => ({ value: name, label: name }))]}
+        advice={chosen?.what ?? (below === undefined ? "How a person is shown a call of it." : `${originShort(below)} says: ${String(below.value)}. What you choose here lies over it.`)}
+      />
+      {edit.renderer !== "" && (
+        <>
+          <TextArea
+            label="Renderer configuration"
+            mono
+            rows={4}
+            value={edit.config ?? ""}
+            onChange={(config) => onChange({ ...edit, config })}
+            placeholder="{}"
+            advice="A JSON object, or empty for what is usual. A text may refer to the call: $args.name, $return.rows[0]."
+            error={configOf(edit.config) === null ? "This is no JSON object yet." : null}
+          />
+          {keys.length > 0 && (
+            <dl className="pairs" aria-label={`What ${edit.renderer} takes`}>
+              {keys.map(([name, schema]) => (
+                <div key={name}>
+                  <dt className="mono">{name}</dt>
+                  <dd className="wrap-any">
+                    {schema.description}
+                    {schema.default !== undefined && (
+                      <span className="quiet">
+                        {" "}
+                        Usually <code>{typeof schema.default === "string" ? schema.default : JSON.stringify(schema.default)}</code>.
+                      </span>
+                    )}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          )}
+        </>
+      )}
+      {found.error && <Trouble error={found.error} />}
+    </div>
+  );
 }
 
 function confirmAdvice(said: Said | undefined): { readonly advice?: string } {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asked, begun, isNothing, pinned, plainWords, unwritten } from "./editing";
+import { asked, begun, configOf, isNothing, pinned, plainWords, unwritten, withRenderer } from "./editing";
 import type { Said } from "./told";
 
 const TOOL = "mcp:dev~github:create_issue";
@@ -21,6 +21,8 @@ test("a form begins with what a person said, not with what the file or a pattern
     name: "Open an issue",
     description: "",
     confirm: "no",
+    renderer: "",
+    config: null,
     arguments: { repo: { how: "pin", pin: "", description: "" }, labels: { how: "", pin: "", description: "" } },
   });
 });
@@ -72,4 +74,24 @@ test("who starts from the words that hold and leaves them says nothing", () => {
   expect(asked(before, { ...same, description: "Opens one." }, plain)).toEqual({ set: { description_override: "Opens one." }, clear: [] });
   const mine = begun([said("description_override", "Mine")], TOOL, []);
   expect(asked(mine, { ...mine, description: "Opens it." }, plain)).toEqual({ set: {}, clear: ["description_override"] });
+});
+
+test("a renderer is said with its configuration, and unsaid with it", () => {
+  const before = begun([], TOOL, []);
+  expect(before).toMatchObject({ renderer: "", config: null });
+  const chosen = withRenderer(before, before, "table");
+  expect(asked(before, chosen)).toEqual({ set: { renderer: "table", renderer_config: {} }, clear: [] });
+  expect(asked(before, { ...chosen, config: '{"rows": "$return.books"}' }).set).toEqual({ renderer: "table", renderer_config: { rows: "$return.books" } });
+  const own = begun([said("renderer", "table"), said("renderer_config", { rows: "$return" })], TOOL, []);
+  expect(isNothing(asked(own, own))).toBe(true);
+  expect(asked(own, withRenderer(own, own, "code"))).toEqual({ set: { renderer: "code", renderer_config: {} }, clear: [] });
+  expect(withRenderer(withRenderer(own, own, "code"), own, "table")).toEqual(own);
+  expect(asked(own, withRenderer(own, own, ""))).toEqual({ set: {}, clear: ["renderer", "renderer_config"] });
+  const bare = begun([said("renderer", "table")], TOOL, []);
+  expect(asked(bare, withRenderer(bare, bare, ""))).toEqual({ set: {}, clear: ["renderer"] });
+});
+
+test("a configuration is a JSON object, and an empty text is an empty one", () => {
+  expect([configOf(null), configOf(" "), configOf("{}"), configOf('{"a": [1]}')]).toEqual([{}, {}, {}, { a: [1] }]);
+  expect([configOf("[]"), configOf("3"), configOf("null"), configOf('{"a"')]).toEqual([null, null, null, null]);
 });

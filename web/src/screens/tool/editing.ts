@@ -14,6 +14,10 @@ export type Edit = {
   readonly name: string;
   readonly description: string;
   readonly confirm: "" | "yes" | "no";
+  /** Its name; empty where nobody said one for this very tool. */
+  readonly renderer: string;
+  /** JSON as text; nothing where no configuration was said. */
+  readonly config: string | null;
   readonly arguments: Readonly<Record<string, ArgumentEdit>>;
 };
 
@@ -48,6 +52,8 @@ export function begun(overrides: readonly Said[], target: string, names: readonl
     name: text("name_override"),
     description: text("description_override"),
     confirm: typeof confirm !== "boolean" ? "" : confirm ? "yes" : "no",
+    renderer: text("renderer"),
+    config: own.has("renderer_config") ? configText(own.get("renderer_config")) : null,
     arguments: Object.fromEntries(names.map((name) => [name, one(name)])),
   };
 }
@@ -68,6 +74,26 @@ export function plainWords(overrides: readonly Said[], target: string, offered: 
     description: below("description_override") ?? offered.description,
     arguments: Object.fromEntries(properties.map(([name, schema]) => [name, below(`arguments.${name}.description`) ?? own(schema)])),
   };
+}
+
+function configText(config: unknown): string {
+  return typeof config !== "object" || config === null || Object.keys(config).length === 0 ? "" : JSON.stringify(config, null, 2);
+}
+
+/** The configuration that a text says: an empty one is that of an empty text. Nothing where it is no JSON object. */
+export function configOf(text: string | null): Readonly<Record<string, unknown>> | null {
+  if (text === null || text.trim() === "") return {};
+  try {
+    const read = JSON.parse(text) as unknown;
+    return typeof read === "object" && read !== null && !Array.isArray(read) ? (read as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The edit with another renderer. A configuration is one renderer's own: another begins with none. */
+export function withRenderer(edit: Edit, before: Edit, renderer: string): Edit {
+  return { ...edit, renderer, config: renderer === before.renderer ? before.config : "" };
 }
 
 /** A pin is JSON; what is none is text, so that nobody has to write quotes around a word. */
@@ -108,6 +134,16 @@ export function asked(before: Edit, after: Edit, plain: Plain = UNWORDED): Asked
   if (before.confirm !== after.confirm) {
     if (after.confirm === "") clear.push("requires_confirmation");
     else set["requires_confirmation"] = after.confirm === "yes";
+  }
+  if (before.renderer !== after.renderer || (before.config ?? "").trim() !== (after.config ?? "").trim()) {
+    const config = configOf(after.config);
+    if (after.renderer !== "") {
+      set["renderer"] = after.renderer;
+      if (config !== null) set["renderer_config"] = config;
+    } else {
+      if (before.renderer !== "") clear.push("renderer");
+      if (before.config !== null) clear.push("renderer_config");
+    }
   }
   const said: Record<string, Readonly<Record<string, unknown>>> = {};
   for (const [name, written] of Object.entries(after.arguments)) {

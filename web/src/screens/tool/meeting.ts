@@ -29,12 +29,18 @@ function parts(names: readonly string[]): readonly Part[] {
     { field: "name_override", label: "Name for people", words: (edit) => told(edit.name) },
     { field: "description_override", label: "Description", words: (edit) => told(edit.description) },
     { field: "requires_confirmation", label: "Before a call", words: (edit) => CONFIRM[edit.confirm] },
+    { field: "renderer", label: "Shown as", words: (edit) => ofRenderer(edit) },
     ...names.map((name) => ({ field: `arguments.${name}`, label: name, words: (edit: Edit) => ofArgument(edit.arguments[name] ?? NOTHING) })),
   ];
 }
 
 function told(text: string): string {
   return text.trim() === "" ? EMPTY : `“${text.trim()}”`;
+}
+
+function ofRenderer(edit: Edit): string {
+  if (edit.renderer === "") return EMPTY;
+  return (edit.config ?? "").trim() === "" ? edit.renderer : `${edit.renderer} with ${(edit.config ?? "").replace(/\s+/g, " ")}`;
 }
 
 function ofArgument(one: ArgumentEdit): string {
@@ -82,6 +88,8 @@ export function met(draft: Draft, now: Base, target: string, names: readonly str
       name: theirs("name_override") ? after.name : draft.edit.name,
       description: theirs("description_override") ? after.description : draft.edit.description,
       confirm: theirs("requires_confirmation") ? after.confirm : draft.edit.confirm,
+      renderer: theirs("renderer") ? after.renderer : draft.edit.renderer,
+      config: theirs("renderer") ? after.config : draft.edit.config,
       arguments: Object.fromEntries(
         names.map((name) => [name, (theirs(`arguments.${name}`) ? after : draft.edit).arguments[name] ?? NOTHING]),
       ),
