@@ -168,7 +168,10 @@ files = st.lists(
     unique_by=lambda file: file.path,
 ).map(lambda found: tuple(sorted(found, key=lambda file: file.path)))
 switchables: st.SearchStrategy[Switchable] = tool_ids | server_keys | toolset_ids
-switches = st.builds(Switch, st.booleans(), principals, times, texts, st.booleans())
+# A block is never on.
+switches = st.builds(Switch, st.booleans(), principals, times, texts) | st.builds(
+    Switch, st.just(False), principals, times, texts, st.just(True)
+)
 approvals = st.builds(Approval, specs, principals, times, st.booleans())
 maybe = st.none() | st.booleans()
 # Drawn from a few: of drawing every value anew most would be drawn in vain, and hundreds of boards take minutes.

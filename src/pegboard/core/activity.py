@@ -38,6 +38,7 @@ from .ids import PrincipalId, ServerKey, ToolId
 from .imported import InstallToolset, RemoveToolset, TurnSecret
 from .override import Override
 from .own import Own
+from .row_repair import DeleteRows
 from .rules import awaited_review
 from .said import plainly
 from .scope import in_order
@@ -66,7 +67,7 @@ CHANGE: Final = "change"
 
 KINDS: Final = (
     *(CALL, REFUSAL, DECISION, CHANGE, "server", "switch", "approval", "block", "first_sight", "ticket", "trust"),
-    *("override", "grant", "token", "sign_in", "sign_out", "config", "toolset"),
+    *("override", "grant", "token", "sign_in", "sign_out", "config", "toolset", "store"),
 )
 """All there are; `decision` stands for every one but the first two."""
 OUTCOMES: Final = (
@@ -144,6 +145,9 @@ def told(command: object) -> Told:
             lists = ("includes", includes), ("excludes", excludes)
             said = [f"{word} {', '.join(map(str, each[:MOST_NAMED]))}{_more(each)}" for word, each in lists if each]
             return Told("override", id, "; ".join(said) or "includes and excludes nothing any more")
+        case DeleteRows(rows):
+            deleted = "; ".join(map(str, rows[:MOST_NAMED]))
+            return Told("store", None, f"deleted {_count(len(rows), 'unreadable row')}: {deleted}{_more(rows)}")
         case MakeToken():
             until = "" if command.expires is None else f" until {command.expires:%Y-%m-%d %H:%M} UTC"
             scopes = ", ".join(in_order(command.scopes))

@@ -6,7 +6,7 @@ Toolsets that were imported have files, and are carried by their own export; wha
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from .consent import Consent
 from .ids import BUILTIN, BuiltinKey, PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
@@ -15,6 +15,11 @@ from .policy import Approval, Decided, Policy, Switch, Switchable
 from .rejected import Rejected
 from .server import Server, Trust, unreviewed
 from .toolset import Toolset
+
+_REPLACED_TABLES: Final = frozenset(
+    {"switches", "approvals", "baselines", "tool_overrides", "trust", "grants", "consents"}
+)
+"""Whatever their unreadable rows said is replaced, too."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -82,6 +87,7 @@ def replaced(policy: Policy, said: Carried, by: PrincipalId) -> Decided | Reject
             **{id: consent for id, consent in decided.consents.items() if consent.whose is not None},
             **{id: consent for id, consent in said.consents.items() if here.knows(consent.tool)},
         },
+        unreadable=tuple(row for row in decided.unreadable if row.row.table not in _REPLACED_TABLES),
     )
 
 

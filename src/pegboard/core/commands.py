@@ -16,10 +16,12 @@ from .leaving import forgetting
 from .override import Override
 from .policy import Approval, Decided, Policy, Switch, Switchable
 from .rejected import Rejected as Rejected
+from .row_repair import DeleteRows, superseded, without_grant, without_rows
 from .server import InstalledBy, Server, Trust, unreviewed
 from .settling import ThrowSeveral, overridden, place, row_at, switched
 from .tool import Fingerprint, ToolSpec
 from .toolset import Toolset
+from .unreadable import GrantsNothing
 from .whose import Whose
 
 _NAMED: Final = 5
@@ -161,6 +163,7 @@ Command: TypeAlias = (
     | TurnSecret
     | Entitlement
     | ReplaceDecisions
+    | DeleteRows
 )
 
 
@@ -168,7 +171,18 @@ def apply(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Po
     changed = _changed(policy, command, by, at)
     if isinstance(changed, Rejected):
         return changed
+    changed = superseded(policy.decided, changed, _switched(command))
     return replace(policy, decided=replace(changed, version=policy.version + 1))
+
+
+def _switched(command: Command) -> tuple[Switchable, ...]:
+    match command:
+        case ThrowSwitch(what) | Block(what):
+            return (what,)
+        case ThrowSeveral(tools):
+            return tuple(tools)
+        case _:
+            return ()
 
 
 def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Decided | Rejected:
@@ -220,6 +234,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return entitled(policy, command, by, at)
         case Grant(principal, toolsets):
             grants = {who: what for who, what in decided.grants.items() if who != principal}
+            # Who takes a limit away means the unreadable one as well.
+            decided = without_grant(decided, GrantsNothing(principal))
             return replace(decided, grants=grants if toolsets is None else {**grants, principal: toolsets})
         case Remember(id, tool, fingerprint, principal, client, until, whose):
             if (missing := _missing(policy, tool)) is not None:
@@ -237,6 +253,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
         case ReplaceDecisions(carried):
             return replaced(policy, carried, by)
+        case DeleteRows():
+            return without_rows(policy, command, at)
         case InstallToolset():
             return installed(policy, command, by, at)
         case RemoveToolset(id):
@@ -378,7 +396,7 @@ def _no_first_sight(policy: Policy, key: ProviderKey, specs: Mapping[ToolId, Too
     server = policy.servers.get(key)
     if server is None:
         return _no_server(key)
-    if key in policy.decided.baselined:
+    if policy.decided.was_seen(key):
         return Rejected(f"{key} was seen before: what it lists now must be approved one by one.")
     if server.quarantined or policy.trust(server) is Trust.STRICT:
         return Rejected(f"{key} is not trusted at first sight: what it lists must be approved one by one.")

@@ -62,6 +62,7 @@ QUESTIONS: Final = {
     "overrides_fit_it": "Can the overrides of its arguments be applied?",
     "is_approved": "Is its exact definition approved?",
     "provider_is_up": "Is its server up?",
+    "decisions_are_readable": "Can all decisions about it be read?",
     "owner_is_known": "Is its server declared or installed?",
 }
 

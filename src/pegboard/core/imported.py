@@ -167,7 +167,7 @@ def _settled(server: Server, former: Server | None, origin: InstalledBy) -> Serv
 
 def _is_first_sight(server: Server, decided: Decided) -> bool:
     """Whether it was not seen before, and what is seen first is trusted."""
-    if server.quarantined or server.key in decided.baselined:
+    if server.quarantined or decided.was_seen(server.key):
         return False
     return decided.trust.get(server.key, server.trust) is Trust.BASELINE
 
@@ -192,7 +192,7 @@ def _taken(policy: Policy, command: InstallToolset) -> Iterator[str]:
             f"Give the one that you import another id, or take it out of the file."
         )
     there = decided.toolsets.get(id)
-    if there is not None and id not in decided.files:
+    if there is not None and id not in decided.files and not decided.lost.hides_files(id):
         keys = ", ".join(sorted(str(key) for key in decided.servers if key.toolset == id))
         yield (
             f"There is a toolset {id!r} already, {there.origin}, which was not imported: it holds {keys or 'nothing'}. "

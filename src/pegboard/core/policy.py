@@ -25,6 +25,7 @@ from .server import DeclaredAt, Server, Trust
 from .shaping import Shaped
 from .tool import Fingerprint, Tool, ToolSpec
 from .toolset import Toolset, ToolsetFile
+from .unreadable import UnreadableIndex, UnreadableRow
 from .values import Faults, Value
 from .vouched import Vouched
 
@@ -76,6 +77,8 @@ class Sayer(StrEnum):
     FILE = "file"
     NOBODY = "nobody"
     """Callers have names, and this is none of them."""
+    UNREADABLE = "unreadable"
+    """A row of the store that cannot be read: until it is fixed, the principal may use nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,16 @@ class Decided:
     """What imported toolsets say of their own tools: another import replaces it, and people's words lie on top."""
     tokens: Mapping[str, ApiToken] = field(default_factory=dict[str, ApiToken])
     """By their ids; those that are over, too, because who once had to show a token must go on doing so."""
+    unreadable: tuple[UnreadableRow, ...] = ()
+    """Rows of the store that could not be read. What each may have closed is locked."""
+
+    @cached_property
+    def lost(self) -> UnreadableIndex:
+        return UnreadableIndex(self.unreadable)
+
+    def was_seen(self, key: ProviderKey) -> bool:
+        """Whether its tools were seen before, so that nothing of it is approved at first sight any more."""
+        return key in self.baselined or self.lost.hides_baseline(key)
 
 
 @dataclass(frozen=True)
@@ -191,9 +204,12 @@ class Policy:
         """What was approved of servers that are asked about. Of one that is trusted openly nothing is stored, and what
         was stored of it before says nothing of what it has now."""
         asked = {key for key, server in self.servers.items() if self.trust(server) is not Trust.OPEN}
+        asked |= self.decided.lost.providers
         return Vouched(tuple([id for id in self.decided.approvals if id.source in asked]))
 
     def trust(self, server: Server) -> Trust:
+        if self.decided.lost.hides_trust(server.key):
+            return Trust.STRICT
         return self.decided.trust.get(server.key, server.trust)
 
     @cached_property
@@ -206,7 +222,7 @@ class Policy:
         """Who has a name to call by, whether or not a token of theirs still holds. While nobody has one, whoever
         reaches the gateway is `LOCAL`."""
         made = (token.principal for token in self.tokens.values() if Scope.CALL in token.scopes)
-        return frozenset((*self.declared.principals, *made))
+        return frozenset((*self.declared.principals, *made, *self.decided.lost.callers))
 
     @cached_property
     def operators(self) -> frozenset[PrincipalId]:
@@ -236,6 +252,8 @@ class Policy:
             return Limit(principal, frozenset(), Sayer.NOBODY)
         if (said := self.decided.grants.get(principal)) is not None:
             return Limit(principal, said, Sayer.STORE)
+        if self.decided.lost.grant(principal) is not None:
+            return Limit(principal, frozenset(), Sayer.UNREADABLE)
         if (said := self.declared.grants.get(principal)) is not None:
             return Limit(principal, said, Sayer.FILE, self.declared.granted_at.get(principal))
         return None

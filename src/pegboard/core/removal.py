@@ -23,6 +23,8 @@ def removal_sentence(removed: Removal) -> str:
         case NotGranted(Limit(principal, toolsets, by), toolset):
             if by is Sayer.NOBODY:
                 return f"Nobody is called {principal!r} here, and that name is granted nothing."
+            if by is Sayer.UNREADABLE:
+                return f"What {principal} may use cannot be read from the store, so it may use nothing."
             return f"{principal} may not use toolset {toolset}: it is granted {_listed(toolsets, 'toolsets')}."
         case NoDatabase(principal, asked):
             return f"{principal} may ask none of the databases that are on: it may ask {_listed(asked, 'databases')}."
@@ -44,6 +46,10 @@ def removal_remedy(removed: Removal, tool: ToolId) -> str:
             return f"This is operator policy: in {place_of(at)}, {edit_of(removed, tool)}."
         case NotGranted(Limit(principal, by=Sayer.NOBODY)):
             return f"Make the name a token: pegboard tokens make{_word(principal)} --scope call"
+        case NotGranted(Limit(principal, by=Sayer.UNREADABLE)):
+            return (
+                f"Look at the row: pegboard store check   Or grant anew: pegboard grants set{_word(principal)} TOOLSET"
+            )
         case NotGranted(limit, toolset):
             told = f"Grant toolset {toolset} to {limit.principal}, under People in Settings or by"
             return f"{told}: pegboard grants set{_word(limit.principal)} {' '.join(granted_then(limit, toolset))}"

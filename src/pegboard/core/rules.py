@@ -24,6 +24,7 @@ from .status import (
     SwitchedOff,
     Unavailable,
     Undetermined,
+    UnreadableDecision,
 )
 from .tool import Tool
 from .values import faulty
@@ -109,13 +110,22 @@ def is_approved(tool: Tool, health: Health | None, policy: Policy) -> Reason | N
         return None
     approval = policy.decided.approvals.get(tool.id)
     if approval is None:
-        return NeverApproved(tool.id)
+        row = policy.decided.lost.approval(tool.id)
+        return NeverApproved(tool.id) if row is None else UnreadableDecision(tool.id, row)
     if approval.fingerprint != tool.spec.fingerprint:
         return ChangedSinceApproval(tool.id, approval.spec, tool.spec)
     return None
 
 
+def decisions_are_readable(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    """An unreadable row may have closed the tool, so it counts as closed. Of its approval `is_approved` tells."""
+    row = policy.decided.lost.locking(tool.id)
+    return None if row is None else UnreadableDecision(tool.id, row)
+
+
 def provider_is_up(tool: Tool, health: Health | None, policy: Policy) -> Reason | None:
+    if policy.decided.lost.stopping(tool.id.source) is not None:
+        return None  # it was not started for that reason, which is told by another rule
     match health:
         case Up() | Asleep():
             return None
@@ -139,6 +149,7 @@ RULES: Final[tuple[Rule, ...]] = (
     overrides_fit_it,
     is_approved,
     provider_is_up,
+    decisions_are_readable,
     owner_is_known,
 )
 """Their order changes no verdict: reasons are told in the order of their statuses."""

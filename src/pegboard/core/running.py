@@ -14,11 +14,12 @@ from .worded import UNSAID, worded
 
 
 def wanted(policy: Policy) -> Mapping[ProviderKey, Server]:
-    """Switched on, in a toolset that is on, and reviewed: a program that nobody has reviewed is never started."""
+    """Switched on, in a toolset that is on, reviewed, and with no unreadable row about all of it: a program that nobody
+    has reviewed is never started, nor one that somebody may have switched off."""
     return {
         key: server
         for key, server in policy.servers.items()
-        if not server.quarantined and owner_off(key, policy) is None
+        if not server.quarantined and owner_off(key, policy) is None and policy.decided.lost.stopping(key) is None
     }
 
 
@@ -35,7 +36,7 @@ def awaits_first_sight(listing: Listing, policy: Policy) -> bool:
     server = policy.servers.get(key)
     if server is None or server.quarantined or policy.trust(server) is not Trust.BASELINE:
         return False
-    return key not in policy.decided.baselined
+    return not policy.decided.was_seen(key)
 
 
 def first_sight(listing: Listing, policy: Policy, others: Iterable[Tool] = ()) -> TakeBaseline | None:

@@ -14,6 +14,7 @@ from .policy import Switch
 from .said import plainly, shell_word
 from .server import DeclaredAt, InstalledBy, Origin
 from .tool import ToolSpec
+from .unreadable import UnreadableRow, repair_command
 
 
 class Status(Enum):
@@ -124,6 +125,14 @@ class Undetermined:
     """The one whose log may tell more, if there is one."""
 
 
+@dataclass(frozen=True)
+class UnreadableDecision:
+    """A row of the store that decides about the tool cannot be read, so the tool counts as closed."""
+
+    tool: ToolId
+    row: UnreadableRow
+
+
 Reason: TypeAlias = (
     OwnerOff
     | Quarantined
@@ -137,6 +146,7 @@ Reason: TypeAlias = (
     | Unavailable
     | Unlisted
     | Undetermined
+    | UnreadableDecision
 )
 
 
@@ -156,7 +166,7 @@ def status(reason: Reason) -> Status:
             return Status.PENDING_APPROVAL
         case Unavailable() | Unlisted():
             return Status.SERVER_UNAVAILABLE
-        case Undetermined():
+        case Undetermined() | UnreadableDecision():
             return Status.DISABLED_UNKNOWN
         case _:
             assert_never(reason)
@@ -201,6 +211,8 @@ def sentence(reason: Reason) -> str:
             return f"{', '.join((first, *rest))}{more} have not listed their tools yet; {first} {_health(health)}."
         case Undetermined(tool, why):
             return f"The state of {plainly(tool)} could not be determined: {why}."
+        case UnreadableDecision(tool, row):
+            return f"{plainly(tool)} is locked: a decision about it cannot be read ({row.name})."
         case _:
             assert_never(reason)
 
@@ -230,7 +242,7 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 REMEDIES: Final = {status: _filled(text, _ANY) for status, text in _REMEDIES.items()}
 """One remedy a status: the same words wherever the status is told. Only a sign-in, a secret without a value, a DocSpace
 that is misconfigured, a toolset that is off, a tool that was blocked, an override that does not fit, a limit that
-was installed and a tool of nobody have words of their own."""
+was installed, a row that cannot be read and a tool of nobody have words of their own."""
 
 
 def remedy(reason: Reason) -> str:
@@ -252,6 +264,8 @@ def detail(reason: Reason) -> str | None:
         case Unavailable(_, Down(_, why, _, lines)) if unset(why) is None and (lines or why.rstrip(".") != kind(why)):
             wrote = f" It last wrote: {plainly(lines[-1])}." if lines else ""
             return f"{as_sentence(why)}{wrote}"
+        case UnreadableDecision(_, row):
+            return f"{row.row}: {row.why}. {repair_command(row)}"
         case _:
             return None
 
@@ -280,6 +294,8 @@ def _remedy(reason: Reason) -> str:
             return "Ask the user to review the tool again: pegboard approvals show {tool}"
         case Undetermined(_, _, None):
             return "Ask the user to run: pegboard doctor"
+        case UnreadableDecision():
+            return "Ask the user to fix the row: pegboard store check"
         case _:
             return _REMEDIES[status(reason)]
 

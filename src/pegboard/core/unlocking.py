@@ -28,6 +28,7 @@ from .status import (
     Unavailable,
     Undetermined,
     Unlisted,
+    UnreadableDecision,
 )
 
 
@@ -106,7 +107,7 @@ def _state(reason: Reason) -> PegState:
             return PegState.LOCKED if attempt <= 1 else PegState.BROKEN
         case Unavailable(_, Off()):
             return PegState.LOCKED
-        case OverrideUnfit() | Unavailable() | Unlisted() | Undetermined():
+        case OverrideUnfit() | Unavailable() | Unlisted() | Undetermined() | UnreadableDecision():
             return PegState.BROKEN
         case _:
             assert_never(reason)
@@ -169,6 +170,10 @@ def _unlocking(tool: ToolId, reason: Reason, policy: Policy) -> Action:
         case Unavailable(source, health) | Unlisted((source, *_), health):
             return _reviving(source, health, policy)
         case Unlisted():
+            return NOTHING
+        case UnreadableDecision(_, row) if row.row.table == "approvals":
+            return Action(Act.APPROVE, str(tool), "Review and approve it again")
+        case UnreadableDecision():
             return NOTHING
         case Undetermined(_, _, server):
             return NOTHING if server is None else Action(Act.RESTART, str(server), f"Restart {server}")

@@ -20,6 +20,7 @@ from pegboard.core.reference import Kind
 from pegboard.core.rules import under_review
 from pegboard.core.server import DeclaredAt, Http, InstalledBy
 from pegboard.core.status import Status, sentence
+from pegboard.core.unreadable import UNREADABLE_ROW, describe_effect, repair_command
 from pegboard.core.vain import in_vain
 from pegboard.core.view import View
 from pegboard.ports import TicketsAway
@@ -52,6 +53,7 @@ def diagnose(board: Board, *, running: bool = True) -> tuple[Finding, ...]:
     """Not `running` on a board that one command has put up for itself: nobody could restart anything on it."""
     return (
         *_notices(board),
+        *_unreadable_rows(board),
         *_remarks(board),
         *_reviews(board),
         *_docspace(board),
@@ -81,7 +83,15 @@ async def waiting_tickets(desk: TicketDesk) -> tuple[Finding, ...]:
 
 def _notices(board: Board) -> Iterator[Finding]:
     for notice in board.notices.values():
+        if notice.subject.startswith(UNREADABLE_ROW):
+            continue
         yield Finding(notice.subject, notice.text, "Mend what it names; it is read again by itself.")
+
+
+def _unreadable_rows(board: Board) -> Iterator[Finding]:
+    for row in board.policy.decided.unreadable:
+        what = f"A row of the store cannot be read ({row.row}): {row.why}. {describe_effect(row)}"
+        yield Finding(f"store {row.row.table}", what, repair_command(row))
 
 
 def _remarks(board: Board) -> Iterator[Finding]:

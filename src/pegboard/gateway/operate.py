@@ -14,6 +14,7 @@ from pegboard.core.commands import Command, Rejected, apply
 from pegboard.core.ids import PrincipalId
 from pegboard.core.policy import Declared, Policy, clashes
 from pegboard.core.running import awaits_first_sight, first_sight
+from pegboard.core.unreadable import UNREADABLE_ROW, describe_row
 from pegboard.ports import Clock, PolicyStore, Saved, Stale
 
 from .bell import Listener
@@ -59,6 +60,7 @@ class Operator:
         self.doubt = Listener()
         """Rings when a save got no answer: the store may hold more than the board, so it must be loaded again."""
         self._tell_clashes()
+        self._report_unreadable()
 
     async def do(self, command: Command, by: PrincipalId, *, expecting: int | None = None) -> Policy | Rejected | Stale:
         """`expecting` is the version the person looked at; without it the command stands on whatever is true now.
@@ -202,6 +204,19 @@ class Operator:
             policy, self._waiting = replace(policy, declared=self._waiting), None
         self._board.decide(policy)
         self._tell_clashes()
+        self._report_unreadable()
+
+    def _report_unreadable(self) -> None:
+        """For as long as a row cannot be read; in the log once."""
+        rows = {f"{UNREADABLE_ROW}{row.row.id}": row for row in self._board.policy.decided.unreadable}
+        for subject in self._board.notices:
+            if subject.startswith(UNREADABLE_ROW) and subject not in rows:
+                self._board.forget_notice(subject)
+        for subject, row in rows.items():
+            text = describe_row(row)
+            if subject not in self._board.notices:
+                log.error("%s", text)
+            self._board.notice(Notice(subject, text, self._clock()))
 
     def _tell_clashes(self) -> None:
         """A clash is told for as long as it lasts: of the file that holds, and of one that waits."""

@@ -127,10 +127,16 @@ class Roster:
 
     def _rest(self, policy: Policy, should: Mapping[ProviderKey, Server]) -> None:
         """What does not run keeps its last tools on the board; what no policy names leaves it."""
+        unread = policy.decided.lost.providers - policy.servers.keys()
         for source in tuple(self._board.catalogue.listings):
-            if source not in policy.servers and (isinstance(source, ServerKey) or source in self._toolsets):
+            if source in policy.servers or source in unread:
+                continue
+            if isinstance(source, ServerKey) or source in self._toolsets:
                 self._board.take_down(source)
-        self._toolsets = {key for key in policy.servers if isinstance(key, ToolsetKey)}
+        for key in sorted(unread, key=str):
+            # What was approved of it shows as locked: how it is reached cannot be read.
+            self._board.hang(self._keeping_tools(Listing(key, Off())))
+        self._toolsets = {key for key in (*policy.servers, *unread) if isinstance(key, ToolsetKey)}
         for key in policy.servers:
             if key not in should:
                 self._board.hang(self._keeping_tools(Listing(key, Off())))

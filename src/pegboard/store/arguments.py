@@ -1,8 +1,6 @@
 """What an override says of single parameters, and whose word each of its fields is, to text and back."""
 
-import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import assert_never
 
 from pegboard.core.argument import Argument, held
@@ -10,7 +8,7 @@ from pegboard.core.ids import PrincipalId
 from pegboard.core.server import DeclaredAt, InstalledBy, Origin
 from pegboard.core.tool import Json, JsonObject
 
-from .text import document
+from .text import checked, document, instant, read_json
 
 
 def arguments_row(arguments: Mapping[str, Argument] | None) -> str | None:
@@ -18,7 +16,7 @@ def arguments_row(arguments: Mapping[str, Argument] | None) -> str | None:
 
 
 def arguments_of(text: str | None) -> Mapping[str, Argument] | None:
-    return None if text is None else {name: _argument(said) for name, said in json.loads(text).items()}
+    return None if text is None else {name: _argument(said) for name, said in checked(read_json(text), dict).items()}
 
 
 def origins_row(origins: Mapping[str, Origin]) -> str | None:
@@ -26,7 +24,7 @@ def origins_row(origins: Mapping[str, Origin]) -> str | None:
 
 
 def origins_of(text: str | None) -> Mapping[str, Origin]:
-    return {} if text is None else {name: _origin(said) for name, said in json.loads(text).items()}
+    return {} if text is None else {name: _origin(said) for name, said in checked(read_json(text), dict).items()}
 
 
 def _said(argument: Argument) -> JsonObject:
@@ -40,9 +38,9 @@ def _said(argument: Argument) -> JsonObject:
 
 
 def _argument(said: Mapping[str, Json]) -> Argument:
-    hide, description = said.get("hide"), said.get("description")
-    assert hide is None or isinstance(hide, bool)
-    assert description is None or isinstance(description, str)
+    if set(said) - {"pin", "default", "hide", "description"}:
+        raise ValueError("an override says something of an argument that this Pegboard does not know")
+    hide, description = checked(said.get("hide"), bool, None), checked(said.get("description"), str, None)
     return Argument(
         pin=held(said["pin"]) if "pin" in said else None,
         hide=hide,
@@ -66,6 +64,6 @@ def _origin(said: Mapping[str, object]) -> Origin:
         case {"file": str() as file, "line": int() as line}:
             return DeclaredAt(file, line)
         case {"by": str() as by, "at": str() as at}:
-            return InstalledBy(PrincipalId(by), datetime.fromisoformat(at))
+            return InstalledBy(PrincipalId(by), instant(at))
         case _:
             raise ValueError("A row says of an override's origin what this Pegboard does not know.")

@@ -16,7 +16,7 @@ from .database import Database
 from .errors import StoreError
 from .schema import consent_uses, consents
 from .targets import kind_and_text, tool_of
-from .text import Row
+from .text import Row, instant
 
 NEVER: Final = "never"
 """The end of a standing permission without one. Written out, so that a missing end is not read as none."""
@@ -46,8 +46,8 @@ def consent_of(row: Row) -> tuple[str, Consent]:
         PrincipalId(row["principal"]),
         row["client"],
         PrincipalId(row["by"]),
-        datetime.fromisoformat(row["at"]),
-        _end(row["until"], datetime.fromisoformat(row["at"])),
+        instant(row["at"]),
+        _end(row["until"], instant(row["at"])),
         whose_of(row["whose"]),
     )
     return consent.id, consent
@@ -57,7 +57,7 @@ def _end(until: str | None, given: datetime) -> datetime | None:
     """An older Pegboard writes no end: it counts from when the permission was given, and is never unlimited."""
     if until is None:
         return given + timedelta(days=DEFAULT_STANDING_DAYS)
-    return None if until == NEVER else datetime.fromisoformat(until)
+    return None if until == NEVER else instant(until)
 
 
 class StoredConsents:

@@ -1,8 +1,6 @@
 """Switches, approvals, overrides and grants, to row and back."""
 
 import hashlib
-import json
-from datetime import datetime
 from typing import Final, TypeAlias
 
 from pegboard.core.ids import PrincipalId, ToolId, ToolsetId
@@ -12,8 +10,8 @@ from pegboard.core.policy import Approval, Switch, Switchable
 from pegboard.core.tool import ToolSpec
 
 from .arguments import arguments_of, arguments_row, origins_of, origins_row
-from .targets import kind_and_text, target_of, tool_of
-from .text import Row, document, key, whole
+from .targets import kind_and_text, target_of, tool_of, valid_toolset
+from .text import Row, checked, checked_members, checked_texts, document, instant, key, read_json, whole
 
 _BLOCKED: Final = "blocked_"
 """Before the kind of a tool whose switch is a block. A Pegboard that knows no blocks does not read such a row for
@@ -41,10 +39,14 @@ def switch_row(what: Switchable, switch: Switch) -> Row:
 
 def switch_of(row: Row) -> tuple[Switchable, Switch]:
     kind = str(row["kind"])
-    what = target_of(kind.removeprefix(_BLOCKED), _text(row, "target"))
-    assert not isinstance(what, Pattern)
-    at = datetime.fromisoformat(row["at"])
-    return what, Switch(row["is_on"], PrincipalId(row["by"]), at, row["note"], kind.startswith(_BLOCKED))
+    what = target_of(kind.removeprefix(_BLOCKED), key_text(row, "target"))
+    if isinstance(what, Pattern):
+        raise ValueError("a switch is about a pattern")
+    if kind.startswith(_BLOCKED) and row["is_on"]:
+        raise ValueError("a tool is blocked and switched on at once")
+    return what, Switch(
+        row["is_on"], PrincipalId(row["by"]), instant(row["at"]), row["note"], kind.startswith(_BLOCKED)
+    )
 
 
 def approval_row(tool: ToolId, approval: Approval) -> Row:
@@ -61,9 +63,13 @@ def approval_row(tool: ToolId, approval: Approval) -> Row:
 
 
 def approval_of(row: Row, specs: "Specs | None" = None) -> tuple[ToolId, Approval]:
-    tool = tool_of(row["kind"], _text(row, "tool_id"))
+    tool = approval_tool(row)
     spec = spec_of(row["spec"]) if specs is None else specs.read(row["spec"])
-    return tool, Approval(spec, PrincipalId(row["by"]), datetime.fromisoformat(row["at"]), row["first_sight"])
+    return tool, Approval(spec, PrincipalId(row["by"]), instant(row["at"]), row["first_sight"])
+
+
+def approval_tool(row: Row) -> ToolId:
+    return tool_of(row["kind"], key_text(row, "tool_id"))
 
 
 class Specs:
@@ -87,7 +93,16 @@ class Specs:
 
 
 def spec_of(text: str) -> ToolSpec:
-    return ToolSpec(**json.loads(text))
+    said = checked_members(
+        read_json(text),
+        name=(str,),
+        title=(str, None),
+        description=(str,),
+        input_schema=(dict,),
+        output_schema=(dict, None),
+        annotations=(dict, None),
+    )
+    return ToolSpec(**said)
 
 
 def spec_row(spec: ToolSpec) -> str:
@@ -126,16 +141,13 @@ def override_row(place: Place, placed: tuple[int, Override]) -> Row:
 
 
 def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
-    kind = str(row["kind"])
-    target, manifest = target_of(kind.removeprefix(_MANIFEST), _text(row, "tool_id")), kind.startswith(_MANIFEST)
-    assert isinstance(target, ToolId | Pattern)
-    toolset = ToolsetId(row["toolset_id"])
+    toolset, target, manifest = override_place(row)
     config = row["renderer_config"]
     override = Override(
         toolset,
         target,
         row["renderer"],
-        None if config is None else json.loads(config),
+        None if config is None else checked(read_json(config), dict),
         row["name_override"],
         row["description_override"],
         row["requires_confirmation"],
@@ -148,6 +160,14 @@ def override_of(row: Row) -> tuple[Place, tuple[int, Override]]:
     return (toolset, target, manifest), (row["place"], override)
 
 
+def override_place(row: Row) -> Place:
+    kind = str(row["kind"])
+    target = target_of(kind.removeprefix(_MANIFEST), key_text(row, "tool_id"))
+    if not isinstance(target, ToolId | Pattern):
+        raise ValueError("an override is about neither a tool nor a pattern")
+    return valid_toolset(row["toolset_id"]), target, kind.startswith(_MANIFEST)
+
+
 def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
     return {
         "principal": key(principal),
@@ -157,9 +177,13 @@ def grant_row(principal: PrincipalId, toolsets: frozenset[ToolsetId]) -> Row:
 
 
 def grant_of(row: Row) -> tuple[PrincipalId, frozenset[ToolsetId]]:
-    return PrincipalId(_text(row, "principal")), frozenset(map(ToolsetId, json.loads(row["toolsets"])))
+    toolsets = checked_texts(read_json(row["toolsets"]))
+    return PrincipalId(key_text(row, "principal")), frozenset(map(valid_toolset, toolsets))
 
 
-def _text(row: Row, column: str) -> str:
-    """The key, or beside it the whole text that was too long for one."""
-    return str(row[column] if row["whole"] is None else row["whole"])
+def key_text(row: Row, column: str) -> str:
+    """The key, or beside it the whole text that was too long for one. The two must fit, or another thing is meant."""
+    text = checked(row[column] if row["whole"] is None else row["whole"], str)
+    if key(text) != row[column]:
+        raise ValueError(f"the columns {column!r} and 'whole' do not fit each other")
+    return str(text)

@@ -1,11 +1,9 @@
 """Servers and toolsets that people installed, to row and back."""
 
-import json
-from datetime import datetime
 from typing import Any, Final, assert_never
 
 from pegboard.core.docspace.connection import DocSpace
-from pegboard.core.ids import PrincipalId, ProviderKey, ServerId, ServerKey, ToolsetId
+from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, ToolsetId
 from pegboard.core.own import Own
 from pegboard.core.server import (
     AllButTools,
@@ -33,7 +31,8 @@ from pegboard.core.server import (
 from pegboard.core.toolset import Brought, SourceKind, Toolset
 
 from .images import image_document, image_of
-from .text import Row, document
+from .targets import valid_server, valid_toolset
+from .text import Row, checked, checked_members, checked_pairs, checked_texts, document, instant, read_json
 
 _IDLE: Final = "idle"
 _PROTOCOL: Final = "protocol"
@@ -49,7 +48,7 @@ def server_row(key: ServerKey, server: Server) -> Row:
 
 
 def server_of(row: Row) -> tuple[ServerKey, Server]:
-    key = ServerKey(ToolsetId(row["toolset_id"]), ServerId(row["server_id"]))
+    key = valid_server(row["toolset_id"], row["server_id"])
     return key, server_from(row, key, _connection(row["connection"]))
 
 
@@ -73,8 +72,10 @@ def terms_row(server: Server) -> Row:
 
 
 def server_from(row: Row, key: ProviderKey, connection: Connection) -> Server:
-    times: dict[str, Any] = json.loads(row["timeouts"])
+    times: dict[str, Any] = checked(read_json(row["timeouts"]), dict)
     idle, protocol = times.pop(_IDLE, None), Protocol(times.pop(_PROTOCOL, Protocol.LATEST))
+    checked(idle, int, float, None)
+    times = checked_members(times, start=(int, float), call=(int, float), stop=(int, float))
     return Server(
         key,
         connection,
@@ -114,9 +115,9 @@ def toolset_row(id: ToolsetId, toolset: Toolset) -> Row:
 
 
 def toolset_of(row: Row) -> tuple[ToolsetId, Toolset]:
-    id = ToolsetId(row["id"])
+    id = valid_toolset(row["id"])
     described = {name: row[name] for name in ("name", "version", "description", "enabled", "user_mcp")}
-    brought = None if row["brought"] is None else _brought(json.loads(row["brought"]))
+    brought = None if row["brought"] is None else _brought(read_json(row["brought"]))
     return id, Toolset(id, _origin(row["origin"]), brought=brought, **described)
 
 
@@ -126,8 +127,8 @@ def _brought_row(brought: Brought) -> str:
 
 
 def _brought(said: dict[str, Any]) -> Brought:
-    at = datetime.fromisoformat(said["at"])
-    return Brought(SourceKind(said["kind"]), at, said["path"], said["commit"], said["dirty"])
+    said = checked_members(said, kind=(str,), at=(str,), path=(str,), commit=(str,), dirty=(bool,))
+    return Brought(SourceKind(said["kind"]), instant(said["at"]), said["path"], said["commit"], said["dirty"])
 
 
 def _origin_row(origin: Origin) -> str:
@@ -141,11 +142,11 @@ def _origin_row(origin: Origin) -> str:
 
 
 def _origin(text: str) -> Origin:
-    match json.loads(text):
-        case {"file": file, "line": line}:
+    match read_json(text):
+        case {"file": str() as file, "line": int() as line}:
             return DeclaredAt(file, line)
-        case {"by": by, "at": at}:
-            return InstalledBy(PrincipalId(by), datetime.fromisoformat(at))
+        case {"by": str() as by, "at": at}:
+            return InstalledBy(PrincipalId(by), instant(at))
         case _:
             raise ValueError(f"A row has the origin {text!r}, which this Pegboard does not know.")
 
@@ -170,11 +171,11 @@ def _connection_row(connection: Connection) -> str:
 
 
 def _connection(text: str) -> Connection:
-    match json.loads(text):
-        case {"command": command, "args": args, "env": env, "cwd": cwd}:
-            return Stdio(command, tuple(args), env, cwd)
-        case {"url": url, "transport": transport, "headers": headers, **rest}:
-            return Http(url, Transport(transport), headers, _oauth(rest.get("oauth", {})))
+    match read_json(text):
+        case {"command": str() as command, "args": args, "env": env, "cwd": cwd}:
+            return Stdio(command, checked_texts(args), checked_pairs(env), checked(cwd, str, None))
+        case {"url": str() as url, "transport": transport, "headers": headers, **rest}:
+            return Http(url, Transport(transport), checked_pairs(headers), _oauth(rest.get("oauth", {})))
         case {"image": dict(image)}:
             return Container(image_of(image))
         case _:
@@ -205,10 +206,10 @@ def _oauth(said: object) -> OAuth | NoOAuth:
         case dict():
             keys: dict[str, Any] = said
             return OAuth(
-                keys.get("client_id"),
-                keys.get("client_secret"),
-                keys.get("client_metadata_url"),
-                tuple(keys.get("scopes", ())),
+                checked(keys.get("client_id"), str, None),
+                checked(keys.get("client_secret"), str, None),
+                checked(keys.get("client_metadata_url"), str, None),
+                checked_texts(keys.get("scopes", [])),
             )
         case _:
             raise ValueError("A row says of a sign-in what this Pegboard does not know.")
@@ -227,12 +228,12 @@ def _limit_row(limit: ToolLimit) -> str:
 
 
 def _limit(text: str) -> ToolLimit:
-    match json.loads(text):
+    match read_json(text):
         case {"every": True}:
             return EveryTool()
         case {"only": names}:
-            return OnlyTools(tuple(names))
+            return OnlyTools(checked_texts(names))
         case {"all_but": names}:
-            return AllButTools(tuple(names))
+            return AllButTools(checked_texts(names))
         case _:
             raise ValueError(f"A row has the tool limit {text!r}, which this Pegboard does not know.")

@@ -1,6 +1,5 @@
 """What toolsets bring themselves, to rows and back: how it is run, each tool, the containers and the files."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
@@ -9,12 +8,14 @@ from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.own import Bounds, ContainerTool, Image, Own, PythonTool
 from pegboard.core.policy import Decided
 from pegboard.core.server import Server
+from pegboard.core.tool import ToolSpec
 from pegboard.core.toolset import FileKind, ToolsetFile
 
-from .decisions import Specs, spec_of, spec_row
+from .decisions import Specs, key_text, spec_of, spec_row
 from .images import image_document, image_of
 from .installed import server_from, terms_row
-from .text import Row, document, key, whole
+from .targets import valid_toolset
+from .text import Row, checked, checked_texts, document, key, read_json, whole
 
 OwnTool: TypeAlias = PythonTool | ContainerTool
 ToolPlace: TypeAlias = tuple[ToolsetId, int, str]
@@ -64,15 +65,15 @@ def own_row(source: ToolsetKey, server: Server) -> Row:
 
 
 def own_of(row: Row) -> tuple[ToolsetKey, Server]:
-    source = ToolsetKey(ToolsetId(row["toolset_id"]))
-    said: dict[str, Any] = json.loads(row["own"])
+    source = ToolsetKey(valid_toolset(row["toolset_id"]))
+    said: dict[str, Any] = checked(read_json(row["own"]), dict)
     own = Own(
-        said["digest"],
-        requirements=tuple(said["requirements"]),
-        secrets=tuple(said["secrets"]),
-        workspace=said["workspace"],
-        bounds=Bounds(**said["bounds"]),
-        linked=said["linked"],
+        checked(said["digest"], str),
+        requirements=checked_texts(said["requirements"]),
+        secrets=checked_texts(said["secrets"]),
+        workspace=checked(said["workspace"], bool),
+        bounds=Bounds(**{name: checked(bound, int, float) for name, bound in said["bounds"].items()}),
+        linked=checked(said["linked"], str, None),
     )
     return source, server_from(row, source, own)
 
@@ -90,13 +91,24 @@ def tool_row(place: ToolPlace, tool: OwnTool) -> Row:
 
 
 def tool_of(row: Row, specs: Specs | None = None) -> tuple[ToolPlace, OwnTool]:
-    name = str(row["tool_id"] if row["whole"] is None else row["whole"])
+    name = key_text(row, "tool_id")
     spec = spec_of(row["spec"]) if specs is None else specs.read(row["spec"])
-    place = ToolsetId(row["toolset_id"]), row["place"], name
+    if spec.name != name:
+        raise ValueError("the row's key and its spec name different tools")
+    return (valid_toolset(row["toolset_id"]), row["place"], name), _executed(row, spec)
+
+
+def locked_tool_of(row: Row) -> tuple[ToolPlace, OwnTool]:
+    """The tool of a row whose spec alone cannot be read, so that it can be shown as locked. Nothing may call it."""
+    name = key_text(row, "tool_id")
+    return (valid_toolset(row["toolset_id"]), checked(row["place"], int), name), _executed(row, ToolSpec(name))
+
+
+def _executed(row: Row, spec: ToolSpec) -> OwnTool:
     if row["entrypoint"] is not None:
-        return place, PythonTool(row["entrypoint"], spec)
-    seconds = None if row["seconds"] is None else json.loads(row["seconds"])
-    return place, ContainerTool(row["container"], tuple(json.loads(row["command"])), spec, seconds)
+        return PythonTool(checked(row["entrypoint"], str), spec)
+    seconds = None if row["seconds"] is None else checked(read_json(row["seconds"]), int, float)
+    return ContainerTool(checked(row["container"], str), checked_texts(read_json(row["command"])), spec, seconds)
 
 
 def image_row(place: ImagePlace, image: Image) -> Row:
@@ -104,7 +116,7 @@ def image_row(place: ImagePlace, image: Image) -> Row:
 
 
 def image_in(row: Row) -> tuple[ImagePlace, Image]:
-    return (ToolsetId(row["toolset_id"]), row["container_id"]), image_of(json.loads(row["image"]))
+    return (valid_toolset(row["toolset_id"]), row["container_id"]), image_of(checked(read_json(row["image"]), dict))
 
 
 def file_row(place: FilePlace, file: ToolsetFile) -> Row:
@@ -115,9 +127,9 @@ def file_row(place: FilePlace, file: ToolsetFile) -> Row:
 
 
 def file_of(row: Row) -> tuple[FilePlace, ToolsetFile]:
-    path = str(row["path"] if row["whole"] is None else row["whole"])
+    path = key_text(row, "path")
     facts = FileKind(row["kind"]), row["sha256"], row["size"], bool(row["executable"])
-    return (ToolsetId(row["toolset_id"]), path), ToolsetFile(path, *facts)
+    return (valid_toolset(row["toolset_id"]), path), ToolsetFile(path, *facts)
 
 
 def filled(

@@ -17,7 +17,8 @@ from pegboard.ports import Saved, Stale
 from .database import Database
 from .decisions import Specs
 from .errors import StoreError
-from .rows import EVERY, Difference, decided, differences
+from .raw_rows import delete_row, read_rows
+from .rows import EVERY, Difference, decided, deleted_rows, differences
 from .schema import policy_versions
 from .text import TooDeepError
 
@@ -39,18 +40,13 @@ class StoredPolicy:
         self._specs = Specs()
 
     async def load(self) -> Decided:
+        """A row that cannot be read is no error: it is in `Decided.unreadable`, and locks what it is about."""
         async with self._database.reading() as connection:
             version = await _version(connection)
-            rows = {kept.table: (await connection.execute(select(kept.table))).all() for kept in EVERY}
-        try:
-            # Thousands of specs take a while to read, and the event loop has calls to serve.
-            specs = Specs(self._specs)
-            loaded = await anyio.to_thread.run_sync(decided, version, rows, specs)
-        except (ValueError, TypeError, AssertionError) as error:
-            raise StoreError(
-                f"{self._database.where} holds a row that cannot be read: {error} "
-                f"Upgrade Pegboard, or restore the database from a backup."
-            ) from error
+            rows = {kept.table: await read_rows(connection, kept.table) for kept in EVERY}
+        # Thousands of specs take a while to read, and the event loop has calls to serve.
+        specs = Specs(self._specs)
+        loaded = await anyio.to_thread.run_sync(decided, version, rows, specs)
         self._specs = specs.complete()
         return loaded
 
@@ -66,6 +62,8 @@ class StoredPolicy:
                     return Stale(current)
                 row = {"version": after.version, "at": at.isoformat(), "by": by, "what": what}
                 await connection.execute(insert(policy_versions), row)
+                for gone in deleted_rows(before, after):
+                    await delete_row(connection, gone)
                 for change in changes:
                     await _write(connection, change)
                 await self._database.ring(connection)

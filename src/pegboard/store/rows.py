@@ -1,18 +1,30 @@
 """Which table keeps which part of `Decided`, and what of it differs between two of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-import sqlalchemy
 from sqlalchemy import Table
 
-from pegboard.core.ids import ProviderKey, ServerId, ServerKey, ToolsetId, ToolsetKey
+from pegboard.core.ids import PrincipalId, ProviderKey, ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.override import Override
+from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Decided
 from pegboard.core.server import Server, Trust
+from pegboard.core.toolset import Toolset
+from pegboard.core.unreadable import (
+    Effect,
+    GivesNothing,
+    GrantsNothing,
+    LocksBoard,
+    LocksTools,
+    StoredRow,
+    Subject,
+    UnreadableRow,
+    subjects_of,
+)
 
 from . import schema
 from .consents import consent_of, consent_row
@@ -21,21 +33,27 @@ from .decisions import (
     Specs,
     approval_of,
     approval_row,
+    approval_tool,
     grant_of,
     grant_row,
+    key_text,
     override_of,
+    override_place,
     override_row,
     switch_of,
     switch_row,
 )
 from .installed import server_of, server_row, toolset_of, toolset_row
 from .own import (
+    OwnTool,
+    ToolPlace,
     by_toolset,
     file_of,
     file_row,
     filled,
     image_in,
     image_row,
+    locked_tool_of,
     own_files,
     own_images,
     own_of,
@@ -45,8 +63,12 @@ from .own import (
     tool_of,
     tool_row,
 )
-from .text import Row
+from .raw_rows import UNREADABLE, check_types, describe_error, stored_row
+from .targets import possible_targets, target_of, valid_server, valid_toolset
+from .text import Row, checked, instant
 from .tokens import token_of, token_row
+
+_GIVES_NOTHING: Final = GivesNothing()
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -60,35 +82,131 @@ class Kept(Generic[K, V]):
     part: Callable[[Decided], Mapping[K, V]]
     row: Callable[[K, V], Row]
     value: Callable[[Row], tuple[K, V]]
+    effect: Callable[[Row], Effect]
+    """What stays closed while a row cannot be read. It may raise for a row whose key cannot be read, too."""
+    fallback: Effect = _GIVES_NOTHING
+    """Then this."""
 
-    def values(self, rows: Iterable[sqlalchemy.Row[Any]]) -> dict[K, V]:
-        names = [column.name for column in self.table.columns]
-        return dict(self.value(dict(zip(names, row, strict=True))) for row in rows)
+    def values(self, rows: Iterable[Row], lost: list[UnreadableRow]) -> dict[K, V]:
+        """What can be read; the other rows are added to `lost`. Of two rows about the same the second is lost."""
+        found: dict[K, V] = {}
+        for row in rows:
+            try:
+                check_types(self.table, row)
+                key, value = self.value(row)
+                if key in found:
+                    raise ValueError("another row is about the same")
+                found[key] = value
+            except UNREADABLE as error:
+                lost.append(self.unreadable(row, error))
+        return found
+
+    def unreadable(self, row: Row, error: Exception) -> UnreadableRow:
+        return UnreadableRow(stored_row(self.table, row), self.effect_of(row), describe_error(error))
+
+    def effect_of(self, row: Row) -> Effect:
+        try:
+            return self.effect(row)
+        except UNREADABLE:
+            return self.fallback
 
 
-def decided(version: int, rows: Mapping[Table, Sequence[sqlalchemy.Row[Any]]], specs: Specs) -> Decided:
-    approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
-    described = replace(TOOLS, value=partial(tool_of, specs=specs)).values(rows[schema.tools])
-    own = filled(OWN.values(rows[schema.toolset_own]), described, IMAGES.values(rows[schema.toolset_docker_containers]))
-    ordered = OVERRIDES.values(rows[schema.tool_overrides])
+Rows: TypeAlias = Mapping[Table, Sequence[Row]]
+
+
+def decided(version: int, rows: Rows, specs: Specs) -> Decided:
+    lost: list[UnreadableRow] = []
+    toolsets = TOOLSETS.values(rows[schema.toolsets], lost)
+    rows = _without_orphans(rows, toolsets, lost)
+    shells = OWN.values(rows[schema.toolset_own], lost)
+    images = IMAGES.values(rows[schema.toolset_docker_containers], lost)
+    shells, rows = _without_broken_shells(shells, rows, lost)
+    own = filled(shells, _described(rows[schema.tools], specs, lost), images)
+    ordered = OVERRIDES.values(rows[schema.tool_overrides], lost)
     overrides = [override for _, override in sorted(ordered.values(), key=lambda placed: placed[0])]
-    spoken = SERVERS.values(rows[schema.toolset_mcp_servers])
+    spoken = SERVERS.values(rows[schema.toolset_mcp_servers], lost)
     servers: dict[ProviderKey, Server] = {server.key: server for server in (*own.values(), *spoken.values())}
+    approvals = replace(APPROVALS, value=partial(approval_of, specs=specs))
     return Decided(
         version=version,
         servers=_sorted(servers),
-        toolsets=_sorted(TOOLSETS.values(rows[schema.toolsets])),
-        switches=_sorted(SWITCHES.values(rows[schema.switches])),
-        approvals=_sorted(approvals.values(rows[schema.approvals])),
-        baselined=_sorted(BASELINES.values(rows[schema.baselines])),
+        toolsets=_sorted(toolsets),
+        switches=_sorted(SWITCHES.values(rows[schema.switches], lost)),
+        approvals=_sorted(approvals.values(rows[schema.approvals], lost)),
+        baselined=_sorted(BASELINES.values(rows[schema.baselines], lost)),
         overrides=tuple(row for row in overrides if not row.manifest),
-        trust=_sorted(TRUST.values(rows[schema.trust])),
-        grants=_sorted(GRANTS.values(rows[schema.grants])),
-        consents=_sorted(CONSENTS.values(rows[schema.consents])),
-        files=by_toolset(FILES.values(rows[schema.toolset_files])),
+        trust=_sorted(TRUST.values(rows[schema.trust], lost)),
+        grants=_sorted(GRANTS.values(rows[schema.grants], lost)),
+        consents=_sorted(CONSENTS.values(rows[schema.consents], lost)),
+        files=by_toolset(FILES.values(rows[schema.toolset_files], lost)),
         manifest_overrides=tuple(row for row in overrides if row.manifest),
-        tokens=_sorted(TOKENS.values(rows[schema.api_tokens])),
+        tokens=_sorted(TOKENS.values(rows[schema.api_tokens], lost)),
+        unreadable=tuple(sorted(lost, key=lambda row: str(row.row))),
     )
+
+
+def _described(rows: Sequence[Row], specs: Specs, lost: list[UnreadableRow]) -> dict[ToolPlace, OwnTool]:
+    """The tools that toolsets bring; one whose spec alone cannot be read is kept, so that it shows as locked."""
+    missed: list[UnreadableRow] = []
+    found = replace(TOOLS, value=partial(tool_of, specs=specs)).values(rows, missed)
+    for row in rows:
+        if any(stored_row(schema.tools, row) == one.row for one in missed):
+            with suppress(*UNREADABLE):
+                found.update([locked_tool_of(row)])
+    lost += missed
+    return found
+
+
+def _without_orphans(rows: Rows, toolsets: Mapping[ToolsetId, Toolset], lost: list[UnreadableRow]) -> Rows:
+    """Rows of toolsets that are unreadable themselves, or not there, mean nothing: they are no part of the policy."""
+    kept: dict[Table, Sequence[Row]] = dict(rows)
+    orphans: dict[object, list[tuple[Kept[Any, Any], Row]]] = {}
+    for part in _PARTS:
+        kept[part.table] = [row for row in rows[part.table] if row["toolset_id"] in toolsets]
+        for row in rows[part.table]:
+            if row["toolset_id"] not in toolsets:
+                orphans.setdefault(row["toolset_id"], []).append((part, row))
+    for place, broken in enumerate(lost):
+        gone = orphans.pop(dict(broken.row.key).get("id"), [])
+        about = [one for part, each in gone for one in subjects_of(part.unreadable(each, ValueError()))]
+        providers = dict.fromkeys(one for one in about if isinstance(one, ServerKey | ToolsetKey))
+        effect = broken.effect
+        if isinstance(effect, LocksTools):
+            effect = LocksTools((*effect.subjects, *providers))
+        lost[place] = replace(broken, effect=effect, orphans=tuple(stored_row(part.table, each) for part, each in gone))
+    lost += [
+        part.unreadable(row, ValueError("its toolset has no row in the table toolsets"))
+        for gone in orphans.values()
+        for part, row in gone
+    ]
+    return kept
+
+
+def _without_broken_shells(
+    shells: Mapping[ToolsetKey, Server], rows: Rows, lost: list[UnreadableRow]
+) -> tuple[dict[ToolsetKey, Server], Rows]:
+    """A toolset of which a container or the way it is run cannot be read runs nothing of its own: a tool without its
+    container could not be called, and an import writes all of it anew."""
+    broken = {
+        one
+        for row in lost
+        if row.row.table in (schema.toolset_own.name, schema.toolset_docker_containers.name)
+        for one in subjects_of(row)
+        if isinstance(one, ToolsetKey)
+    }
+    if not broken:
+        return dict(shells), rows
+    kept: dict[Table, Sequence[Row]] = dict(rows)
+    named = {key.toolset for key in broken}
+    parts = (schema.toolset_own, schema.toolset_docker_containers, schema.tools)
+    own = [stored_row(table, row) for table in parts for row in rows[table] if row["toolset_id"] in named]
+    kept[schema.tools] = [row for row in rows[schema.tools] if row["toolset_id"] not in named]
+    for place, row in enumerate(lost):
+        if row.row in own:
+            mine = dict(row.row.key)["toolset_id"]
+            others = tuple(one for one in own if one != row.row and dict(one.key)["toolset_id"] == mine)
+            lost[place] = replace(row, orphans=others)
+    return {key: server for key, server in shells.items() if key not in broken}, kept
 
 
 def _sorted(values: Mapping[K, V]) -> dict[K, V]:
@@ -112,6 +230,13 @@ class Difference:
     table: Table
     delete: tuple[Row, ...]
     insert: tuple[Row, ...]
+
+
+def deleted_rows(before: Decided, after: Decided) -> tuple[StoredRow, ...]:
+    """The unreadable rows that the later policy does not have any more, with what meant nothing without them."""
+    kept = {row.row for row in after.unreadable}
+    gone = [row for row in before.unreadable if row.row not in kept]
+    return tuple(dict.fromkeys(one for row in gone for one in (*row.orphans, row.row)))
 
 
 def differences(before: Decided, after: Decided) -> tuple[Difference, ...]:
@@ -142,38 +267,124 @@ def _key_row(key: ProviderKey) -> dict[str, str]:
 
 
 def _key_of(row: Row) -> ProviderKey:
-    toolset, server = ToolsetId(row["toolset_id"]), row["server_id"]
-    return ServerKey(toolset, ServerId(server)) if server else ToolsetKey(toolset)
+    toolset, server = valid_toolset(row["toolset_id"]), row["server_id"]
+    return valid_server(toolset, server) if server != "" else ToolsetKey(toolset)
 
 
 def _mcp_servers(decided: Decided) -> Mapping[ServerKey, Server]:
     return {key: server for key, server in decided.servers.items() if isinstance(key, ServerKey)}
 
 
-SERVERS: Final = Kept(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of)
-OWN: Final = Kept(schema.toolset_own, own_servers, own_row, own_of)
-TOOLS: Final = Kept(schema.tools, own_tools, tool_row, tool_of)
-IMAGES: Final = Kept(schema.toolset_docker_containers, own_images, image_row, image_in)
-FILES: Final = Kept(schema.toolset_files, own_files, file_row, file_of)
-TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of)
-SWITCHES: Final = Kept(schema.switches, lambda decided: decided.switches, switch_row, switch_of)
-APPROVALS: Final = Kept(schema.approvals, lambda decided: decided.approvals, approval_row, approval_of)
+def _lock(*subjects: Subject) -> LocksTools:
+    return LocksTools(subjects)
+
+
+def _switch_effect(row: Row) -> Effect:
+    try:
+        kind = checked(row["kind"], str).removeprefix("blocked_")
+        target = target_of(kind, key_text(row, "target"))
+        if not isinstance(target, Pattern):
+            return _lock(target)
+    except UNREADABLE:
+        pass
+    found = possible_targets(row["target"]) if row["whole"] is None else ()
+    return LocksTools(found) if found else LocksBoard()
+
+
+def _override_effect(row: Row) -> Effect:
+    try:
+        toolset, target, manifest = override_place(row)
+        return _lock(Override(toolset, target, manifest=manifest))
+    except UNREADABLE:
+        # An override applies within its toolset alone.
+        return _lock(valid_toolset(row["toolset_id"]))
+
+
+def _approval_effect(row: Row) -> Effect:
+    try:
+        return _lock(approval_tool(row))
+    except UNREADABLE:
+        found = tuple(one for one in possible_targets(row["tool_id"]) if isinstance(one, ToolId))
+        return LocksTools(found) if found and row["whole"] is None else GivesNothing()
+
+
+def _grant_effect(row: Row) -> Effect:
+    return GrantsNothing(PrincipalId(key_text(row, "principal")))
+
+
+def _token_effect(row: Row) -> Effect:
+    principal = row["principal"]
+    return GivesNothing(PrincipalId(principal) if isinstance(principal, str) else None)
+
+
+def _nothing_given(row: Row) -> Effect:
+    return GivesNothing()
+
+
+def _own_tool_effect(row: Row) -> Effect:
+    own = ToolsetKey(valid_toolset(row["toolset_id"]))
+    try:
+        return _lock(ToolId(own, key_text(row, "tool_id")))
+    except UNREADABLE:
+        return _lock(own)
+
+
+def _own_effect(row: Row) -> Effect:
+    return _lock(ToolsetKey(valid_toolset(row["toolset_id"])))
+
+
+def _toolset_effect(row: Row) -> Effect:
+    return _lock(valid_toolset(row["id"]))
+
+
+def _file_effect(row: Row) -> Effect:
+    return _lock(valid_toolset(row["toolset_id"]))
+
+
+def _server_effect(row: Row) -> Effect:
+    return _lock(valid_server(row["toolset_id"], row["server_id"]))
+
+
+def _provider_effect(row: Row) -> Effect:
+    return _lock(_key_of(row))
+
+
+SERVERS: Final = Kept(schema.toolset_mcp_servers, _mcp_servers, server_row, server_of, _server_effect)
+OWN: Final = Kept(schema.toolset_own, own_servers, own_row, own_of, _own_effect)
+TOOLS: Final = Kept(schema.tools, own_tools, tool_row, tool_of, _own_tool_effect)
+IMAGES: Final = Kept(schema.toolset_docker_containers, own_images, image_row, image_in, _own_effect)
+FILES: Final = Kept(schema.toolset_files, own_files, file_row, file_of, _file_effect)
+TOOLSETS: Final = Kept(schema.toolsets, lambda decided: decided.toolsets, toolset_row, toolset_of, _toolset_effect)
+SWITCHES: Final = Kept(
+    schema.switches, lambda decided: decided.switches, switch_row, switch_of, _switch_effect, LocksBoard()
+)
+APPROVALS: Final = Kept(
+    schema.approvals, lambda decided: decided.approvals, approval_row, approval_of, _approval_effect
+)
 BASELINES: Final = Kept(
     schema.baselines,
     lambda decided: decided.baselined,
     lambda key, at: {**_key_row(key), "at": at.isoformat()},
-    lambda row: (_key_of(row), datetime.fromisoformat(row["at"])),
+    lambda row: (_key_of(row), instant(row["at"])),
+    _provider_effect,
 )
-OVERRIDES: Final = Kept(schema.tool_overrides, _placed, override_row, override_of)
+OVERRIDES: Final = Kept(schema.tool_overrides, _placed, override_row, override_of, _override_effect, LocksBoard())
 TRUST: Final = Kept(
     schema.trust,
     lambda decided: decided.trust,
     lambda key, trust: {**_key_row(key), "trust": trust.value},
     lambda row: (_key_of(row), Trust(row["trust"])),
+    _provider_effect,
+    LocksBoard(),
 )
-GRANTS: Final = Kept(schema.grants, lambda decided: decided.grants, grant_row, grant_of)
-CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of)
-TOKENS: Final = Kept(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of)
+GRANTS: Final = Kept(
+    schema.grants, lambda decided: decided.grants, grant_row, grant_of, _grant_effect, GrantsNothing(None)
+)
+CONSENTS: Final = Kept(schema.consents, lambda decided: decided.consents, consent_row, consent_of, _nothing_given)
+TOKENS: Final = Kept(schema.api_tokens, lambda decided: decided.tokens, token_row, token_of, _token_effect)
+
+_PARTS: Final[tuple[Kept[Any, Any], ...]] = (SERVERS, OWN, TOOLS, IMAGES, FILES)
+"""Those whose rows belong to a toolset's."""
 
 EVERY: Final[tuple[Kept[Any, Any], ...]] = (
     TOOLSETS,

@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from pegboard.core.ids import BuiltinKey, ServerId, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from pegboard.core.ids import (
+    BuiltinKey,
+    ServerId,
+    ServerKey,
+    Source,
+    ToolId,
+    ToolsetId,
+    ToolsetKey,
+    is_id,
+    server_key,
+    tool_id,
+)
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Switchable
 
@@ -37,7 +48,7 @@ def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
             return ToolId(_server_key(server), name)
         case "toolset_tool":
             toolset, _, name = text.partition(":")
-            return ToolId(ToolsetKey(ToolsetId(toolset)), name)
+            return ToolId(ToolsetKey(valid_toolset(toolset)), name)
         case "builtin_tool":
             return ToolId(BuiltinKey(), text)
         case "pattern":
@@ -46,17 +57,39 @@ def target_of(kind: str, text: str) -> ToolId | Pattern | Switchable:
         case "server":
             return _server_key(text)
         case "toolset":
-            return ToolsetId(text)
+            return valid_toolset(text)
         case _:
             raise ValueError(f"A row has the kind {kind!r}, which this Pegboard does not know.")
 
 
 def _server_key(text: str) -> ServerKey:
     toolset, _, server = text.partition("~")
-    return ServerKey(ToolsetId(toolset), ServerId(server))
+    return valid_server(toolset, server)
+
+
+def valid_toolset(text: object) -> ToolsetId:
+    if not isinstance(text, str) or not is_id(text):
+        raise ValueError("a row names a toolset by what is not a toolset id")
+    return ToolsetId(text)
+
+
+def valid_server(toolset: object, server: object) -> ServerKey:
+    if not isinstance(server, str) or not is_id(server):
+        raise ValueError("a row names a server by what is not a server id")
+    return ServerKey(valid_toolset(toolset), ServerId(server))
 
 
 def tool_of(kind: str, text: str) -> ToolId:
     found = target_of(kind, text)
-    assert isinstance(found, ToolId)
+    if not isinstance(found, ToolId):
+        raise ValueError(f"a row is about a {kind} where only a tool can be meant")
     return found
+
+
+def possible_targets(text: object) -> tuple[ToolId | ServerKey | ToolsetId, ...]:
+    """All that a text can be about whose kind cannot be read."""
+    if not isinstance(text, str):
+        return ()
+    found: list[ToolId | ServerKey | ToolsetId] = [each for each in (tool_id(text),) if isinstance(each, ToolId)]
+    found += [each for each in (server_key(text),) if isinstance(each, ServerKey)]
+    return (*found, *((ToolsetId(text),) if is_id(text) else ()))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Dialect, Text
@@ -88,6 +89,58 @@ def _inside(item: object) -> Iterable[object]:
             return item
         case _:
             return ()
+
+
+def read_json(text: object) -> Any:
+    return json.loads(checked(text, str))
+
+
+def checked(value: Any, *kinds: type[Any] | None) -> Any:
+    """The value, if it is of one of these types; `None` among them allows none. A flag is no number."""
+    if value is None:
+        if None in kinds:
+            return None
+    elif any(kind is not None and isinstance(value, kind) for kind in kinds) and (
+        not isinstance(value, bool) or bool in kinds
+    ):
+        return value
+    wanted = " or ".join("nothing" if kind is None else _KIND_NAMES.get(kind, kind.__name__) for kind in kinds)
+    raise ValueError(f"{_KIND_NAMES.get(type(value), type(value).__name__)} stands where {wanted} should")
+
+
+def checked_texts(value: object) -> tuple[str, ...]:
+    return tuple(checked(one, str) for one in checked(value, list))
+
+
+def checked_pairs(value: object) -> dict[str, str]:
+    return {checked(name, str): checked(one, str) for name, one in checked(value, dict).items()}
+
+
+def checked_members(said: Any, **kinds: tuple[type[Any] | None, ...]) -> dict[str, Any]:
+    """The object, if it has exactly these members and each is of its types."""
+    said = checked(said, dict)
+    if (odd := sorted(set(said) ^ set(kinds))) != []:
+        raise ValueError(f"a member {odd[0]!r} is missing or not expected")
+    return {name: checked(said[name], *each) for name, each in kinds.items()}
+
+
+def instant(text: object) -> datetime:
+    moment = datetime.fromisoformat(checked(text, str))
+    if moment.tzinfo is None:
+        raise ValueError("a time has no time zone")
+    return moment
+
+
+_KIND_NAMES: Final[Mapping[type[Any], str]] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    dict: "an object",
+    list: "a list",
+    bytes: "bytes",
+    type(None): "nothing",
+}
 
 
 class Words(TypeDecorator[str]):

@@ -13,7 +13,7 @@ from pegboard.core.scope import Scope, in_order
 from .calls import microseconds, moment
 from .database import Database
 from .schema import token_uses
-from .text import Row
+from .text import Row, checked, checked_texts, instant, read_json
 
 
 def token_row(id: str, token: ApiToken) -> Row:
@@ -41,11 +41,11 @@ def token_of(row: Row) -> tuple[str, ApiToken]:
         row["name"],
         row["prefix"],
         bytes.fromhex(row["sha256"]),
-        frozenset(Scope(scope) for scope in json.loads(row["scopes"])),
+        frozenset(Scope(scope) for scope in checked_texts(read_json(row["scopes"]))),
         PrincipalId(row["made_by"]),
-        datetime.fromisoformat(row["made_at"]),
-        None if expires is None else datetime.fromisoformat(expires),
-        None if revoked_at is None else Revoked(PrincipalId(row["revoked_by"]), datetime.fromisoformat(revoked_at)),
+        instant(row["made_at"]),
+        None if expires is None else instant(expires),
+        None if revoked_at is None else Revoked(PrincipalId(checked(row["revoked_by"], str)), instant(revoked_at)),
     )
     return token.id, token
 

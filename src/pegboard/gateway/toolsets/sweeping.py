@@ -22,6 +22,11 @@ async def sweep(files: Files, load: Callable[[], Awaitable[Decided]], keep: Call
         try:
             if await anyio.to_thread.run_sync(stack.enter_context, files.sweeping()):
                 decided = await load()
+                if decided.unreadable:
+                    log.warning(
+                        "Leftovers of imports stay: rows of the store cannot be read. See: pegboard store check"
+                    )
+                    return
                 await anyio.to_thread.run_sync(_swept, files, decided)
                 await anyio.to_thread.run_sync(keep, decided)
         except FilesAway as error:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import click
 
 from pegboard.core.ids import ID_RULE, BadId, is_id, server_key
+from pegboard.core.unreadable import UNREADABLE_ROW
 
 from .link import Answer, Api, Launch, Options, Starts
 from .output import Exit, fail, tell
@@ -112,7 +113,9 @@ async def _tell_notices(api: Api, *, of_board: bool) -> None:
     if of_board and not api.running:
         tell(which_board(status))
     for notice in status["notices"]:
-        tell(f"! {hanging(notice['text'])}")
+        # Without a gateway the board is in this process, whose log has told of an unreadable row already.
+        if api.running or not notice["subject"].startswith(UNREADABLE_ROW):
+            tell(f"! {hanging(notice['text'])}")
 
 
 def which_board(status: Mapping[str, Any]) -> str:

@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, LazyCommand]] = MappingProxyType(
         "doctor": LazyCommand("doctor:doctor", "Report problems and how to fix them."),
         "diff": LazyCommand("diff:diff", "Show what another configuration would change."),
         "policy": LazyCommand("policy:policy", "Export, compare and import all decisions."),
+        "store": LazyCommand("store:store", "Find and delete unreadable rows of the store."),
         "version": LazyCommand("version:version", "Print the version."),
     }
 )

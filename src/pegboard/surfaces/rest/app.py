@@ -61,6 +61,7 @@ from .setting_changes import setting_change_routes
 from .settings import setting_routes
 from .shapes import NoticeShape, notices_shape
 from .sign_ins import sign_in_routes
+from .stored_rows import stored_row_routes
 from .switches import switch_routes
 from .tickets import ticket_routes
 from .tokens import token_routes
@@ -157,6 +158,7 @@ def routed(
     app.include_router(setting_change_routes(gateway), prefix=PREFIX)
     app.include_router(first_run_routes(gateway, about.endpoint), prefix=PREFIX)
     app.include_router(policy_routes(gateway), prefix=PREFIX)
+    app.include_router(stored_row_routes(gateway), prefix=PREFIX)
     app.include_router(meanwhile_routes(gateway), prefix=PREFIX)
     app.include_router(toolset_routes(gateway, installer), prefix=PREFIX)
     app.include_router(choice_routes(gateway), prefix=PREFIX)
@@ -213,6 +215,8 @@ def routed(
     @app.get(f"{PREFIX}/doctor", tags=["board"], responses=PROBLEMS)
     async def run_doctor() -> DoctorShape:
         """What is wrong, and the command that mends it."""
+        # A row that became unreadable changed no version of the policy, so nobody has loaded it since.
+        await gateway.operator.catch_up()
         found = (
             *diagnose(gateway.board, running=about.endpoint is not None),
             *await waiting_tickets(gateway.tickets),

@@ -282,6 +282,11 @@ class PolicyImportBody(PolicyBody):
     ] = None
 
 
+class DeleteRowsBody(_Body):
+    rows: Annotated[list[Name], Field(min_length=1, max_length=10_000, description="Ids of GET /store/unreadable.")]
+    version: Annotated[int | None, Field(ge=0, description="The policy version you looked at.")] = None
+
+
 class OverridesQuery(_Body):
     toolset: Name | None = None
     limit: LimitField = MOST

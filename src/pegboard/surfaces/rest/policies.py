@@ -18,6 +18,7 @@ from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.policy import Policy
 from pegboard.core.rejected import Rejected
 from pegboard.core.scope import Scope
+from pegboard.core.unreadable import describe_row
 from pegboard.core.view import View
 from pegboard.core.whatif import what_if
 from pegboard.gateway.gateway import Gateway
@@ -100,12 +101,20 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         other = board.fitting(board.catalogue, replace(before, decided=after))
         return await anyio.to_thread.run_sync(partial(_difference, board.catalogue, before, other, said))
 
+    def exported() -> Carried:
+        """Without a row that cannot be read, another board would open what the row closes here."""
+        rows = board.policy.decided.unreadable
+        if rows:
+            told = f"The policy cannot be exported: {describe_row(rows[0])}"
+            raise Problem(HTTPStatus.CONFLICT, told)
+        return carried(board.policy.decided)
+
     @routes.get("/policy/export")
     @needs(Scope.OPERATE)
     async def export_policy() -> ExportedPolicy:
         """All that people decided as one text, which another board can import. No secret and no token is in it."""
         policy = board.policy
-        written = await anyio.to_thread.run_sync(policy_text, carried(policy.decided))
+        written = await anyio.to_thread.run_sync(policy_text, exported())
         return {
             "name": _NAME,
             "text": written.text,
@@ -121,7 +130,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
     @needs(Scope.OPERATE)
     async def download_policy() -> Response:
         """The same text alone, as a file."""
-        written = await anyio.to_thread.run_sync(policy_text, carried(board.policy.decided))
+        written = await anyio.to_thread.run_sync(policy_text, exported())
         headers = {"content-disposition": f'attachment; filename="{_NAME}"'}
         return Response(written.text, media_type=_FILE, headers=headers)
 

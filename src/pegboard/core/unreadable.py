@@ -1,0 +1,238 @@
+"""Rows of the store that cannot be read. What such a row may have closed stays closed until a person fixes the row."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from .ids import BuiltinKey, PrincipalId, ProviderKey, ServerKey, Source, ToolId, ToolsetId, ToolsetKey
+from .override import Override
+from .said import plainly, shell_word
+
+Cell: TypeAlias = str | bytes | int | float | None
+Subject: TypeAlias = ToolId | ServerKey | ToolsetKey | ToolsetId | Override
+"""What a row is about. Of an override only its toolset and its target are known."""
+
+MAX_CELL_SHOWN: Final = 120
+UNREADABLE_ROW: Final = "unreadable row "
+"""How the subject of a notice begins that is about one."""
+APPROVALS: Final = "approvals"
+BASELINES: Final = "baselines"
+TOKENS: Final = "api_tokens"
+TOOLSETS: Final = "toolsets"
+TRUST: Final = "trust"
+_OWN_TABLES: Final = frozenset({TOOLSETS, "toolset_mcp_servers", "toolset_own", "toolset_docker_containers"})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """One row, by its table and its primary key."""
+
+    table: str
+    key: tuple[tuple[str, Cell], ...]
+
+    @property
+    def id(self) -> str:
+        """A short name for it, the same for as long as its key is."""
+        return hashlib.sha256(repr((self.table, self.key)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        return f"table {self.table}, row {', '.join(f'{name}={_shown(cell)}' for name, cell in self.key)}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocksTools:
+    """Every tool that is, or belongs to, one of these."""
+
+    subjects: tuple[Subject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LocksBoard:
+    """The row may have closed any tool: nothing of its key can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrantsNothing:
+    """This principal may use no toolset; `None`: any principal may be meant, so nobody without a readable grant."""
+
+    principal: PrincipalId | None
+
+
+@dataclass(frozen=True, slots=True)
+class GivesNothing:
+    """The row only gave something, and without it nobody has that: a token, a standing permission, an approval."""
+
+    principal: PrincipalId | None = None
+    """Whose token it was, where that can be read."""
+
+
+Effect: TypeAlias = LocksTools | LocksBoard | GrantsNothing | GivesNothing
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    row: StoredRow
+    effect: Effect
+    why: str
+    """What is wrong with it: for operators, never for agents."""
+    orphans: tuple[StoredRow, ...] = ()
+    """Readable rows that mean nothing without it, such as the tools of a toolset: they go when it goes."""
+
+    @property
+    def name(self) -> str:
+        """As agents may read it. A key that says nothing of the tool may be another tool's, and is left out."""
+        if isinstance(self.effect, LocksBoard):
+            return f"table {self.row.table}, a row whose key cannot be read"
+        return str(self.row)
+
+
+@dataclass(frozen=True)
+class UnreadableIndex:
+    """The unreadable rows by what they are about."""
+
+    rows: tuple[UnreadableRow, ...] = ()
+
+    def locking(self, tool: ToolId) -> UnreadableRow | None:
+        """The row for which this tool is locked, its approval aside."""
+        if not self.rows:
+            return None
+        whole = self.stopping(tool.source)
+        if whole is not None:
+            return whole
+        if (row := self._by_subject.get(tool)) is not None:
+            return row
+        return next((row for override, row in self._overrides if override.fits(tool)), None)
+
+    def stopping(self, source: Source) -> UnreadableRow | None:
+        """The row for which all of a provider's tools are locked, and nothing of it runs."""
+        if not self.rows:
+            return None
+        if self._board is not None:
+            return self._board
+        found = None if isinstance(source, BuiltinKey) else self._by_subject.get(source)
+        return found or self._by_subject.get(source.toolset)
+
+    def approval(self, tool: ToolId) -> UnreadableRow | None:
+        return self._approvals.get(tool)
+
+    def hides_trust(self, key: ProviderKey) -> bool:
+        return any(row.row.table == TRUST and _is_about(row, key) for row in self.rows)
+
+    def hides_baseline(self, key: ProviderKey) -> bool:
+        """Whether it is unknown that this provider was seen before: then it counts as seen."""
+        return any(
+            row.row.table == BASELINES and (isinstance(row.effect, GivesNothing) or _is_about(row, key))
+            for row in self.rows
+        )
+
+    def hides_files(self, toolset: ToolsetId) -> bool:
+        return any(row.row.table == "toolset_files" and toolset in subjects_of(row) for row in self.rows)
+
+    def grant(self, principal: PrincipalId) -> UnreadableRow | None:
+        """The row for which this principal may use nothing, unless another row says what it may."""
+        found = [row for row in self.rows if isinstance(row.effect, GrantsNothing)]
+        own = (row for row in found if row.effect == GrantsNothing(principal))
+        return next(own, None) or next((row for row in found if row.effect == GrantsNothing(None)), None)
+
+    @cached_property
+    def has_token(self) -> bool:
+        return any(row.row.table == TOKENS for row in self.rows)
+
+    @cached_property
+    def callers(self) -> frozenset[PrincipalId]:
+        """Whose tokens cannot be read, as far as that is known."""
+        effects = (row.effect for row in self.rows if row.row.table == TOKENS)
+        return frozenset(
+            one.principal for one in effects if isinstance(one, GivesNothing) and one.principal is not None
+        )
+
+    @cached_property
+    def providers(self) -> frozenset[ProviderKey]:
+        """Those whose own rows cannot be read, so that nothing is known of them but what was approved."""
+        rows = (row for row in self.rows if row.row.table in _OWN_TABLES)
+        return frozenset(key for row in rows for key in subjects_of(row) if isinstance(key, ServerKey | ToolsetKey))
+
+    @cached_property
+    def _board(self) -> UnreadableRow | None:
+        return next((row for row in self.rows if isinstance(row.effect, LocksBoard)), None)
+
+    @cached_property
+    def _by_subject(self) -> "Mapping[ToolId | ServerKey | ToolsetKey | ToolsetId, UnreadableRow]":
+        found: dict[ToolId | ServerKey | ToolsetKey | ToolsetId, UnreadableRow] = {}
+        for row in self.rows:
+            if row.row.table not in (APPROVALS, BASELINES):
+                for subject in subjects_of(row):
+                    if not isinstance(subject, Override):
+                        found.setdefault(subject, row)
+        return found
+
+    @cached_property
+    def _overrides(self) -> tuple[tuple[Override, UnreadableRow], ...]:
+        return tuple((one, row) for row in self.rows for one in subjects_of(row) if isinstance(one, Override))
+
+    @cached_property
+    def _approvals(self) -> Mapping[ToolId, UnreadableRow]:
+        rows = (row for row in self.rows if row.row.table == APPROVALS)
+        return {one: row for row in rows for one in subjects_of(row) if isinstance(one, ToolId)}
+
+
+def describe_effect(row: UnreadableRow) -> str:
+    """What stays closed because of the row, as a sentence for operators."""
+    table = row.row.table
+    match row.effect:
+        case LocksBoard():
+            return "It may have closed any tool, so every tool is locked."
+        case GivesNothing() if table == BASELINES:
+            return "Nothing is approved at first sight until it is fixed."
+        case GrantsNothing(None):
+            return "Any principal may be meant, so nobody without a readable grant may use anything."
+        case GrantsNothing(principal):
+            return f"{plainly(principal)} may use no toolset."
+        case GivesNothing() if table == TOKENS:
+            return "The token lets nobody in; the gateway goes on asking for tokens."
+        case GivesNothing():
+            return "What it allowed is not allowed."
+        case LocksTools(about) if table == BASELINES:
+            return f"Nothing of {_listed(about)} is approved at first sight until it is fixed."
+        case LocksTools(about) if table == APPROVALS:
+            return f"{_listed(about)} is locked until it is approved again."
+        case LocksTools(about):
+            return f"Locked: {_listed(about)}." if about else "Nothing more is locked by it."
+
+
+def describe_row(row: UnreadableRow) -> str:
+    """Which row it is, what is wrong with it, what stays closed, and what to do."""
+    return (
+        f"The store has a row that cannot be read ({row.row}): {row.why}. {describe_effect(row)} {repair_command(row)}"
+    )
+
+
+def repair_command(row: UnreadableRow) -> str:
+    """The command that decides anew what the row decided, or deletes the row."""
+    check = "pegboard store check --repair"
+    match row.row.table, subjects_of(row):
+        case "approvals", (ToolId() as tool,):
+            word = shell_word(str(tool)) or "TOOL"
+            return f"Review the tool and approve it again: pegboard approvals show {word}   Or delete the row: {check}"
+        case _:
+            return f"Delete the row, and decide again: {check}"
+
+
+def _listed(about: Iterable[Subject]) -> str:
+    return ", ".join(plainly(one.target if isinstance(one, Override) else one) for one in about)
+
+
+def subjects_of(row: UnreadableRow) -> tuple[Subject, ...]:
+    """What the row is about, where it locks tools."""
+    return row.effect.subjects if isinstance(row.effect, LocksTools) else ()
+
+
+def _is_about(row: UnreadableRow, key: ProviderKey) -> bool:
+    return key in subjects_of(row)
+
+
+def _shown(cell: Cell) -> str:
+    shown = repr(plainly(cell)) if isinstance(cell, str) else repr(cell)
+    return shown if len(shown) <= MAX_CELL_SHOWN else f"{shown[:MAX_CELL_SHOWN]}…"

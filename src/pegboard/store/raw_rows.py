@@ -1,0 +1,162 @@
+"""Rows as the engine holds them, whatever stands in their columns: SQLite enforces no type, and files can be edited."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Integer,
+    LargeBinary,
+    Table,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio.engine import AsyncConnection
+
+from pegboard.core.unreadable import Cell, StoredRow
+
+from .schema import metadata
+from .text import Row, Words, holdable, restored
+
+UNREADABLE: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading a row can raise that is not what we wrote."""
+
+_MAX_REASON: Final = 200
+
+
+def stored_row(table: Table, row: Row) -> StoredRow:
+    return StoredRow(table.name, tuple((column.name, row[column.name]) for column in table.primary_key))
+
+
+def describe_error(error: Exception) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"a column holds no valid JSON (character {error.pos})"
+        case RecursionError():
+            return "a column holds JSON that is nested too deeply"
+        case KeyError():
+            return f"{error} is missing or unknown"
+        case _:
+            return str(error)[:_MAX_REASON].rstrip(".") or type(error).__name__
+
+
+def check_types(table: Table, row: Row) -> None:
+    """Raises for a value that its column cannot hold. PostgreSQL lets none in."""
+    for column in table.columns:
+        value = row[column.name]
+        if value is None:
+            if not column.nullable:
+                raise ValueError(f"the column {column.name!r} is empty")
+        elif type(value) is not _python_type(column.type):
+            raise ValueError(f"the column {column.name!r} does not hold what it should")
+
+
+def _python_type(kind: object) -> type[object]:
+    return bool if isinstance(kind, Boolean) else int if isinstance(kind, Integer) else str
+
+
+async def read_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
+    """All of a table. Where a value is not of its column's type, each value is read as it is."""
+    names = [column.name for column in table.columns]
+    if connection.dialect.name != "sqlite":
+        return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(table))).all()]
+    if not await _has_odd_types(connection, table):
+        try:
+            return [dict(zip(names, row, strict=True)) for row in (await connection.execute(select(table))).all()]
+        except (DBAPIError, *UNREADABLE) as error:
+            if isinstance(error, DBAPIError) and "decode" not in str(error.orig).lower():
+                raise
+    return await _raw_rows(connection, table)
+
+
+async def _has_odd_types(connection: AsyncConnection, table: Table) -> bool:
+    odd: list[ColumnElement[bool]] = []
+    for column in table.columns:
+        cell: ColumnElement[Any] = literal_column(f'"{column.name}"')
+        odd.append(func.typeof(cell).notin_(_sqlite_types(column.type, nullable=bool(column.nullable))))
+        if isinstance(column.type, Boolean):
+            odd.append(and_(cell.is_not(None), cell.notin_([0, 1])))
+    found = await connection.execute(select(true()).select_from(table).where(or_(*odd)).limit(1))
+    return found.first() is not None
+
+
+def _sqlite_types(kind: object, *, nullable: bool) -> list[str]:
+    names = ["integer"] if isinstance(kind, Boolean | Integer) else ["text"]
+    return [*names, "null"] if nullable else names
+
+
+async def _raw_rows(connection: AsyncConnection, table: Table) -> Sequence[Row]:
+    cells = [
+        cell
+        for column in table.columns
+        for cell in (
+            func.typeof(literal_column(f'"{column.name}"')),
+            cast(literal_column(f'"{column.name}"'), LargeBinary),
+        )
+    ]
+    rows = (await connection.execute(select(*cells).select_from(table))).all()
+    return [
+        {
+            column.name: _cell(row[2 * place], row[2 * place + 1], column.type)
+            for place, column in enumerate(table.columns)
+        }
+        for row in rows
+    ]
+
+
+def _cell(kind: str, content: bytes | None, column: object) -> Cell | bool:
+    if content is None or kind == "null":
+        return None
+    if kind in ("integer", "real"):
+        number = int(content) if kind == "integer" else float(content)
+        return bool(number) if isinstance(column, Boolean) and number in (0, 1) else number
+    if kind != "text":
+        return content
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return content
+    return restored(text) if isinstance(column, Words) else text
+
+
+async def delete_row(connection: AsyncConnection, row: StoredRow) -> None:
+    """By its key as the engine holds it, whatever that is."""
+    table = metadata.tables[row.table]
+    if connection.dialect.name != "sqlite":
+        keys = [table.c[name] == bindparam(f"old_{name}", cell, type_=table.c[name].type) for name, cell in row.key]
+        await connection.execute(delete(table).where(and_(*keys)))
+        return
+    raw = [
+        literal_column(f'"{name}"').is_(None)
+        if cell is None
+        else cast(literal_column(f'"{name}"'), LargeBinary)
+        == bindparam(f"old_{name}", _content(cell, table.c[name].type), type_=LargeBinary())
+        for name, cell in row.key
+    ]
+    await connection.execute(delete(table).where(and_(*raw)))
+
+
+def _content(cell: Any, kind: object) -> bytes:
+    if isinstance(cell, bytes):
+        return cell
+    if isinstance(cell, str):
+        return (holdable(cell) if isinstance(kind, Words) else cell).encode()
+    return str(cell).encode()
