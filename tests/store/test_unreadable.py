@@ -43,7 +43,7 @@ EVERY_ROW = Decided(
     overrides=(Override(ID, TOOL, enabled=False), Override(ID, Pattern("*", "a*"), requires_confirmation=True)),
     trust={FETCH: Trust.STRICT},
     grants={BOB: frozenset({ID})},
-    consents={"c1": Consent("c1", TOOL, Fingerprint("f"), BOB, None, ME, NOW)},
+    consents={"c1": Consent("c1", TOOL, Fingerprint("f"), BOB, None, ME, NOW, None)},
     tokens={"t1": ApiToken("t1", BOB, "laptop", "peg_", b"0" * 32, frozenset({Scope.CALL}), ME, NOW)},
 )
 
@@ -95,6 +95,7 @@ CASES: list[tuple[str, str, Effect]] = [
     ("grants", "whole = 'another'", GrantsNothing(None)),
     ("consents", "at = ''", GivesNothing()),
     ("consents", "kind = 'server'", GivesNothing()),
+    ("consents", "until = 'soon'", GivesNothing()),
     ("api_tokens", "scopes = '[\"root\"]'", GivesNothing(BOB)),
     ("api_tokens", "sha256 = 'zz'", GivesNothing(BOB)),
     ("toolset_mcp_servers", "connection = '{}'", LocksTools((FETCH,))),
