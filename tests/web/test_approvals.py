@@ -135,7 +135,7 @@ def test_a_call_that_waits_is_shown_with_its_arguments_and_allowed(
     call = page.get_by_role("article", name="Call of count_wine")
     expect(call).to_contain_text("local wants to call count_wine")
     expect(call).to_contain_text("expires in")
-    call.get_by_role("button", name="Allow").click()
+    call.get_by_role("button", name="Allow once").click()
     expect(call).to_be_hidden()
     assert served.ask("GET", f"/tickets/{asked['ticket']}")["state"] == "allowed"
 

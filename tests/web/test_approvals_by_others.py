@@ -103,10 +103,10 @@ def test_a_call_that_comes_to_wait_takes_no_tools_place_and_one_that_is_decided_
 
     call.click()
     shown = page.get_by_role("article", name="Call of count_wine")
-    expect(shown.get_by_role("button", name="Allow")).to_be_visible()
+    expect(shown.get_by_role("button", name="Allow once")).to_be_visible()
     served.ask("POST", f"/tickets/{ticket}/deny", {"note": "not today"})
     expect(shown.get_by_role("alert")).to_contain_text(re.compile("waits no more: denied by local .*: not today"))
-    expect(shown.get_by_role("button", name="Allow")).to_have_count(0)
+    expect(shown.get_by_role("button", name="Allow once")).to_have_count(0)
     shown.get_by_role("button", name="On to what waits").click()
     expect(page.get_by_role("article", name="Review of cork")).to_be_visible()
     assert states(served, "cork") == ["wants"]

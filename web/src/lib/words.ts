@@ -75,6 +75,12 @@ export function moment(then: string | number | Date): string {
     : at.toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
 }
 
+/** The day alone, in UTC: "2026-12-18". */
+export function day(then: string): string {
+  const at = new Date(then);
+  return Number.isNaN(at.getTime()) ? then : at.toISOString().slice(0, 10);
+}
+
 /** "a", "a and b", "a, b and c". */
 export function listed(words: readonly string[]): string {
   if (words.length < 2) return words[0] ?? "";

@@ -1,16 +1,11 @@
 /** A call that waits for a word: who wants what with which arguments, and until when. */
 import { useEffect, useState, type ReactElement } from "react";
-import { useAnswer, useDeed } from "@/api/answers";
+import { useAnswer } from "@/api/answers";
 import { useMay } from "@/api/session";
 import { ago } from "@/lib/words";
-import { Answered, Button, Json, Link, Notice, Select, Skeleton, TextArea, Time } from "@/parts";
+import { Answered, Button, Json, Link, Notice, Skeleton, Time } from "@/parts";
+import { Deciding } from "./Deciding";
 import type { OneTicket } from "./told";
-
-const SCOPES = [
-  { value: "once", label: "this call only" },
-  { value: "client", label: "this client, from now on" },
-  { value: "always", label: "every client of this caller" },
-];
 
 export function Call({ id, onward }: { id: string; onward: () => void }): ReactElement {
   const answer = useAnswer<OneTicket>(["tickets"], `/tickets/${encodeURIComponent(id)}`, {}, { keeps: false });
@@ -22,12 +17,7 @@ export function Call({ id, onward }: { id: string; onward: () => void }): ReactE
 }
 
 function One({ ticket, onward }: { ticket: OneTicket; onward: () => void }): ReactElement {
-  const deed = useDeed();
   const operates = useMay("operate");
-  const [scope, setScope] = useState("once");
-  const [note, setNote] = useState("");
-  const decide = (word: "allow" | "deny", body: unknown, done: string): void =>
-    deed.mutate({ path: `/tickets/${encodeURIComponent(ticket.id)}/${word}`, body, done }, { onSuccess: onward });
   return (
     <article className="stack review" aria-label={`Call of ${ticket.name}`}>
       <header>
@@ -68,20 +58,7 @@ function One({ ticket, onward }: { ticket: OneTicket; onward: () => void }): Rea
           </Notice>
         </div>
       ) : operates ? (
-        <footer className="review-deciding stack">
-          <div className="split">
-            <Select label="A yes is for" value={scope} onChange={setScope} choices={SCOPES} />
-            <TextArea label="Note" value={note} onChange={setNote} rows={1} maxLength={500} />
-          </div>
-          <div className="row">
-            <Button look="main" icon="check" busy={deed.isPending} onClick={() => decide("allow", { scope, note }, `${ticket.name} may run`)}>
-              Allow
-            </Button>
-            <Button look="bad" disabled={deed.isPending} onClick={() => decide("deny", { note }, `${ticket.name} is denied`)}>
-              Deny
-            </Button>
-          </div>
-        </footer>
+        <Deciding ticket={ticket} onward={onward} />
       ) : (
         <p className="quiet">Your token may look, not decide.</p>
       )}

@@ -3,9 +3,10 @@ import { useEffect, useLayoutEffect, useMemo, type ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import { amend, useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
-import { Answered, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tag, Time } from "@/parts";
+import { Answered, Button, ButtonLink, EmptyState, Link, Screen, Skeleton, Tabs, Tag, Time } from "@/parts";
 import { Call, Expiring } from "./Call";
 import { after, grouped, stops, type Group, type Stop } from "./queue";
+import { isInForce, StandingPermissions, useConsents } from "./Permissions";
 import { Review } from "./Review";
 import { Together } from "./Together";
 import type { Approvals, Tickets } from "./told";
@@ -20,10 +21,16 @@ function choose(name: "tool" | "ticket" | "all", value: string): void {
 
 const pick = (stop: Stop): void => choose(stop.kind, stop.key);
 
+const WAITING = "waiting";
+const STANDING = "standing";
+const NOTHING: readonly Stop[] = [];
+
 export default function ApprovalsScreen(): ReactElement {
   const [tool] = useParam("tool");
   const [ticket] = useParam("ticket");
   const [all] = useParam("all");
+  const [tab, setTab] = useParam("tab", WAITING);
+  const consents = useConsents();
   const approvals = useAnswer<Approvals>(["approvals", "board", "policy"], "/approvals");
   const tickets = useAnswer<Tickets>(["tickets"], "/tickets");
   const groups = useMemo(() => grouped(approvals.data?.waiting ?? [], approvals.data?.servers ?? []), [approvals.data]);
@@ -35,10 +42,11 @@ export default function ApprovalsScreen(): ReactElement {
   const known = approvals.data !== undefined && !tickets.isPending;
   const first = known && all === "" && asked === "" ? line[0] : undefined;
   const chosen = all !== "" ? undefined : (line.find((stop) => stop.key === asked) ?? first);
+  const isStanding = tab === STANDING;
   useLayoutEffect(() => {
-    if (first !== undefined) pick(first);
-  }, [first]);
-  useWalking(line, chosen);
+    if (first !== undefined && !isStanding) pick(first);
+  }, [first, isStanding]);
+  useWalking(isStanding ? NOTHING : line, chosen);
   const onward = (): void => {
     const next = after(line, asked);
     const stop = line.find(({ key }) => key === next);
@@ -50,62 +58,76 @@ export default function ApprovalsScreen(): ReactElement {
     <Screen
       title="Approvals"
       lead={<Lead tools={approvals.data?.waiting.length} calls={tickets.data?.tickets.length} />}
-      json={{ path: chosen?.kind === "ticket" ? "/tickets" : "/approvals" }}
-      command={chosen?.kind === "ticket" ? command("pegboard", "tickets", "show", chosen.key) : chosen ? command("pegboard", "approvals", "show", chosen.key) : "pegboard approvals list"}
+      json={{ path: isStanding ? "/tickets/consents" : chosen?.kind === "ticket" ? "/tickets" : "/approvals" }}
+      command={isStanding ? "pegboard tickets consents" : chosen?.kind === "ticket" ? command("pegboard", "tickets", "show", chosen.key) : chosen ? command("pegboard", "approvals", "show", chosen.key) : "pegboard approvals list"}
     >
-      <Answered of={approvals} waiting={<Skeleton lines={12} height={32} />}>
-        {(answer) =>
-          !known ? (
-            <Skeleton lines={12} height={32} />
-          ) : line.length === 0 && asked === "" && all === "" ? (
-            <div className="stack wide">
-              <EmptyState icon="approvals" title="Nothing waits for you" action={<ButtonLink to="/">To the wall</ButtonLink>}>
-                A tool that is new or changes is locked, and comes here to be read. So does a call that asks for a person's word.
-              </EmptyState>
-              <Blocked of={answer} />
-            </div>
-          ) : (
-            <div className="split queue-and-review">
-              <nav className="sheet queue" aria-label="Queue">
-                {tickets.data !== undefined && tickets.data.tickets.length > 0 && (
-                  <section>
-                    <h2>Calls</h2>
-                    <ul>
-                      {tickets.data.tickets.map((each) => (
-                        <li key={each.id}>
-                          <button type="button" className="queue-line" aria-current={chosen?.key === each.id} onClick={() => choose("ticket", each.id)}>
-                            <span className="mono cut">{each.name}</span>
-                            <span className="quiet small">
-                              <Expiring at={each.deadline} />
-                            </span>
-                          </button>
-                        </li>
-                      ))}
-                    </ul>
-                  </section>
-                )}
-                {groups.map((each) => (
-                  <Provider key={each.id} group={each} chosen={chosen?.key ?? ""} />
-                ))}
-                <Blocked of={answer} />
-              </nav>
-              <section className="sheet" aria-label="Review">
-                {group !== undefined ? (
-                  <Together key={group.id} group={group} version={version} onDecided={() => choose("all", "")} />
-                ) : all !== "" ? (
-                  <EmptyState title={`Nothing of ${all} waits any more`} action={<Button onClick={() => choose("all", "")}>Go on</Button>}>
-                    All of it was decided, or is no longer offered.
-                  </EmptyState>
-                ) : ticket !== "" || chosen?.kind === "ticket" ? (
-                  <Call key={ticket || chosen?.key} id={ticket || (chosen?.key ?? "")} onward={onward} />
+      <Tabs
+        name="Approvals"
+        tabs={[
+          { id: WAITING, label: "Waiting", count: line.length },
+          { id: STANDING, label: "Standing permissions", count: consents.data?.consents.filter(isInForce).length ?? 0 },
+        ]}
+        chosen={isStanding ? STANDING : WAITING}
+        onChange={setTab}
+      >
+        {isStanding ? (
+          <StandingPermissions of={consents} />
+        ) : (
+            <Answered of={approvals} waiting={<Skeleton lines={12} height={32} />}>
+              {(answer) =>
+                !known ? (
+                  <Skeleton lines={12} height={32} />
+                ) : line.length === 0 && asked === "" && all === "" ? (
+                  <div className="stack wide">
+                    <EmptyState icon="approvals" title="Nothing waits for you" action={<ButtonLink to="/">To the wall</ButtonLink>}>
+                      A tool that is new or changes is locked, and comes here to be read. So does a call that asks for a person's word.
+                    </EmptyState>
+                    <Blocked of={answer} />
+                  </div>
                 ) : (
-                  <Review key={tool || chosen?.key} id={tool || (chosen?.key ?? "")} onward={onward} />
-                )}
-              </section>
-            </div>
-          )
-        }
-      </Answered>
+                  <div className="split queue-and-review">
+                    <nav className="sheet queue" aria-label="Queue">
+                      {tickets.data !== undefined && tickets.data.tickets.length > 0 && (
+                        <section>
+                          <h2>Calls</h2>
+                          <ul>
+                            {tickets.data.tickets.map((each) => (
+                              <li key={each.id}>
+                                <button type="button" className="queue-line" aria-current={chosen?.key === each.id} onClick={() => choose("ticket", each.id)}>
+                                  <span className="mono cut">{each.name}</span>
+                                  <span className="quiet small">
+                                    <Expiring at={each.deadline} />
+                                  </span>
+                                </button>
+                              </li>
+                            ))}
+                          </ul>
+                        </section>
+                      )}
+                      {groups.map((each) => (
+                        <Provider key={each.id} group={each} chosen={chosen?.key ?? ""} />
+                      ))}
+                      <Blocked of={answer} />
+                    </nav>
+                    <section className="sheet" aria-label="Review">
+                      {group !== undefined ? (
+                        <Together key={group.id} group={group} version={version} onDecided={() => choose("all", "")} />
+                      ) : all !== "" ? (
+                        <EmptyState title={`Nothing of ${all} waits any more`} action={<Button onClick={() => choose("all", "")}>Go on</Button>}>
+                          All of it was decided, or is no longer offered.
+                        </EmptyState>
+                      ) : ticket !== "" || chosen?.kind === "ticket" ? (
+                        <Call key={ticket || chosen?.key} id={ticket || (chosen?.key ?? "")} onward={onward} />
+                      ) : (
+                        <Review key={tool || chosen?.key} id={tool || (chosen?.key ?? "")} onward={onward} />
+                      )}
+                    </section>
+                  </div>
+                )
+              }
+            </Answered>
+        )}
+      </Tabs>
     </Screen>
   );
 }

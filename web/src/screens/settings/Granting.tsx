@@ -7,6 +7,7 @@ import type { Answer } from "@/api/types";
 import { count } from "@/lib/words";
 import { Answered, Button, ButtonLink, Check, Code, Decided, Drawer, Meanwhile, Notice, SearchField, Trouble } from "@/parts";
 import { command } from "@/lib/words";
+import { PermissionLines } from "@/screens/approvals/Permissions";
 import { Forgetting, Granted, Scopes, type Principal, type PrincipalsAnswer } from "./People";
 
 type Toolsets = Answer<"/toolsets">;
@@ -79,6 +80,7 @@ export function Granting({ principal, version, onClose }: { principal: Principal
             <ButtonLink small icon="eye" to="/" query={{ as: principal.id }}>The wall as {principal.id} sees it</ButtonLink>
             <ButtonLink small icon="activity" to="/activity" query={{ principal: principal.id }}>Its calls</ButtonLink>
           </div>
+          <PermissionLines principal={principal.id} />
           {!meanwhile && <Meanwhile of={stand} kept="Your choice below is kept." />}
           {meanwhile && (
             <Notice

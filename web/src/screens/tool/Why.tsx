@@ -3,7 +3,11 @@ import type { ReactElement } from "react";
 import { useAnswer } from "@/api/answers";
 import type { Query } from "@/lib/place";
 import { Answered, Icon, Skeleton } from "@/parts";
+import { RevokeButtons } from "@/screens/approvals/Permissions";
 import { originWords, type Said, type Why as Told } from "./told";
+
+/** The step that names standing permissions, each with a way to revoke it. */
+const CONFIRMATION = "Does it run without confirmation?";
 
 export function Why({ id, view }: { id: string; view: Query }): ReactElement {
   const answer = useAnswer<Told>(["board", "policy"], "/why", { tool: id, ...view });
@@ -20,6 +24,7 @@ export function Why({ id, view }: { id: string; view: Query }): ReactElement {
                 <div className="grow">
                   <span className="trail-asked">{step.asked}</span>{" "}
                   <span className={step.lets ? "quiet wrap-any" : "wrap-any"}>{step.said}</span>
+                  {step.asked === CONFIRMATION && <RevokeButtons tool={id} />}
                 </div>
               </li>
             ))}

@@ -7,6 +7,7 @@ import type { Board, OnePeg, Peg } from "@/api/types";
 import { indexed, matching } from "@/lib/finding";
 import { useParam } from "@/lib/place";
 import { command, count } from "@/lib/words";
+import { PermissionLines } from "@/screens/approvals/Permissions";
 import { Unlocking } from "@/screens/wall/acting";
 import { heldWords, isHeldElsewhere } from "@/screens/wall/held";
 import { Others } from "@/screens/wall/Others";
@@ -124,6 +125,7 @@ function Verdict({ answer: { peg, presentation, others, policyVersion } }: { ans
         {peg.remedy !== null && <span className="quiet wrap-any">{peg.remedy}</span>}
         <Unlocking peg={peg} version={policyVersion} onWiden={widen} />
       </div>
+      <PermissionLines tool={peg.id} />
       {turningOff && (
         <TurningOff
           pegs={[peg]}
