@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -36,7 +37,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, object]:
     }
 
 
-def call(served: Site, tool: str, text: str) -> dict[str, object]:
+def call(served: Site, tool: str, text: str) -> Any:
     served.settle()
     ended = served.ask("POST", "/call", {"tool": tool, "arguments": {"text": text}, "as": AGENT})
     assert "ended" in ended, ended
