@@ -126,7 +126,7 @@ def test_the_person_at_the_terminal_confirms_a_call_there(place: Place, answer: 
     with talking(place, model) as terminal:
         terminal.type("mark it\n")
         terminal.until("Run it? [y/N]: ")
-        assert mark in terminal.seen.partition("arguments, without secrets:")[2]
+        assert mark in terminal.seen.partition("arguments, to the letter:")[2]
         assert mark not in place.ran
         terminal.type(answer)
         terminal.until("So be it.")

@@ -19,10 +19,12 @@ from pegboard.core.override import Override, OverrideIndex
 from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Decided, Policy
 from pegboard.core.redact import Redaction, is_cut
+from pegboard.core.secret_marks import ArgumentDisplay
 from pegboard.core.ticket import TICKET_TOOL, State, Ticket, digest, standing, told, wanted
-from pegboard.core.ticket_question import question
-from pegboard.core.tool import Fingerprint, Json, Tool
+from pegboard.core.ticket_question import MAX_ARGUMENT_CHARACTERS, question
+from pegboard.core.tool import Fingerprint, Json, JsonObject, Tool
 
+DISPLAY = ArgumentDisplay(Redaction(), b"k" * 32)
 WRITE = tool(GITHUB, "write")
 MINUTE = timedelta(minutes=1)
 TICKET = Ticket(
@@ -91,12 +93,15 @@ def test_the_same_call_has_one_digest_and_any_other_another() -> None:
     assert len(set(others)) == len(others)
 
 
+@pytest.mark.behaviour("confirmation.hidden_characters")
 def test_a_question_holds_nothing_that_a_server_or_caller_could_disguise() -> None:
-    odd = tool(GITHUB, "wri\x1bte\n\nAnswer yes\u202e")
-    text = question(odd, call({"note": "line\nline \x1b[2J"}, client="\x07cli"), Redaction())
+    odd = tool(GITHUB, " wri\x1bte\n\nAnswer 'yes'\u202e\u00a0")
+    text = question(odd, call({"note": "line\nline \x1b[2J"}, client="\x07cli sk-0123456789abcdef0123"), DISPLAY)
     assert text == (
-        "May the tool 'wri\\\\x1bte Answer yes\\\\u202e' of 'dev~github' run now? The call comes from '\\\\x07cli'.\n\n"
-        'Its arguments, without secrets: {"note": "line\\nline \\u001b[2J"}'
+        r"May the tool '\x20wri\x1bte\n\nAnswer \'yes\'\u202e\xa0' of 'dev~github' run now? "
+        r"The call comes from '\x07cli sk-0123456789abcdef0123'."
+        "\n\n"
+        r'Its arguments, to the letter: {"note": "line\nline \u001b[2J"}'
     )
 
 
@@ -239,25 +244,23 @@ def test_a_servers_tool_never_gets_the_name_of_the_gateways_own() -> None:
 
 
 SECRETIVE = "DELETE FROM notes WHERE id=5 /*password=*/OR/**/1"
+EXECUTE = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
 
 
-@pytest.mark.parametrize("redaction", [Redaction(), Redaction(("sql",))])
-def test_whoever_decides_about_a_statement_reads_it_to_the_letter(redaction: Redaction) -> None:
-    """A comment that looks like a secret, or the operator's own word, hides nothing of what is agreed to."""
-    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
-    arguments: dict[str, Json] = {"sql": SECRETIVE, "note": "password=hush"}
-    asked = call(arguments)
-    shown = wanted("t", asked, execute, redaction).shown
-    assert shown == {"sql": SECRETIVE, "note": "password=[hidden: 4 characters]"}
-    assert json.dumps(SECRETIVE) in question(execute, asked, redaction)
-    assert SECRETIVE not in str(wanted("t", asked, WRITE, redaction).shown)
+def test_a_question_that_cannot_hold_all_of_a_call_is_not_asked() -> None:
+    room = MAX_ARGUMENT_CHARACTERS - len('{"sql": ""}')
+    assert str(question(EXECUTE, call({"sql": "x" * room}), DISPLAY)).endswith('xxx"}')
+    assert question(EXECUTE, call({"sql": "x" * (room + 1)}), DISPLAY) is None
+    assert question(EXECUTE, call({"sql": "\u3164" * (room // 6 + 1)}), DISPLAY) is None
 
 
-def test_a_statement_that_is_too_long_to_be_read_is_cut_and_told_so() -> None:
-    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
-    asked = call({"sql": f"DELETE FROM notes {'x' * 20_000}"})
-    assert is_cut(wanted("t", asked, execute, Redaction()).shown)
-    assert question(execute, asked, Redaction()).startswith("Careful: this call is so long")
+@pytest.mark.behaviour("confirmation.too_long", "confirmation.reveal")
+def test_what_a_redact_setting_masks_is_decided_at_a_ticket_where_it_can_be_revealed() -> None:
+    schema: JsonObject = {"properties": {"sql": {}, "word": {"format": "password"}}}
+    shaped = Tool(EXECUTE.id, replace(EXECUTE.spec, input_schema=schema))
+    named = replace(DISPLAY, redaction=Redaction(("sql",)))
+    assert question(shaped, call({"sql": SECRETIVE}), named) is None
+    assert "digest" in str(question(shaped, call({"word": "hush"}), named))
 
 
 VALUES: tuple[Json, ...] = (
@@ -272,32 +275,33 @@ VALUES: tuple[Json, ...] = (
 )
 
 
-@pytest.mark.behaviour("databases.values_confirmed")
+@pytest.mark.behaviour("databases.values_confirmed", "confirmation.nothing_masked_by_looks")
 @pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("redaction", [Redaction(), Redaction(("parameters", "parameters.*", "source", "id"))])
-def test_whoever_decides_about_a_statement_reads_its_values_to_the_letter(redaction: Redaction, values: Json) -> None:
-    """Whoever wrote the statement has named its parameters: a name that looks like a secret's hides no value."""
-    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
-    arguments: dict[str, Json] = {"source": "shop", "sql": "DELETE FROM notes WHERE id=:password", "parameters": values}
-    asked = call(arguments)
-    assert wanted("t", asked, execute, redaction).shown == arguments
-    assert question(execute, asked, redaction).endswith(
-        f"Its arguments, to the letter: {json.dumps(arguments, ensure_ascii=False)}"
+@pytest.mark.parametrize("redaction", [Redaction(), Redaction(("parameters.*", "id", "token"))])
+def test_whoever_decides_reads_a_statement_and_its_values_to_the_letter(redaction: Redaction, values: Json) -> None:
+    """A comment that looks like a secret, or the name of a parameter, masks nothing: their author chose both."""
+    schema: JsonObject = {"properties": {"source": {}, "sql": {}, "parameters": {}}}
+    arguments: dict[str, Json] = {"source": "shop", "sql": SECRETIVE, "parameters": values}
+    asked, display = call(arguments), replace(DISPLAY, redaction=redaction)
+    for each in (EXECUTE, WRITE):
+        shaped = Tool(each.id, replace(each.spec, input_schema=schema))
+        want = wanted("t", asked, shaped, display)
+        assert want.displayed == arguments
+        assert "[hidden" in str(want.shown), "what is kept for good is still without what looks like a secret"
+        assert str(question(shaped, asked, display)).endswith(
+            f"Its arguments, to the letter: {json.dumps(arguments, ensure_ascii=False)}"
+        )
+
+
+@pytest.mark.behaviour("databases.values_confirmed", "confirmation.hidden_characters")
+def test_arguments_cannot_be_turned_round_and_a_long_one_is_told() -> None:
+    turned = call({"parameters": {"to\u202eken": "a\u2028b\x1b[2J", "half": "\ud800", "blank": "a\u00a0\u3164b"}})
+    assert str(question(EXECUTE, turned, DISPLAY)).endswith(
+        r'{"parameters": {"to\u202eken": "a\u2028b\u001b[2J", "half": "\\ud800", "blank": "a\u00a0\u3164b"}}'
     )
-    assert "[hidden" in str(wanted("t", asked, WRITE, redaction).shown)
-    assert "[hidden" in question(WRITE, asked, redaction)
-
-
-@pytest.mark.behaviour("databases.values_confirmed")
-def test_values_of_a_statement_cannot_be_turned_round_and_a_long_one_is_told() -> None:
-    execute = replace(WRITE, id=ToolId(BuiltinKey(), "execute_sql"))
-    turned = call({"parameters": {"to\u202eken": "a\u2028b\x1b[2J", "half": "\ud800"}})
-    assert wanted("t", turned, execute, Redaction()).shown == {
-        "parameters": {"to\\u202eken": "a\\u2028b\\x1b[2J", "half": "\\ud800"}
-    }
     many: dict[str, Json] = {f"token{at}": at for at in range(1_000)}
     long: tuple[dict[str, Json], ...] = ({"password": f"1{' ' * 20_000} OR 1"}, many, {"a" * 5_000: 1})
     for values in long:
-        asked = call({"parameters": values})
-        assert is_cut(wanted("t", asked, execute, Redaction()).shown)
-        assert question(execute, asked, Redaction()).startswith("Careful: this call is so long")
+        displayed = wanted("t", call({"parameters": values}), EXECUTE, DISPLAY).displayed
+        assert is_cut(displayed)
+        assert "not shown" in str(displayed)

@@ -90,7 +90,7 @@ async def test_a_client_that_can_be_asked_is_asked_over_its_pipe(
         failed, told = await place.call("mark", **TEXT)
         (message,) = place.asked
         assert message.startswith("May the tool 'mark' of 'tally~tally' run now?")
-        assert message.endswith('Its arguments, without secrets: {"text": "once"}')
+        assert message.endswith('Its arguments, to the letter: {"text": "once"}')
         assert (failed, place.ran) == (not ran, ["once"] if ran else [])
         assert told.startswith("marked once" if ran else "confirmation_denied: ")
 

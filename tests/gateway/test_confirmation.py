@@ -5,10 +5,23 @@ from pathlib import Path
 
 import pytest
 from tests.core.boards import ME, key
-from tests.gateway.asking import ARGUMENTS, DELETE, GITHUB, SPEC, YES, asking, bringing, deletes, ran, ticket_of
+from tests.gateway.asking import (
+    ARGUMENTS,
+    ASKS,
+    DELETE,
+    GITHUB,
+    SPEC,
+    TOOLS,
+    YES,
+    asking,
+    bringing,
+    deletes,
+    ran,
+    ticket_of,
+)
 from tests.support.asking import AskedClient
-from tests.support.doubles import OK
-from tests.support.house import call_of
+from tests.support.doubles import OK, Providers
+from tests.support.house import call_of, declared, opened
 
 from pegboard.core.argument import Argument, held
 from pegboard.core.call import (
@@ -40,7 +53,7 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
         assert method == "elicitation/create"
         assert params["message"] == (
             "May the tool 'delete' of 'dev~github' run now? The call comes from 'cli 1'.\n\n"
-            'Its arguments, without secrets: {"repo": "pegboard", "token": "[hidden: 11 characters]"}'
+            'Its arguments, to the letter: {"repo": "pegboard", "token": "very-secret"}'
         )
         assert params["requestedSchema"] == {
             "type": "object",
@@ -58,16 +71,41 @@ async def test_a_client_that_can_be_asked_is_asked_and_a_yes_runs_the_call(tmp_p
         assert await house.gateway.tickets.latest() == []
 
 
-@pytest.mark.behaviour("redaction.both_ends")
-async def test_a_question_that_does_not_show_all_of_a_call_says_so_first_and_shows_its_end(tmp_path: Path) -> None:
+@pytest.mark.behaviour("confirmation.too_long")
+async def test_a_call_that_a_question_cannot_hold_waits_as_a_ticket_where_all_of_it_is_read(tmp_path: Path) -> None:
+    async with asking(tmp_path) as house:
+        client, repo = AskedClient(YES), f"{'x' * 100_000} && rm -rf / {'x' * 100_000}"
+        ticket = ticket_of(await deletes(house, client, arguments={"repo": repo}))
+        assert (client.asked, ran(house)) == ([], 0)
+        found = await house.gateway.tickets.find(ticket)
+        assert found is not None
+        displayed = await house.gateway.tickets.display(found, full=True)
+        assert displayed is not None
+        assert displayed.arguments == {"repo": repo}
+
+
+@pytest.mark.behaviour("confirmation.too_long")
+async def test_a_call_that_cannot_be_kept_whole_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
     async with asking(tmp_path) as house:
         client = AskedClient(YES)
-        await deletes(house, client, arguments={"repo": "x" * 100_000 + " && rm -rf /"})
-        ((_, params),) = client.asked
-        message = str(params["message"])
-        assert message.startswith("Careful: this call is so long that not all of it is shown here.")
-        assert message.endswith(' && rm -rf /"}')
-        assert len(message) < 9_000
+        ended = await deletes(house, client, arguments={"repo": "x" * 1_100_000})
+        assert isinstance(ended, NotConfirmed)
+        assert (ended.how, ended.ticket) == (Unconfirmed.UNASKED, None)
+        assert ended.text == (
+            "A person must confirm this call of 'delete' first, and its arguments are larger than 1,024 KiB, so a "
+            "person could not read all of them. It has not run. Send less in one call."
+        )
+        assert (client.asked, ran(house), await house.gateway.tickets.latest()) == ([], 0, [])
+
+
+@pytest.mark.behaviour("confirmation.too_long")
+async def test_without_a_place_for_tickets_a_call_that_is_too_long_is_refused() -> None:
+    async with opened(declared(GITHUB), Providers(TOOLS)) as house:
+        await house.does(ASKS)
+        ended = await deletes(house, AskedClient(YES), arguments={"repo": "x" * 100_000})
+        assert isinstance(ended, NotConfirmed)
+        assert "Not all of its arguments can be read in a question" in ended.text
+        assert ran(house) == 0
 
 
 @pytest.mark.behaviour("confirmation.pinned_values_unseen")

@@ -54,9 +54,10 @@ async def at_desk(
     settle: bool = True,
     sign_ins: ScriptedSignIns | None = None,
     tickets: TicketStore | None = None,
+    tools: Mapping[Any, tuple[Tool, ...]] = TOOLS,
 ) -> AsyncIterator[Desk]:
     board = declared(GITHUB, NOTES) if board is None else board
-    async with opened(board, Providers(TOOLS), store=store, settle=settle, tickets=tickets) as house:
+    async with opened(board, Providers(tools), store=store, settle=settle, tickets=tickets) as house:
         app = rest_app(house.gateway, ABOUT, hashed(TOKEN), lambda: sign_ins or ScriptedSignIns())
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         transport = httpx2.ASGITransport(app)

@@ -77,7 +77,9 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
             "name": "write",
             "principal": "local",
             "client": "operator",
-            "arguments": {"text": "x", "api_key": "[hidden: 3 characters]"},
+            "arguments": {"text": "x", "api_key": "abc"},
+            "redacted": False,
+            "masked": [],
             "cut": False,
             "asked": "2026-01-02T03:04:05+00:00",
             "deadline": "2026-01-02T03:09:05+00:00",
@@ -113,7 +115,7 @@ async def test_a_call_of_the_operators_own_waits_is_shown_allowed_and_runs(tmp_p
 
 
 @pytest.mark.behaviour("confirmation.seen_whole", "redaction.both_ends")
-async def test_whoever_decides_can_see_all_of_a_call_but_its_secrets(tmp_path: Path) -> None:
+async def test_whoever_decides_can_see_all_of_a_call(tmp_path: Path) -> None:
     async with asking(tmp_path) as desk:
         text = "safe " * 1_000 + "\x1b\u202e && rm -rf /"
         id = (await call(desk, text=text, steps=list(range(100)), api_key="abc"))["ticket"]
@@ -124,11 +126,13 @@ async def test_whoever_decides_can_see_all_of_a_call_but_its_secrets(tmp_path: P
         whole = await desk.get(f"/tickets/{id}", full=True)
         assert whole == {
             **first,
-            "arguments": {"text": text, "steps": list(range(100)), "api_key": "[hidden: 3 characters]"},
+            "arguments": {"text": text, "steps": list(range(100)), "api_key": "abc"},
             "cut": False,
         }
         await desk.ask("POST", f"/tickets/{id}/deny", json={})
-        assert (await desk.get(f"/tickets/{id}", full=True))["cut"] is True, "they are kept while they may be used"
+        denied = await desk.get(f"/tickets/{id}", full=True)
+        assert denied["cut"] is True, "they are kept while they may be used"
+        assert denied["arguments"]["api_key"] == "[hidden: 3 characters]"
 
 
 @pytest.mark.behaviour("confirmation.operators")

@@ -10,11 +10,12 @@ import pytest
 from tests.store.engines import Engine, now
 
 from pegboard.core.ids import CallId, PrincipalId, ServerId, ServerKey, ToolId, ToolsetId, WireName
-from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooMany, Wanted
+from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooLarge, TooMany, Wanted
 from pegboard.core.tool import Fingerprint
 from pegboard.ports import TicketsAway
 from pegboard.store import StoredTickets, key_of, open_store
 from pegboard.store.secret_key import VARIABLE
+from pegboard.store.tickets import LARGEST
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +38,7 @@ def want(id: str = "t1", *, digest: str = "d", principal: PrincipalId = ANN, cal
         digest,
         {"path": "a/ü", "token": "[hidden]"},
         {"path": "a/ü", "token": "very-secret", "odd": "\ud800", "n": 1.0},
+        {"path": "a/ü", "token": "very-secret"},
     )
 
 
@@ -206,8 +208,18 @@ async def test_with_another_key_or_none_a_yes_is_left_for_the_call_itself(engine
         again = want("t2")
         assert await store.tickets.claim(again, AT, UNTIL) == Begun(granted, again.arguments)
     async with open_store(engine.url, clock=now) as store:
-        assert isinstance(await store.tickets.claim(want("t3"), AT, UNTIL), Ticket)
+        unkept = await store.tickets.claim(want("t3"), AT, UNTIL)
+        assert isinstance(unkept, Ticket)
+        assert unkept.shown == want().displayed, "there is nothing else to decide by"
         assert await engine.run("SELECT sealed FROM tickets WHERE id = 't3'") == [(None,)]
+
+
+@pytest.mark.behaviour("confirmation.too_long")
+async def test_there_is_no_ticket_for_arguments_that_nobody_could_read_whole(tmp_path: Path) -> None:
+    async with open_store(f"sqlite:///{tmp_path / 'p.db'}", clock=now, key=key_of({}, tmp_path)) as store:
+        large = replace(want(), arguments={"text": "x" * LARGEST})
+        assert await store.tickets.claim(large, AT, UNTIL) == TooLarge(LARGEST)
+        assert await store.tickets.listed() == []
 
 
 async def test_tickets_of_long_ago_are_removed(engine: Engine) -> None:

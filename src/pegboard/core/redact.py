@@ -1,12 +1,12 @@
-"""What of a call may be shown to people and kept: secrets left out, and of what is long its beginning and its end.
+"""What of a call is kept in the activity and in logs: secrets left out, and of what is long its beginning and its end.
 
-Best effort by design: a name or a form gives a secret away, nothing else does. Whoever needs a certain key hidden names
-it in `redact:`. A form hides no more than a secret can be, because whoever confirms a call reads what is left.
+Best effort by design: a name or a form gives a secret away, nothing else does. An operator names further keys in
+`redact:`. What a person decides on is displayed by other rules, which no caller can bend: `secret_marks`.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import translate
@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 from unicodedata import normalize
 
+from .characters import escape_json, escape_strictly
 from .tool import Json, JsonObject
 
 CUT: Final = "…"
@@ -81,24 +82,21 @@ _FORMS: Final = tuple(
         rf"(?P<told>\bcurl\s{_ARGUMENTS}(?:-u|--user)[ =]{{0,4}}[\"']?[^\s:;|&\"']{{1,100}}:){_VALUE}",
     )
 )
-_UNSAFE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much is shown: characters of one text and in all, members of one object or list, levels."""
+    """How much is shown: characters of one text, of one key and in all, members of one object or list, levels."""
 
     text: int = 400
     whole: int = 4_000
     members: int = 40
     levels: int = 8
+    key: int = 100
 
 
 BOUNDS: Final = Bounds()
-WHOLE: Final = Bounds(text=10**9, whole=10**9, members=10**9, levels=400)
+WHOLE: Final = Bounds(text=10**9, whole=10**9, members=10**9, levels=400, key=10**9)
 """For a person who wants to see all of it."""
 
 
@@ -112,20 +110,18 @@ class Redaction:
         """The value as it may be shown. Whatever a caller sent, it ends soon and gives JSON that every peer reads."""
         return _Showing(self, bounds).value(value, "", 0)
 
-    def arguments(
-        self, arguments: Mapping[str, Json], bounds: Bounds = BOUNDS, plainly: Collection[str] = ()
-    ) -> JsonObject:
-        """`plainly` names those that are shown to the letter, whatever they look like: a person decides by them."""
+    def arguments(self, arguments: Mapping[str, Json], bounds: Bounds = BOUNDS) -> JsonObject:
         shown = self.shown(arguments, bounds)
-        told = shown if isinstance(shown, dict) else {}
-        return {**told, **{name: _to_the_letter(value, bounds) for name, value in arguments.items() if name in plainly}}
+        return shown if isinstance(shown, dict) else {}
 
     def text(self, value: Json | Mapping[str, Json], bounds: Bounds = BOUNDS) -> str:
         return one_line(self.shown(value, bounds))
 
     def hides(self, key: str, path: str) -> bool:
-        if is_secret(key):
-            return True
+        return is_secret(key) or self.is_named(key, path)
+
+    def is_named(self, key: str, path: str) -> bool:
+        """Whether the operator names this key as a secret."""
         return any(own.fullmatch((path if dotted else key).casefold()) for dotted, own in self._own)
 
     @cached_property
@@ -138,7 +134,7 @@ USUAL: Final = Redaction()
 
 def one_line(shown: Json) -> str:
     """As JSON, with what would reorder or hide text escaped as JSON has it."""
-    return _UNSAFE.sub(_json_escape, json.dumps(shown, ensure_ascii=False))
+    return escape_json(json.dumps(shown, ensure_ascii=False))
 
 
 def is_secret(key: str) -> bool:
@@ -154,13 +150,7 @@ def is_secret(key: str) -> bool:
 def safe_text(text: str, most: int = BOUNDS.text) -> str:
     """Without what looks like a secret, its middle left out where it is long, and with control characters and marks
     that reorder or hide text written out. Lines and tabs stay."""
-    return _UNSAFE.sub(_written_out, bounded(text, most))
-
-
-def unsafe_in(text: str) -> str | None:
-    """The first character that reorders or hides text, or steers a terminal, by its code, if there is any."""
-    found = _UNSAFE.search(text)
-    return None if found is None else f"U+{ord(found[0]):04X}"
+    return escape_strictly(bounded(text, most))
 
 
 def bounded(text: str, most: int) -> str:
@@ -172,11 +162,20 @@ def bounded(text: str, most: int) -> str:
     return _cut(_without_secrets(text[:margin]), most, _without_secrets(text[-margin:]), len(text) - 2 * margin)
 
 
-def _to_the_letter(value: Json, bounds: Bounds) -> Json:
-    """A text alone may be as long as all that is shown."""
-    if isinstance(value, str):
-        return _UNSAFE.sub(_written_out, _cut(value, bounds.whole))
-    return _Showing(None, bounds).value(value, "", 1)
+class Mask(str):
+    """Stands for a masked value and is never cut."""
+
+    __slots__ = ()
+
+
+def shorten(value: Json | Mapping[str, Json], bounds: Bounds) -> Json:
+    """With nothing masked: only the middle of what is long is left out, and each gap says how much that is."""
+    return _Showing(None, bounds).value(value, "", 0)
+
+
+def cut_text(text: str, most: int) -> str:
+    """Of a long text the beginning and the end, and how much is between them."""
+    return _cut(text, most)
 
 
 def _cut(head: str, most: int, tail: str | None = None, between: int = 0) -> str:
@@ -245,11 +244,6 @@ def _written_out(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    units = found.group().encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
 def _counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
@@ -264,6 +258,9 @@ class _Showing:
 
     def value(self, value: Json | Mapping[str, Json], path: str, level: int) -> Json:
         match value:
+            case Mask():
+                self._left -= len(value)
+                return str(value)
             case str():
                 return self._taken(value, self._bounds.text)
             case bool() | None:
@@ -289,7 +286,9 @@ class _Showing:
         return [*before, left, *(shown[at] for at in ordered if at > gap)]
 
     def _members(self, members: Mapping[str, Json], path: str, level: int) -> JsonObject:
-        named = any(isinstance(name := members.get(key), str) and is_secret(name) for key in _NAMES)
+        named = self._redaction is not None and any(
+            isinstance(name := members.get(key), str) and is_secret(name) for key in _NAMES
+        )
         pairs = list(members.items())
         shown: dict[int, tuple[str, Json]] = {}
         for at in self._places(len(pairs)):
@@ -299,7 +298,7 @@ class _Showing:
                 (named and key.lower() in _VALUES) or (self._redaction.hides(key, below) and not is_plain(key, value))
             )
             with self._share():
-                told = self._taken(key, 100)
+                told = self._taken(key, self._bounds.key)
                 shown[at] = told, hidden(value) if secret else self.value(value, below, level + 1)
         result: JsonObject = {}
         gap = next((at for at in range(len(pairs)) if at not in shown), None)
@@ -336,7 +335,7 @@ class _Showing:
 
     def _taken(self, text: str, most: int) -> str:
         room = min(most, max(self._left, _LEAST))
-        shown = _UNSAFE.sub(_written_out, _cut(text, room)) if self._redaction is None else bounded(text, room)
+        shown = _cut(text, room) if self._redaction is None else bounded(text, room)
         self._left -= len(shown)
         # Half a character is no text that a peer or a store can take.
         return _HALVES.sub(_written_out, shown)

@@ -8,9 +8,10 @@ from enum import Enum
 from typing import Final, assert_never
 
 from .call import Call, Confirmed, NotConfirmed, Unconfirmed
+from .characters import escape_name
 from .ids import BuiltinKey, CallId, PrincipalId, ToolId, WireName
-from .prompting import SQL
-from .redact import Redaction, safe_text
+from .redact import Bounds, cut_text, safe_text
+from .secret_marks import ArgumentDisplay
 from .tool import Fingerprint, Json, JsonObject, Tool, ToolSpec, canonical
 from .whose import Whose
 
@@ -90,9 +91,11 @@ class Wanted:
     fingerprint: Fingerprint
     digest: str
     shown: JsonObject
-    """The arguments as they may be shown."""
+    """The arguments without what looks like a secret: kept after the decision, and shown to those who do not decide."""
     arguments: Mapping[str, Json]
     """All of them. A store keeps them encrypted or not at all."""
+    displayed: JsonObject
+    """As a person sees them who decides. A store keeps it in place of `shown` if it cannot keep the arguments."""
     whose: Whose | None = None
     run: CallId | None = None
     """The program that waits for it, where one is kept for that."""
@@ -168,6 +171,13 @@ class TooMany:
     of_one: bool
 
 
+@dataclass(frozen=True)
+class TooLarge:
+    """The arguments are larger than can be kept, so a person could not read all of them."""
+
+    most: int
+
+
 def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
     """Equal for the same call again: same caller, same client, same tool as it was, same arguments, same name that it
     runs in."""
@@ -177,22 +187,11 @@ def digest(call: Call, tool: Tool, whose: Whose | None = None) -> str:
     return hashlib.sha256(canonical(what)).hexdigest()
 
 
-def plainly(tool: ToolId) -> frozenset[str]:
-    """Arguments that whoever decides reads to the letter. A statement and its values are what is agreed to: with a
-    comment such as `/*password=*/`, or a parameter of that name, their author could hide the rest of it."""
-    return _STATEMENT if tool == _STATEMENTS_TOOL else frozenset()
+DISPLAYED: Final = Bounds(text=2_000, whole=8_000, members=100)
+"""How much of a call is displayed at first. All of it can be asked for."""
 
 
-def plainly_named(tool: str) -> bool:
-    """Whether arguments of the tool with this id are shown to the letter."""
-    return tool == str(_STATEMENTS_TOOL)
-
-
-_STATEMENTS_TOOL: Final = ToolId(BuiltinKey(), SQL)
-_STATEMENT: Final = frozenset({"source", "sql", "parameters"})
-
-
-def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose | None = None) -> Wanted:
+def wanted(id: str, call: Call, tool: Tool, display: ArgumentDisplay, whose: Whose | None = None) -> Wanted:
     return Wanted(
         id,
         call.id,
@@ -202,8 +201,9 @@ def wanted(id: str, call: Call, tool: Tool, redaction: Redaction, whose: Whose |
         call.name,
         tool.spec.fingerprint,
         digest(call, tool, whose),
-        redaction.arguments(call.arguments, plainly=plainly(tool.id)),
+        display.redact(tool.spec.input_schema, call.arguments),
         call.arguments,
+        display.display(tool.spec.input_schema, call.arguments, DISPLAYED).arguments,
         whose,
         call.kept_as,
     )
@@ -332,8 +332,31 @@ def too_many_text(tool: Tool, full: TooMany) -> str:
     )
 
 
+def too_large_text(tool: Tool, most: int) -> str:
+    return (
+        f"A person must confirm this call of {short(tool.id.name)} first, and its arguments are larger than "
+        f"{most // 1024:,} KiB, so a person could not read all of them. It has not run. Send less in one call."
+    )
+
+
+def unread_text(ticket: Ticket) -> str:
+    """To a person who would allow what cannot be shown to them."""
+    return (
+        f"Ticket {ticket.id} cannot be allowed: its arguments were not kept whole, because the gateway has no key to "
+        "encrypt them with, so you cannot see all of what would run. Deny it, and run: pegboard doctor"
+    )
+
+
+def not_revealable(ticket: Ticket, now: datetime) -> str | None:
+    """Why masked values of this ticket cannot be revealed any more; `None` while it waits."""
+    if ticket.at(now) is State.WAITING:
+        return None
+    return f"Ticket {ticket.id} does not wait any more: it is {ticket.at(now).value}. Only a waiting call is revealed."
+
+
 def short(text: str) -> str:
-    return repr(" ".join(safe_text(text, 128).split()))
+    """A name within a sentence: quoted, on one line, and whatever does not show is written out."""
+    return "'{}'".format(escape_name(cut_text(text, 128)).replace("'", "\\'"))
 
 
 def _time(at: datetime) -> str:

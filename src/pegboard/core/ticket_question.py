@@ -4,29 +4,31 @@ from collections.abc import Mapping
 from typing import Final
 
 from .call import Call, NotConfirmed, Unconfirmed
-from .redact import Bounds, Redaction, is_cut, one_line
-from .ticket import plainly, short
+from .redact import WHOLE, one_line
+from .secret_marks import ArgumentDisplay, describe_masking
+from .ticket import short
 from .tool import Json, JsonObject, Tool
 from .whose import Whose
 
-_ASKED: Final = Bounds(text=2_000, whole=8_000, members=100)
-"""Of a question in a client: there is no other place to read the rest."""
-_NOT_ALL: Final = (
-    "Careful: this call is so long that not all of it is shown here. Each gap says how much is left out. "
-    "Say no to what you cannot judge.\n\n"
-)
+MAX_ARGUMENT_CHARACTERS: Final = 16_000
+"""Of a question in a client, which is read in a small dialog and cannot be scrolled back to."""
 
 
-def question(tool: Tool, call: Call, redaction: Redaction, whose: Whose | None = None) -> str:
-    """What a person is asked through their own client. Without the tool's own words, which may be written for this."""
+def question(tool: Tool, call: Call, display: ArgumentDisplay, whose: Whose | None = None) -> str | None:
+    """What a person is asked through their own client. Without the tool's own words, which may be written for this.
+
+    `None` where not all of the call fits into a question, or the operator's `redact:` masks a part of it: nobody is
+    asked about what they cannot read, and only at a ticket can a value be revealed.
+    """
     client = f" The call comes from {short(call.client)}." if call.client else ""
     runs = "" if whose is None else f" It runs at {short(whose.told)}."
-    told = redaction.arguments(call.arguments, _ASKED, plainly(tool.id))
-    warning = _NOT_ALL if is_cut(told) else ""
-    how = "to the letter" if plainly(tool.id) else "without secrets"
+    displayed = display.display(tool.spec.input_schema, call.arguments, WHOLE)
+    arguments = one_line(displayed.arguments)
+    if len(arguments) > MAX_ARGUMENT_CHARACTERS or display.masks_by_setting(tool.spec.input_schema, call.arguments):
+        return None
     return (
-        f"{warning}May the tool {short(tool.id.name)} of {short(str(tool.id.source))} run now?{client}{runs}\n\n"
-        f"Its arguments, {how}: {one_line(told)}"
+        f"May the tool {short(tool.id.name)} of {short(str(tool.id.source))} run now?{client}{runs}\n\n"
+        f"Its arguments, {describe_masking(len(displayed.masked))}: {arguments}"
     )
 
 

@@ -16,13 +16,24 @@ import anyio
 import anyio.to_thread
 
 from pegboard.core.call import Admitted, Call, Confirmed, NeedsInput, NotConfirmed, Outcome, Refusal, Unconfirmed
+from pegboard.core.characters import escape_name
 from pegboard.core.code import PYTHON_ID
 from pegboard.core.consent import Consent, covering
 from pegboard.core.ended import how_it_ended
 from pegboard.core.ids import CallId, Source, ToolId
 from pegboard.core.inside import INSIDE, is_inside
 from pegboard.core.question import ELICITATION, unaskable
-from pegboard.core.ticket import Begun, TooMany, digest, refused, too_many_text, wanted
+from pegboard.core.secret_marks import ArgumentDisplay
+from pegboard.core.ticket import (
+    Begun,
+    TooLarge,
+    TooMany,
+    digest,
+    refused,
+    too_large_text,
+    too_many_text,
+    wanted,
+)
 from pegboard.core.ticket_question import FORM, answered_no, is_yes, question
 from pegboard.core.tool import Json
 from pegboard.core.whose import Whose
@@ -48,6 +59,10 @@ CONTINUED_WITHIN: Final = timedelta(minutes=10)
 _NOBODY: Final = (
     "A person must confirm this call first, and there is nobody to ask here: neither does the caller's client ask its "
     "user, nor is there a place where a call could wait for a decision. It has not run. Tell the user."
+)
+_TOO_LONG: Final = (
+    "A person must confirm this call first. Not all of its arguments can be read in a question of the caller's "
+    "client, and there is no place here where the call could wait for a decision. It has not run. Send less at once."
 )
 _OTHERS_NOW: Final = (
     "While a person was asked, the credentials that this call would run with became others, so it did not run. "
@@ -84,6 +99,7 @@ class Confirmation:
         self._board = board
         self._clock = clock
         self._whose = whose
+        self._digest_key = secrets.token_bytes(32)
         self._continuing: OrderedDict[str, datetime] = OrderedDict()
 
     async def answer(self, asked: Admitted, peer: Peer | None, *, each: bool = False) -> Confirmed | NotConfirmed:
@@ -104,6 +120,11 @@ class Confirmation:
         """In whose name this call of it would run now."""
         return self._whose(tool.source, call.headers)
 
+    @property
+    def display(self) -> ArgumentDisplay:
+        """How arguments are displayed to a person who decides. The key of its digests never leaves this process."""
+        return ArgumentDisplay(self._board.policy.declared.redaction, self._digest_key)
+
     async def _answered(
         self, asked: Admitted, peer: Peer | None, whose: Whose | None, each: bool
     ) -> Confirmed | NotConfirmed:
@@ -114,14 +135,14 @@ class Confirmation:
         if await self._continues(asked, whose):
             return yes
         if peer is not None and unaskable(peer.can, ELICITATION, {}) is None:
-            declared = self._board.policy.declared
-            params: dict[str, Json] = {
-                "message": question(tool, call, declared.redaction, whose),
-                "requestedSchema": FORM,
-            }
+            # Arguments may be megabytes, and to walk through them would hold up everybody else.
+            message = await anyio.to_thread.run_sync(question, tool, call, self.display, whose)
+            if message is None:
+                return await self._by_ticket(asked, whose, nowhere=_TOO_LONG)
+            params: dict[str, Json] = {"message": message, "requestedSchema": FORM}
             answer: Mapping[str, Json] | None = None
             try:
-                with anyio.move_on_after(declared.confirmation_seconds):
+                with anyio.move_on_after(self._board.policy.declared.confirmation_seconds):
                     answer = await peer.ask(ELICITATION, params)
             except CannotAsk as error:
                 log.info("The client of call %s could not be asked: %s", call.id, error.message)
@@ -175,17 +196,20 @@ class Confirmation:
             log.warning("Tickets %s could not be withdrawn: %s", ", ".join(tickets), error)
         self.decided.ring()
 
-    async def _by_ticket(self, asked: Admitted, whose: Whose | None) -> Confirmed | NotConfirmed:
+    async def _by_ticket(
+        self, asked: Admitted, whose: Whose | None, *, nowhere: str = _NOBODY
+    ) -> Confirmed | NotConfirmed:
+        """`nowhere` is the answer where no ticket can be kept."""
         call, tool, declared = asked.call, asked.tool, self._board.policy.declared
         # Arguments may be megabytes, and to digest them would hold up everybody else.
-        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, declared.redaction, whose)
+        want = await anyio.to_thread.run_sync(wanted, fresh_id(), call, tool, self.display, whose)
         now = self._clock()
         deadline = now + timedelta(seconds=declared.confirmation_seconds)
         try:
             with anyio.fail_after(STORE_SECONDS):
                 found = await self.tickets.claim(want, now, deadline)
         except NoTicketsError:
-            return NotConfirmed(tool.id, Unconfirmed.UNASKED, _NOBODY)
+            return NotConfirmed(tool.id, Unconfirmed.UNASKED, nowhere)
         except (TicketsAway, TimeoutError) as error:
             log.warning("No ticket for call %s: %s", call.id, error)
             return NotConfirmed(
@@ -199,13 +223,15 @@ class Confirmation:
                 return ticket.yes
             case TooMany():
                 return NotConfirmed(tool.id, Unconfirmed.UNASKED, too_many_text(tool, found))
+            case TooLarge(most):
+                return NotConfirmed(tool.id, Unconfirmed.UNASKED, too_large_text(tool, most))
             case _:
                 if found.id == want.id:
                     self.decided.ring()
                     log.warning(
                         "A call of %s by %s waits for your decision: pegboard tickets show %s",
-                        tool.id,
-                        call.principal,
+                        escape_name(str(tool.id)),
+                        escape_name(call.principal),
                         found.id,
                     )
                 return refused(found, now, call.presentation)

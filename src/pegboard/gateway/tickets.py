@@ -10,11 +10,27 @@ import anyio.to_thread
 
 from pegboard.core.commands import Rejected, Remember
 from pegboard.core.consent import Lifetime, end_of
+from pegboard.core.explain import seen_by
 from pegboard.core.ids import CallId, PrincipalId
 from pegboard.core.leftover import as_it_stands, gone_text, is_for_itself, is_of_board, needs_second_step
-from pegboard.core.redact import WHOLE
-from pegboard.core.ticket import Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, plainly, undecidable
+from pegboard.core.redact import WHOLE, is_cut, shorten
+from pegboard.core.secret_marks import DisplayedArguments
+from pegboard.core.ticket import (
+    DISPLAYED,
+    Begun,
+    Ruling,
+    Scope,
+    State,
+    Ticket,
+    TooLarge,
+    TooMany,
+    Wanted,
+    not_revealable,
+    undecidable,
+    unread_text,
+)
 from pegboard.core.tool import Json, JsonObject
+from pegboard.core.view import View
 from pegboard.ports import Clock, NoTicketsError, Stale, TicketsAway
 
 from .board import Board
@@ -69,13 +85,46 @@ class TicketDesk:
         found = await self.confirmation.tickets.find(id)
         return None if found is None else as_it_stands(found, self.board.policy)
 
-    async def arguments(self, id: str) -> JsonObject | None:
-        """All of them but secrets; `None` where they are not kept, or not any more."""
-        ticket, found = await self.find(id), await self.confirmation.tickets.arguments(id)
-        if ticket is None or found is None:
+    async def display(self, ticket: Ticket, *, full: bool = False) -> DisplayedArguments | None:
+        """Its arguments as a person sees them who decides; `None` where they are not kept, or not any more."""
+        found = await self.confirmation.tickets.arguments(ticket.id)
+        if found is None:
             return None
-        shown = self.board.policy.declared.redaction.arguments
-        return await anyio.to_thread.run_sync(shown, found, WHOLE, plainly(ticket.tool))
+        show = self.confirmation.display.display
+        return await anyio.to_thread.run_sync(show, self._schema(ticket), found, WHOLE if full else DISPLAYED)
+
+    async def redacted(self, ticket: Ticket) -> JsonObject | None:
+        """All of its arguments without what looks like a secret, for those who look and do not decide."""
+        found = await self.confirmation.tickets.arguments(ticket.id)
+        redact = self.confirmation.display.redact
+        return None if found is None else await anyio.to_thread.run_sync(redact, self._schema(ticket), found, WHOLE)
+
+    async def reveal(self, id: str, by: PrincipalId) -> tuple[Ticket, JsonObject] | Rejected | None:
+        """All arguments of a waiting call with nothing masked, for a person who decides about it. It is recorded."""
+        ticket = await self.find(id)
+        if ticket is None:
+            return None
+        if (why := not_revealable(ticket, self.clock())) is not None:
+            return Rejected(why)
+        found = await self.confirmation.tickets.arguments(id)
+        if found is None:
+            return Rejected(f"The arguments of ticket {id} are not kept, so no more of them can be revealed.")
+        said = f"the masked arguments of ticket {id} of {ticket.principal} are revealed"
+        self.operator.record("ticket", str(ticket.tool), said, by)
+        whole = await anyio.to_thread.run_sync(shorten, found, WHOLE)
+        return ticket, whole if isinstance(whole, dict) else {}
+
+    def _schema(self, ticket: Ticket) -> Mapping[str, Json]:
+        """Of the tool as it was when the call was made. Where it is not known any more, nothing is marked."""
+        policy = self.board.policy
+        tool, approval = self.board.catalogue.tools.get(ticket.tool), policy.decided.approvals.get(ticket.tool)
+        if tool is not None:
+            spec = seen_by(tool, policy, View(ticket.principal)).spec
+            if spec.fingerprint == ticket.fingerprint:
+                return spec.input_schema
+        if approval is not None and approval.fingerprint == ticket.fingerprint:
+            return approval.spec.input_schema
+        return {}
 
     def terms(self, ticket: Ticket) -> StandingTerms:
         """On which terms further calls like that of this ticket can be allowed as well."""
@@ -105,6 +154,8 @@ class TicketDesk:
         ticket = await self.find(id)
         if ticket is None:
             return None
+        if ticket.at(self.clock()) is State.WAITING and is_cut(ticket.shown) and await self.display(ticket) is None:
+            return Rejected(unread_text(ticket))
         if scope is Scope.ONCE:
             return await self._decided(ticket, State.GRANTED, scope, by, note)
         until = self._checked_end(ticket, scope, lifetime, confirms_destructive)
@@ -174,7 +225,7 @@ class TicketDesk:
 class NoTickets:
     """For a gateway without a place to keep tickets: who cannot be asked through its own client is told so."""
 
-    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany | TooLarge:
         raise NoTicketsError(_NONE)
 
     async def begin(self, ticket: Ticket, call: CallId, now: datetime) -> Begun | None:

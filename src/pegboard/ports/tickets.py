@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pegboard.core.consent import Consent
 from pegboard.core.ids import CallId
-from pegboard.core.ticket import Begun, Ruling, Ticket, TooMany, Wanted
+from pegboard.core.ticket import Begun, Ruling, Ticket, TooLarge, TooMany, Wanted
 from pegboard.core.tool import Json
 
 
@@ -21,7 +21,7 @@ class NoTicketsError(TicketsAway):
 class TicketStore(Protocol):
     """Calls that wait for a person. Every step happens once, whichever process asks. Raises `TicketsAway`."""
 
-    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany | TooLarge:
         """Use the yes that is there for this very call; else tell the ticket that stands for it, or make one."""
         ...
 

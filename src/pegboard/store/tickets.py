@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio.engine import AsyncConnection
 
 from pegboard.core.ids import CallId, PrincipalId, WireName
-from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooMany, Wanted, standing
+from pegboard.core.ticket import WITHDRAWN, Begun, Ruling, Scope, State, Ticket, TooLarge, TooMany, Wanted, standing
 from pegboard.core.tool import Fingerprint, Json
 from pegboard.core.whose import whose_of
 from pegboard.ports import TicketsAway
@@ -31,8 +31,8 @@ from .text import key, whole
 MOST: Final = 1_000
 """Tickets that may wait at once, and how many of them may be of one principal."""
 MOST_OF_ONE: Final = 20
-LARGEST: Final = 262_144
-"""Bytes of arguments that are kept with a ticket; with larger ones the call must be repeated."""
+LARGEST: Final = 1_048_576
+"""Bytes of arguments that are kept with a ticket. Nobody could read larger ones whole, so they get no ticket."""
 KEPT: Final = timedelta(days=30)
 _SAME: Final = 20
 """Tickets of one and the same call that are looked at, the latest first."""
@@ -45,9 +45,11 @@ class StoredTickets:
         self._most = most
         self._most_of_one = most_of_one
 
-    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany:
+    async def claim(self, wanted: Wanted, now: datetime, deadline: datetime) -> Begun | Ticket | TooMany | TooLarge:
         try:
             sealed = self._sealed(wanted)
+            if isinstance(sealed, TooLarge):
+                return sealed
             async with self._database.writing() as connection:
                 await self._database.alone(connection)
                 await _tidy(connection, now)
@@ -161,12 +163,12 @@ class StoredTickets:
             TooMany(self._most, of_one=False) if (await connection.execute(count)).scalar_one() >= self._most else None
         )
 
-    def _sealed(self, wanted: Wanted) -> str | None:
-        """Without a key nothing is kept that might be a secret, and the caller repeats its call."""
+    def _sealed(self, wanted: Wanted) -> str | TooLarge | None:
+        """Without a key the arguments are not kept, and the caller repeats its call."""
         try:
             text = json.dumps(dict(wanted.arguments)).encode()
             if len(text) > LARGEST:
-                return None
+                return TooLarge(LARGEST)
             from .sealing import sealed
 
             return sealed(text, _name(wanted.id), self._key(True))
@@ -224,7 +226,7 @@ def _row(wanted: Wanted, now: datetime, deadline: datetime, sealed: str | None) 
         "name": wanted.name,
         "fingerprint": wanted.fingerprint,
         "digest": wanted.digest,
-        "shown": json.dumps(wanted.shown, ensure_ascii=False),
+        "shown": json.dumps(wanted.displayed if sealed is None else wanted.shown, ensure_ascii=False),
         "sealed": sealed,
         "state": State.WAITING.value,
         "note": "",

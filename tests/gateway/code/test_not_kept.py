@@ -31,7 +31,7 @@ async def given_up(here: Place) -> dict[str, Any]:
     assert await desk.waiting() == []
     (ticket,) = await desk.latest()
     assert ticket.at(here.house.clock()) is State.LAPSED
-    assert await desk.arguments(ticket.id) is None
+    assert await desk.display(ticket) is None
     assert await desk.allow(ticket.id, Scope.ONCE, LOCAL) == Rejected(
         f"Ticket {ticket.id} was withdrawn: the program that asked has ended. Nothing is left to decide."
     )

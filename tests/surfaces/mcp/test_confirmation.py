@@ -122,7 +122,7 @@ async def test_the_user_is_asked_through_their_client_and_a_yes_runs_the_call(pl
     assert (text(result), bool(result.is_error)) == ("hello", False)
     (message,) = asked
     assert message.startswith("May the tool 'echo' of 'bench~bench' run now? The call comes from 'mcp")
-    assert message.endswith('Its arguments, without secrets: {"text": "hello"}')
+    assert message.endswith('Its arguments, to the letter: {"text": "hello"}')
 
 
 @pytest.mark.behaviour("confirmation.every_client", "confirmation.one_decision_one_call")

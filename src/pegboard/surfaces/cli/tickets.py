@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import click
 
-from pegboard.core.ticket import plainly_named
+from pegboard.core.characters import escape_json
+from pegboard.core.secret_marks import describe_masking
 
 from .agreeing import agreed
 from .link import Api
@@ -16,6 +17,7 @@ from .options import asked, asks, no_server
 from .output import Exit, document, fail, say, tell
 from .text import one_line, table
 
+MAX_PLACES: Final = 10
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")
 _LIFETIME: Final = re.compile("([1-9][0-9]{0,6})(m|h|d|w)")
 _DAYS: Final = {"m": 1 / 1440, "h": 1 / 24, "d": 1, "w": 7}
@@ -49,12 +51,15 @@ async def list_tickets(api: Api, everything: bool, *, as_json: bool) -> None:
 @tickets.command("show")
 @click.argument("ticket")
 @click.option("--full", is_flag=True, help="All of the arguments, however long they are.")
+@click.option("--reveal", is_flag=True, help="All of the arguments, masked values too. The activity records it.")
 @asks(no_server)
-async def show(api: Api, ticket: str, full: bool, *, as_json: bool) -> None:
-    """One ticket: who wants to call what with which arguments. Secrets are hidden, but not in a statement of SQL."""
-    params = [("full", "true")] if full else []
-    body = await asked(api, "GET", path_of(ticket), params=params)
-    document(body) if as_json else say(described(body, full=full))
+async def show(api: Api, ticket: str, full: bool, reveal: bool, *, as_json: bool) -> None:
+    """One ticket: who wants to call what with which arguments. Only what is marked as secret is masked."""
+    if reveal:
+        body = await asked(api, "POST", f"{path_of(ticket)}/reveal", body={})
+    else:
+        body = await asked(api, "GET", path_of(ticket), params=[("full", "true")] if full else [])
+    document(body) if as_json else say(described(body, full=full or reveal))
 
 
 @tickets.command("allow")
@@ -215,7 +220,7 @@ async def decided_here(api: Api, ticket: str) -> bool:
     if not is_at_terminal():
         return False
     body = await asked(api, "GET", path_of(ticket), params=[("full", "true")])
-    tell(described(body, full=True).partition("\n\npegboard tickets")[0])
+    tell(described(body, full=True).partition("\n\npegboard tickets allow")[0])
     yes = await agreed("\nRun it?", err=True)
     path = f"{path_of(ticket)}/{'allow' if yes else 'deny'}"
     await asked(api, "POST", path, body={})
@@ -239,9 +244,13 @@ def described(body: dict[str, Any], *, full: bool = False) -> str:
         lines.append(f"  decided    by {body['decidedBy']} at {_time(body['decided'])}{scope}{note}")
     if body["begun"] is not None:
         lines.append(f"  used       {_time(body['begun'])}: {body['ended'] or 'its end is not known; it may have run'}")
-    how = "to the letter" if plainly_named(body["tool"]) else "without secrets"
-    lines.append(f"\narguments, {how}:\n{json.dumps(body['arguments'], indent=2, ensure_ascii=False)}")
+    how = "without what looks like a secret" if body["redacted"] else describe_masking(len(body["masked"]))
+    lines.append(f"\narguments, {how}:\n{escape_json(json.dumps(body['arguments'], indent=2, ensure_ascii=False))}")
     if body["state"] == "waiting":
+        if body["masked"]:
+            places = ", ".join(map(one_line, body["masked"][:MAX_PLACES]))
+            more = "" if len(body["masked"]) <= MAX_PLACES else f" and {len(body['masked']) - MAX_PLACES:,} more places"
+            lines.append(f"\nMasked at {places}{more}. To see: pegboard tickets show {body['id']} --reveal")
         lines.append(f"\npegboard tickets allow {body['id']}   or: pegboard tickets deny {body['id']}")
     return "\n".join(lines)
 
@@ -257,7 +266,7 @@ def _careful(body: dict[str, Any], *, full: bool) -> str:
     if not full:
         told = f"To see all of them: pegboard tickets show {body['id']} --full"
     elif body["state"] == "waiting":
-        told = "The others were not kept: they are larger than 256 KiB, or the gateway has no key to keep them with."
+        told = "The others were not kept: the gateway has no key to keep them with. Such a call cannot be allowed."
     else:
         told = "The others are not kept, or not any more: they are removed once the ticket is used, denied or expired."
     return f"! Not all arguments of this call are shown. {told}\n"

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from pegboard.core.characters import first_hidden
 from pegboard.core.consent import MAX_STANDING_DAYS, Lifetime, Unlimited
 from pegboard.core.ids import PrincipalId
 from pegboard.core.presentations import Presented
-from pegboard.core.redact import unsafe_in
 from pegboard.core.selection import Everything, Selection, toolsets
 from pegboard.core.view import View
 
@@ -19,7 +19,7 @@ Name = Annotated[str, Field(max_length=512)]
 
 def _readable(note: str) -> str:
     """People and models read it within a sentence, which it must not turn round or hide."""
-    if (odd := unsafe_in(note)) is not None:
+    if (odd := first_hidden(note)) is not None:
         raise ValueError(f"this has a character that nobody sees or that turns text round ({odd}). Leave it out.")
     return note
 

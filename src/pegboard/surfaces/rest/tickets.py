@@ -12,6 +12,8 @@ from pegboard.core.commands import Rejected, Revoke
 from pegboard.core.consent import Consent
 from pegboard.core.explain import seen_by
 from pegboard.core.redact import is_cut
+from pegboard.core.scope import Scope as CallerScope
+from pegboard.core.secret_marks import DisplayedArguments
 from pegboard.core.ticket import Scope, State, Ticket
 from pegboard.core.view import View
 from pegboard.gateway.gateway import Gateway
@@ -19,7 +21,7 @@ from pegboard.gateway.operate import NotSaved
 from pegboard.gateway.tickets import StandingTerms
 from pegboard.ports import TicketsAway
 
-from .access import whoever
+from .access import current, whoever
 from .answers import routes_about
 from .bodies import AllowBody, DenyBody
 from .deciding import done
@@ -48,8 +50,13 @@ class TicketShape(TypedDict):
     principal: str
     client: str
     arguments: Told
-    """Without secrets."""
+    """As a person sees them who decides: to the letter, but for what is marked as secret."""
+    redacted: bool
+    """Whether what looks like a secret is left out too: for those who may only look, and once nothing is to decide."""
+    masked: list[str]
+    """Where a value is masked that can be revealed, as JSON pointers into the arguments."""
     cut: bool
+    """Whether something is left out because it is long. Each gap says how much."""
     asked: str
     deadline: str
     decidedBy: str | None
@@ -98,9 +105,9 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
         """Calls that wait for a person's decision; with `all` the latest tickets, whatever became of them."""
         try:
             found = await (desk.latest() if all else desk.waiting())
+            return {"tickets": [await shown_to_caller(ticket) for ticket in found]}
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        return {"tickets": [ticket_shape(ticket, gateway.clock(), desk.terms(ticket)) for ticket in found]}
 
     @routes.get("/tickets/consents")
     async def list_consents(
@@ -155,14 +162,27 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     async def show_ticket(
         id: str, full: Annotated[bool, Query(description="All of its arguments, while they are kept.")] = False
     ) -> TicketShape:
-        """One ticket, with the arguments of its call without secrets. Of long ones the beginning and the end, unless
-        `full` is asked for; `cut` tells whether something is left out."""
+        """One ticket, with the arguments of its call. Of long ones the beginning and the end, unless `full` is asked
+        for; `cut` tells whether something is left out, `masked` where a value is masked."""
         try:
-            shape = _shown(id, await desk.find(id))
-            whole = await desk.arguments(id) if full else None
+            return await shown_to_caller(_found(id, await desk.find(id)), full=full)
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
-        return shape if whole is None else {**shape, "arguments": whole, "cut": False}
+
+    @routes.post("/tickets/{id}/reveal")
+    async def reveal_ticket(id: str) -> TicketShape:
+        """All arguments of a waiting call with nothing masked. The activity records who revealed them."""
+        try:
+            match await desk.reveal(id, whoever()):
+                case (ticket, arguments):
+                    shape = ticket_shape(
+                        ticket, gateway.clock(), desk.terms(ticket), DisplayedArguments(arguments, ()), full=True
+                    )
+                    return {**shape, "redacted": False}
+                case refused:
+                    return await shown_to_caller(_found(id, refused))
+        except TicketsAway as error:
+            raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
     @routes.post("/tickets/{id}/allow")
     async def allow_ticket(id: str, body: AllowBody) -> TicketShape:
@@ -173,7 +193,7 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             allowed = await desk.allow(
                 id, scope, whoever(), body.note, lifetime=lifetime, confirms_destructive=confirms
             )
-            return _shown(id, allowed)
+            return await shown_to_caller(_found(id, allowed))
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
@@ -181,11 +201,23 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
     async def deny_ticket(id: str, body: DenyBody) -> TicketShape:
         """Say no. The caller is told, and is not asked about again at once."""
         try:
-            return _shown(id, await desk.deny(id, whoever(), body.note))
+            return await shown_to_caller(_found(id, await desk.deny(id, whoever(), body.note)))
         except TicketsAway as error:
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error)) from error
 
-    def _shown(id: str, found: Ticket | Rejected | None) -> TicketShape:
+    async def shown_to_caller(ticket: Ticket, *, full: bool = False) -> TicketShape:
+        """Whoever may decide sees what they decide on; whoever may only look sees nothing that looks like a secret."""
+        now = gateway.clock()
+        if ticket.at(now) not in (State.WAITING, State.GRANTED):
+            return ticket_shape(ticket, now, desk.terms(ticket))
+        if CallerScope.OPERATE in current().scopes:
+            shape = ticket_shape(ticket, now, desk.terms(ticket), await desk.display(ticket, full=full), full=full)
+            return {**shape, "redacted": False}
+        arguments = await desk.redacted(ticket) if full else None
+        displayed = None if arguments is None else DisplayedArguments(arguments, ())
+        return ticket_shape(ticket, now, desk.terms(ticket), displayed, full=full)
+
+    def _found(id: str, found: Ticket | Rejected | None) -> Ticket:
         match found:
             case None:
                 raise Problem(HTTPStatus.NOT_FOUND, NONE.format(id=id[:64]))
@@ -194,12 +226,21 @@ def ticket_routes(gateway: Gateway) -> APIRouter:
             case Rejected(why):
                 raise Problem(HTTPStatus.CONFLICT, why)
             case _:
-                return ticket_shape(found, gateway.clock(), desk.terms(found))
+                return found
 
     return routes
 
 
-def ticket_shape(ticket: Ticket, now: datetime, terms: StandingTerms) -> TicketShape:
+def ticket_shape(
+    ticket: Ticket,
+    now: datetime,
+    terms: StandingTerms,
+    displayed: DisplayedArguments | None = None,
+    *,
+    full: bool = False,
+) -> TicketShape:
+    """`displayed` is in place of what is kept of the arguments for good; `full` when it is all of them."""
+    arguments = ticket.shown if displayed is None else displayed.arguments
     return {
         "id": ticket.id,
         "state": ticket.at(now),
@@ -207,8 +248,10 @@ def ticket_shape(ticket: Ticket, now: datetime, terms: StandingTerms) -> TicketS
         "name": ticket.name,
         "principal": ticket.principal,
         "client": ticket.client,
-        "arguments": ticket.shown,
-        "cut": is_cut(ticket.shown),
+        "arguments": arguments,
+        "redacted": True,
+        "masked": [] if displayed is None else [*displayed.masked],
+        "cut": is_cut(arguments) and (displayed is None or not full),
         "asked": ticket.asked.isoformat(),
         "deadline": ticket.deadline.isoformat(),
         "decidedBy": ticket.by,
