@@ -82,7 +82,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
     from pegboard.gateway.memory import settle_in
     from pegboard.gateway.presenting import INSTEAD, too_much
     from pegboard.surfaces.cli.progress import tell_as_they_settle, tell_while
-    from pegboard.surfaces.listening import Listening, is_open_to_others, reachable
+    from pegboard.surfaces.listening import ConnectionLimits, Listening, is_open_to_others, reachable
     from pegboard.surfaces.mcp.paths import McpPaths
     from pegboard.surfaces.root import Later, Root
     from pegboard.surfaces.sign_in import SignInPages
@@ -112,7 +112,8 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
         mcp.end_streams()
         house.gateway.board.close()
 
-    async with mcp.running(), Listening(root, listener, stopping, mcp.express) as listening:
+    limits = ConnectionLimits(house.settings.gateway.max_connections_per_address) if house.settings else None
+    async with mcp.running(), Listening(root, listener, stopping, mcp.express, limits) as listening:
         house.desk.listen_at((house.settings and house.settings.gateway.url) or url)
         places.write_address(house.data_dir, places.Address(url, token, os.getpid()))
         listened.set()

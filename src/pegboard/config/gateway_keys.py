@@ -71,10 +71,19 @@ MOST_BYTES: Final = Key(
     "How many bytes one request may have: 10 MiB, and 64 MiB where a DocSpace is on the board, to which files are "
     "uploaded.",
 )
+MAX_WAITING: Final = 128
+"""Connections of one address."""
+MAX_CONNECTIONS: Final = Key(
+    "max_connections_per_address",
+    Whole(1, 100_000),
+    "How many connections of one address may wait at the same time: idle, or with a request that is not whole. The one "
+    "that was silent for longest gives way. Connections that are being answered do not count.",
+    MAX_WAITING,
+)
 PUBLIC_URL: Final = Key(
     "url",
     Text(Form(r"[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+", "write a URL without a path, such as https://tools.example.org")),
     "Where people's browsers reach the gateway, if not at the address it listens on: sign-in links begin with it.",
 )
 
-REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES))
+REACHED: Final = Section("", (PUBLIC_URL, HOSTS, ORIGINS, PROXIES, MOST_VALUES, MOST_BYTES, MAX_CONNECTIONS))

@@ -59,6 +59,8 @@ class Callers:
     """In one request."""
     most_bytes: int | None = None
     """In one request; `None` for as many as what is on the board calls for."""
+    max_connections_per_address: int = gateway_keys.MAX_WAITING
+    """That wait at the same time."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ def _callers(values: Values) -> Callers:
         proxies=tuple(ip_network(one.value) for one in said.value.value(gateway_keys.PROXIES, ())),
         most_values=said.value.value(gateway_keys.MOST_VALUES, MOST_VALUES),
         most_bytes=None if (most := said.value.get(gateway_keys.MOST_BYTES)) is None else most.value,
+        max_connections_per_address=said.value.value(gateway_keys.MAX_CONNECTIONS, gateway_keys.MAX_WAITING),
     )
 
 

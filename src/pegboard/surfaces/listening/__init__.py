@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from .connection import close_overdue, protocol_for
 from .express import Express, Heads
+from .limits import ConnectionLimits as ConnectionLimits
 
 GRACE_SECONDS: Final = 5
 BACKLOG: Final = 2048
@@ -83,11 +84,16 @@ class Listening:
     """`async with Listening(app, socket, stopping)`: listens inside the block."""
 
     def __init__(
-        self, app: ASGIApp, listener: socket.socket, stopping: Callable[[], None], express: Express | None = None
+        self,
+        app: ASGIApp,
+        listener: socket.socket,
+        stopping: Callable[[], None],
+        express: Express | None = None,
+        limits: ConnectionLimits | None = None,
     ) -> None:
         """`stopping` is called before the server waits for open requests: long-lived streams are to end then.
 
-        `express` is asked first for what it may have, before the application is.
+        `express` is asked first for what it may have, before the application is; `limits` bound the connections.
         """
         self._listener = listener
         self._stopping = stopping
@@ -107,7 +113,7 @@ class Listening:
                 backlog=BACKLOG,
                 timeout_graceful_shutdown=GRACE_SECONDS,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                http=protocol_for(express, self._heads),
+                http=protocol_for(express, self._heads, ConnectionLimits() if limits is None else limits),
             )
         )
         self._over = anyio.Event()

@@ -10,6 +10,7 @@ from uvicorn.protocols.http import httptools_impl as uvicorn
 
 from .cycle import Cycle, usual_lines
 from .express import LARGEST_BODY, Express, Head, Heads, Taken
+from .limits import ConnectionLimits
 from .strict import Strict
 
 if TYPE_CHECKING:
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGISendEvent
 
 LARGEST_HEAD: Final = 65_536
-HEAD_WITHIN: Final = 20.0
+HEAD_WITHIN: Final = 10.0
 """Seconds. A head fits into a packet or two: whoever takes longer only holds a connection open."""
 WHOLE: Final = "pegboard.whole"
 """The extension of a request's scope by which an application that has its answer whole sends it in one go."""
 
-FIRST_WITHIN: Final = 75.0
+FIRST_WITHIN: Final = 20.0
 """Seconds in which a client that has connected asks for something."""
 
 READ_WITHIN: Final = 60.0
@@ -33,12 +34,27 @@ WHOLE_WITHIN: Final = 0.5
 _DIGITS: Final = 8
 HEAD_TOO_LARGE: Final = (431, f"The head of the request is larger than {LARGEST_HEAD} bytes. Send less in its headers.")
 
+GIVES_WAY: Final = (
+    408,
+    "Too many connections of your address wait here, so this one is closed. Use fewer, and send requests whole.",
+)
+FULL: Final = (503, "The gateway answers as many connections as it can have open. Try again in a moment.")
+
 
 class Connection(Strict):
     """`express` takes requests that came whole, at a fraction of what an ASGI application costs."""
 
-    def __init__(self, *args: Any, express: Express | None = None, heads: Heads | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        express: Express | None = None,
+        heads: Heads | None = None,
+        limits: ConnectionLimits | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self._limits = limits
+        self.heard_at = monotonic()
         self._express = express
         self._heads = heads
         self._head: Head | None = None
@@ -63,9 +79,16 @@ class Connection(Strict):
 
     # What the event loop calls.
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        if self._limits is not None and not self._limits.admit(self):
+            self._refusal = FULL
+            self.send_400_response("")
+
     def data_received(self, data: bytes) -> None:
+        self.heard_at = monotonic()
         if self._in_head and self._fed == 0:
-            self._since = monotonic()
+            self._since = self.heard_at
         # Only where the parser expects a request may one be taken past it: a head within a head is none.
         if not self._has_begun:
             if self._unread:
@@ -113,6 +136,8 @@ class Connection(Strict):
         self._feed(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._limits is not None:
+            self._limits.leave(self)
         super().connection_lost(exc)
         taken, self._taken = self._taken, None
         self._stop_waiting()
@@ -120,6 +145,23 @@ class Connection(Strict):
             self._cycle.disconnected = True
         if taken is not None:
             taken.leave()
+
+    @property
+    def address(self) -> str:
+        return "" if self.client is None else str(self.client[0])
+
+    def is_waiting(self) -> bool:
+        """Whether it only holds a descriptor: nothing was asked, a request is not whole, or everything is answered."""
+        if self._has_begun or self._unread:
+            return True
+        return (self.cycle is None or self.cycle.response_complete) and not self.pipeline
+
+    def give_way(self) -> None:
+        if self._fed or self._has_begun or self._unread:
+            self._refusal = GIVES_WAY
+            self.send_400_response("")
+        if not self.transport.is_closing():
+            self.transport.close()
 
     def is_stuck(self, now: float) -> bool:
         """Whether its client has read nothing for long of what waits for it here."""
@@ -291,10 +333,12 @@ class Connection(Strict):
             self.server_state.total_requests += 1
 
 
-def protocol_for(express: Express | None, heads: Heads | None = None) -> "type[Connection]":
+def protocol_for(
+    express: Express | None, heads: Heads | None = None, limits: ConnectionLimits | None = None
+) -> "type[Connection]":
     """What uvicorn makes for each that connects."""
     known = None if express is None else Heads() if heads is None else heads
-    return cast("type[Connection]", partial(Connection, express=express, heads=known))
+    return cast("type[Connection]", partial(Connection, express=express, heads=known, limits=limits))
 
 
 class _Passing(uvicorn.RequestResponseCycle):
