@@ -61,10 +61,17 @@ $(BIN)/python:
 	@echo "Setting up $(VENV) …"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.run: $(BIN)/python requirements/run.txt pyproject.toml
+# pip itself and what builds the package, held to hashes like all else: nothing is fetched by a build of its own. The
+# setuptools that Python 3.11 puts into an environment are old, and nothing here needs them.
+$(VENV)/.build: $(BIN)/python requirements/build.txt
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(BIN)/python -m pip --disable-pip-version-check --quiet uninstall --yes setuptools 2>/dev/null
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.build requirements/run.txt pyproject.toml
 	@echo "Installing what Pegboard needs (once, about a minute) …"
 	@$(PIP) --require-hashes -r requirements/run.txt
-	@$(PIP) --no-deps -e .
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.semantic: $(VENV)/.run requirements/semantic.txt
