@@ -168,3 +168,12 @@ def _declared(part: Json) -> Iterator[str]:
             yield from _declared(inner)
     elif isinstance(part, str):
         yield part
+
+
+@pytest.mark.behaviour("overrides.pin_cannot_be_sent")
+@pytest.mark.parametrize("name", ["tenant\0", "tenant\0x", "\0"])
+def test_a_name_with_a_nul_is_refused_beside_a_pin_and_without_one(name: str) -> None:
+    """What reads names in C would cut it there."""
+    told = f"- {name!r}: no argument's name can hold a NUL; leave it out"
+    assert told in str(sent(overridden(ROOMY, saying(EVERY, tenant=pinned("ours"))), **{name: "theirs"}))
+    assert told in str(sent(overridden(ROOMY), **{name: "theirs"}))

@@ -6,9 +6,11 @@ from typing import Final, TypeAlias
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192"})
+_METADATA: Final = frozenset({"100.100.100.200", "fd00:ec2::254", "192.0.0.192", "168.63.129.16", "fd20:ce::254"})
 """Where clouds answer their machines, beside the link-local addresses."""
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+_SITE_LOCAL: Final = IPv6Network("fec0::/10")
+"""Given up by RFC 3879, and still routed in some networks. Python takes it for global."""
 
 
 class Place(Enum):
@@ -33,6 +35,8 @@ def place(address: Address) -> Place:
         or address.is_reserved
     ):
         return Place.NOWHERE
+    if isinstance(address, IPv6Address) and address in _SITE_LOCAL:
+        return Place.NETWORK
     return Place.OUTSIDE if address.is_global else Place.NETWORK
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
+from itertools import islice
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
@@ -249,6 +250,10 @@ def admit(call: Call, resolution: Resolution, validate: Validate, *, fill: Fill 
     verdict = resolution.verdicts[id]
     match verdict:
         case Open(tool, confirm, shape):
+            if broken := [name for name in call.arguments if "\0" in name]:
+                # A server that reads names up to a NUL would take it for another argument, which may be pinned.
+                told = (f"{name[:_SHOWN]!r}: no argument's name can hold a NUL; leave it out" for name in broken)
+                return BadArguments(id, tuple(islice(told, _MOST_TOLD)))
             echo = None
             if shape is not None:
                 whole = _whole(call.arguments, tool, shape, validate, fill)

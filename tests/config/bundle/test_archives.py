@@ -3,6 +3,7 @@
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ from tests.config.bundle.packing import (
     with_entries,
 )
 
-from pegboard.config.bundle import BadBundleError, Limits, staged_archive, sweep
+from pegboard.config.bundle import BadBundleError, Limits, staged_archive, staged_folder, sweep
 from pegboard.config.bundle.archive import MIB
+from pegboard.config.private_files import make_private_folder
 from pegboard.config.problem import Problem
+from pegboard.providers.python.worker.surroundings import Surroundings
 
 
 def refused(file: Path, beside: Path, limits: Limits | None = None) -> list[str]:
@@ -253,3 +256,50 @@ def test_archives_with_changed_bytes_are_refused_or_sound_and_write_nothing_else
     assert left_in(room) == ["b.zip", *(["in"] if (room / "in").exists() else [])]
     assert left_in(room / "in") == []
     assert left_in(tmp_path) == ["room"]
+
+
+@pytest.fixture
+def no_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """Of everything in it, and of itself."""
+    return {
+        str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)
+        for path in (folder, *sorted(folder.rglob("*")))
+    }
+
+
+@pytest.mark.behaviour("bundle.for_its_owner_alone")
+@pytest.mark.usefixtures("no_umask")
+def test_what_is_staged_is_its_owners_alone_whatever_the_umask_is(tmp_path: Path) -> None:
+    files = {"toolset.yaml": MANIFEST, "lib/deep/x.py": "x = 1\n"}
+    owned = {".": 0o700, "toolset.yaml": 0o600, "lib": 0o700, "lib/deep": 0o700, "lib/deep/x.py": 0o600}
+    with staged_archive(packed(tmp_path / "mine.zip", files), tmp_path / "in" / "inner") as staged:
+        assert modes(staged.folder) == owned
+    checkout = tmp_path / "checkout"
+    for name, text in files.items():
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / name).write_text(text)
+    with staged_folder(checkout, tmp_path / "in" / "inner") as staged:
+        assert modes(staged.folder) == owned
+    assert modes(tmp_path / "in") == {".": 0o700, "inner": 0o700}
+
+
+@pytest.mark.behaviour("bundle.for_its_owner_alone")
+@pytest.mark.usefixtures("no_umask")
+def test_folders_above_a_private_one_are_private_and_what_was_there_keeps_its_mode(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    make_private_folder(there / "workspaces" / "mine")
+    Surroundings("mine", there / "others" / "mine").made_workspace()
+    assert modes(there) == {
+        ".": 0o755,
+        "others": 0o700,
+        "others/mine": 0o700,
+        "workspaces": 0o700,
+        "workspaces/mine": 0o700,
+    }

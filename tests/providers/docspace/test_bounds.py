@@ -35,6 +35,9 @@ def told(result: dict[str, Any]) -> str:
         ("http://[fe80::1]/", "No caller leads there"),
         ("http://[::ffff:169.254.169.254]/", "No caller leads there"),
         ("http://[fd00:ec2::254]/", "No caller leads there"),
+        ("http://[fd20:ce::254]/", "No caller leads there"),
+        ("http://168.63.129.16/", "No caller leads there"),
+        ("http://[::ffff:168.63.129.16]/", "No caller leads there"),
         ("http://0.0.0.0/", "No caller leads there"),
         ("http://127.0.0.1:1/", "The operator can name it under docspace.request_base_urls"),
         ("http://localhost:1/", "The operator can name it under docspace.request_base_urls"),
@@ -42,6 +45,8 @@ def told(result: dict[str, Any]) -> str:
         ("http://[::1]:1/", "The operator can name it under docspace.request_base_urls"),
         ("https://10.1.2.3/", "The operator can name it under docspace.request_base_urls"),
         ("https://[fd12::1]/", "The operator can name it under docspace.request_base_urls"),
+        ("https://[fec0::1]/", "The operator can name it under docspace.request_base_urls"),
+        ("https://[feff::1]/", "The operator can name it under docspace.request_base_urls"),
         ("http://[64:ff9b::7f00:1]/", "The operator can name it under docspace.request_base_urls"),
     ],
 )

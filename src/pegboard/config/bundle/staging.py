@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
+from pegboard.config.private_files import copy_privately, make_private_folder, open_private_file
 from pegboard.config.problem import Problem
 
 from .archive import MIB, Archive, Limits, opened
@@ -91,10 +92,10 @@ def staged_folder(
     with _folder(beside) as folder:
         for done, name in enumerate(names, 1):
             target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(target.parent)
             try:
                 # Not followed: between the look and the copy somebody may have put a link in its place.
-                shutil.copyfile(source / name, target, follow_symlinks=False)
+                copy_privately(source / name, target)
                 if is_executable(source / name):
                     target.chmod(_PROGRAM)
             except OSError as error:
@@ -130,7 +131,7 @@ def _private(folder: Path, names: list[str]) -> frozenset[str]:
 @contextmanager
 def _folder(beside: Path) -> Iterator[Path]:
     """On the same disk as what it will replace, so that one rename puts it in its place."""
-    beside.mkdir(parents=True, exist_ok=True)
+    make_private_folder(beside)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside))
     try:
         yield folder
@@ -160,10 +161,8 @@ def _unpack(archive: Archive, folder: Path, progress: Progress) -> None:
 
 def _unpack_one(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> None:
     target = folder.joinpath(*entry.filename.split("/"))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Fails where something is already, and never writes through a link.
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    with os.fdopen(handle, "wb") as out, packed.open(entry) as source:
+    make_private_folder(target.parent)
+    with os.fdopen(open_private_file(target), "wb") as out, packed.open(entry) as source:
         _copy(source, out, entry.file_size)
     if entry.create_system == _UNIX and (entry.external_attr >> 16) & stat.S_IXUSR:
         target.chmod(_PROGRAM)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pegboard.config.private_files import make_private_folder
 from pegboard.core.ids import ToolsetId, ToolsetKey
 from pegboard.core.own import Own
 from pegboard.core.policy import Decided, Policy
@@ -162,7 +163,7 @@ class Files:
     def _locked(self, name: str, *, shared: bool, seconds: float) -> Iterator[bool]:
         """The system gives the lock back when its holder dies."""
         try:
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.root)
             handle = os.open(self.root / name, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise FilesAway(_unwritable(self.root, error)) from None
@@ -179,7 +180,7 @@ class Files:
             # What runs from it goes on undisturbed.
             return place
         try:
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(place.parent)
             if place.exists():
                 self._leave(place)
             staged.replace(place)
@@ -204,7 +205,7 @@ class Files:
     def made_workspace(self, toolset: ToolsetId) -> Path:
         """Made if need be, for its owner's eyes only. Raises `OSError`."""
         folder = self.workspace(toolset)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         return folder
 
     def forget_workspace(self, toolset: ToolsetId) -> None:

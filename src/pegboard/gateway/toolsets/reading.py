@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pegboard.config.private_files import FOLDER_MODE, make_private_folder
 from pegboard.config.problem import Problem
 from pegboard.core.said import plainly
 from pegboard.ports.describing import Entry
@@ -186,11 +187,11 @@ def _staged(source: Path, beside: Path, done: Done) -> "AbstractContextManager[S
 def _staged_alone(source: Path, beside: Path, done: Done) -> "Iterator[Staged]":
     from pegboard.config.bundle import staged_folder
 
-    beside.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(beside)
     outer = Path(tempfile.mkdtemp(prefix="staging-", dir=beside))
     try:
         folder = outer / "alone"
-        folder.mkdir()
+        folder.mkdir(mode=FOLDER_MODE)
         shutil.copyfile(source, folder / "toolset.yaml")
         with staged_folder(folder, beside, progress=done) as staged:
             yield staged

@@ -11,6 +11,7 @@ import anyio
 
 from pegboard.children.erasing import Eraser, inserted, names_a_secret
 from pegboard.children.lines import LastLines
+from pegboard.config.private_files import make_private_folder
 from pegboard.core.call import Admitted, Outcome, ProviderFailed
 from pegboard.core.catalogue import Asleep, Down, Health, Listing, Off, Starting
 from pegboard.core.folded import plain
@@ -271,7 +272,7 @@ def workspace(board: Board, toolset: str, image: Image) -> Path | None:
     if ":" in str(folder):
         raise NotNow("cannot mount its workspace: the data directory's path holds a ':'. Choose another: --data-dir")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise NotNow(f"cannot make its workspace: {error.strerror or 'the folder cannot be made'}") from None
     return folder

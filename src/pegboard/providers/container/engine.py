@@ -20,6 +20,7 @@ from pegboard.children.environment import inherited
 from pegboard.children.groups import keep_descriptors
 from pegboard.children.lines import one_line
 from pegboard.config.container_keys import ContainerSettings
+from pegboard.config.private_files import make_private_folder
 
 ENGINES: Final = ("podman", "docker")
 LONGEST_WHY: Final = 300
@@ -161,7 +162,7 @@ def _made(folder: Path | None) -> str | None:
     if folder is None:
         return None
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         return str(folder)
     return tempfile.gettempdir()
 

@@ -22,6 +22,7 @@ import anyio.to_thread
 from pegboard.children import groups
 from pegboard.children.environment import inherited
 from pegboard.children.lines import one_line
+from pegboard.config.private_files import make_private_folder
 
 Told = Callable[[str], None]
 
@@ -58,7 +59,7 @@ class Environments:
         built = self._root / name
         if not _python(built).exists():
             try:
-                await anyio.to_thread.run_sync(lambda: self._root.mkdir(parents=True, exist_ok=True))
+                await anyio.to_thread.run_sync(make_private_folder, self._root)
                 async with _alone(self._root / f".{name}.lock"):
                     if not _python(built).exists():
                         await self._build(built, requirements, folder, told)

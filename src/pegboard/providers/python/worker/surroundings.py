@@ -18,7 +18,10 @@ class Surroundings:
     """Where it is, or would be: a manifest need not have asked for one."""
 
     def made_workspace(self) -> Path:
-        self.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One by one: with `parents`, those above it would have the mode that the umask leaves.
+        for folder in (*reversed(self.workspace.parents), self.workspace):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
         return self.workspace
 
 
