@@ -1,4 +1,4 @@
-"""`python -m benchmarks.parser_cases FILE [--json] [--format NAME] [--seed N]`."""
+"""`python -m benchmarks.parser_cases FILE [--json] [--format NAME] [--half HALF] [--seed N]`."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import table
-from benchmarks.parser_cases.cases import BadFileError, Case, read
+from benchmarks.parser_cases.cases import HALVES, BadFileError, Case, read
 from benchmarks.parser_cases.invariants import broken_rule, chunks, streamed, whole
 from benchmarks.parser_cases.judging import NAMELESS, PROBE, plain, set_aside
 from benchmarks.parser_cases.verdicts import Verdict, met, why
@@ -101,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="recorded cases: a JSON array")
     parser.add_argument("--json", action="store_true", help="everything as JSON, each failure with what was read")
     parser.add_argument("--format", action="append", help="only these formats (a regular expression each)")
+    parser.add_argument("--half", choices=HALVES, help="only one half of the cases, split by a hash of format and text")
     parser.add_argument("--seed", type=int, default=7, help="of the random chunks")
     chosen = parser.parse_args(arguments)
     chance = random.Random(chosen.seed)
@@ -114,6 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown: Counter[str] = Counter()
     for case in cases:
         if chosen.format and not any(re.fullmatch(pattern, case.format) for pattern in chosen.format):
+            continue
+        if chosen.half and case.half != chosen.half:
             continue
         format = named(case.format)
         unknown[case.format] += format is None

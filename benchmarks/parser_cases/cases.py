@@ -1,5 +1,6 @@
 """Recorded outputs of models and what is known of each: the calls in it, the tools there were, the prompt before it."""
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,10 @@ EDGES = re.compile(r"<(?:bos|eos)>")
 """Tokens around an output that no server passes on."""
 ANY_END = re.compile(r"end(?!.*think)", re.IGNORECASE)
 """A marker that ends messages of every kind tells nothing of thinking."""
+
+
+TUNING, HELD_OUT = HALVES = ("tuning", "held-out")
+"""Rules are made by the misses of the one half and measured on the other, whose misses nobody looks at."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,14 @@ class Case:
     splits_thinking: bool | None
     """Whether the reader was told to; None where it was not asked."""
     forced: bool
+    repaired: bool = False
+    """Whether a call in it needs a repair, which has to be told."""
+
+    @property
+    def half(self) -> str:
+        """By format and text, so that two records of one output are never divided."""
+        said = " ".join((self.format, *self.text.split()))
+        return HALVES[hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[0] % 2]
 
     def in_thinking(self, format: Format) -> bool:
         """Whether the prompt has opened the thinking; where no prompt is recorded, whether the text closes what it
@@ -67,6 +80,9 @@ def read(path: Path) -> list[Case]:
         records = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise BadFileError(f"{path}: {error}") from None
+    if isinstance(records, dict) and isinstance(records.get("records"), list):
+        # A file of ours: the tools that it begins with are those of every record that has none of its own.
+        records = [{"tools": records.get("tools"), **record} for record in records["records"]]
     if not isinstance(records, list) or not records:
         raise BadFileError(f"{path}: expected a list of records, each with 'format', 'text' and 'expected'")
     return [_read(f"{path}: record {number}", number, record) for number, record in enumerate(records)]
@@ -103,6 +119,7 @@ def case(number: int, record: Mapping[str, Any]) -> Case:
         prompt=record.get("generation_prompt"),
         splits_thinking=None if reasoning_format is None else reasoning_format != "none",
         forced=record.get("tool_choice") == "required",
+        repaired=bool(record.get("repaired")),
     )
 
 

@@ -170,7 +170,9 @@ GLM = [
         [forecast(tags=["a"])],
         repaired=True,
     ),
-    Output("glm47", "<tool_call>forecast<arg_key>city</arg_key></tool_call>", broken=1),
+    Output(
+        "glm47", "<tool_call>forecast<arg_key>city</arg_key></tool_call>", [forecast()], repaired=True, recovered=True
+    ),
     Output("glm47", "a <tool_call>is what I would write</tool_call>", said="a <tool_call>is what I would write"),
     Output("glm47", "I call <tool_call>fore", said="I call ", broken=1),
     Output("ling3", "<tool_call>now</tool_call>", [("now", {})]),

@@ -63,7 +63,11 @@ def test_what_could_mean_two_things_or_none_stays_as_it_was_written(value: Json,
 def test_types_are_found_through_alternatives_enums_and_properties() -> None:
     assert types_of({"anyOf": [{"type": "integer"}, {"enum": ["a", "b"]}]}) == {"integer", "string"}
     assert types_of({"properties": {}}) == {"object"}
-    assert types_of({"enum": [1, 2]}) == frozenset()
+    assert types_of({"enum": [1, 2]}) == {"integer"}
+    assert types_of({"enum": ["a", 2.5, None]}) == {"string", "number", "null"}
+    assert types_of({"const": True}) == {"boolean"}
+    assert types_of({"items": {"type": "string"}}) == {"array"}
+    assert types_of({"type": ["int", "Dict"]}) == {"integer", "object"}
 
 
 def test_a_schema_that_never_ends_is_not_followed_for_ever() -> None:

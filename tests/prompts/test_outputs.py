@@ -1,10 +1,13 @@
 """Outputs in every format that writes tags, Python or messages: what they hold, whole, in chunks and cut anywhere."""
 
 import random
+from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from benchmarks.parser_cases.invariants import broken_rule, streamed
+from benchmarks.parser_cases.cases import read
+from benchmarks.parser_cases.invariants import broken_rule, chunks, cut_call, faults, streamed, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +17,9 @@ from pegboard.prompts.formats import FORMATS, parse
 from .outputs import OUTPUTS, TOOLS, Output
 
 NAMES = sorted({output.format for output in OUTPUTS})
+OWN = defaultdict(list)
+for _case in read(Path(__file__).parents[2] / "benchmarks" / "parser_cases" / "own.json"):
+    OWN[_case.format].append(_case)
 
 
 def plain(text: str) -> str:
@@ -38,6 +44,76 @@ def test_an_output_holds_what_the_model_meant(output: Output) -> None:
 def test_an_output_keeps_every_rule_in_any_chunks_and_cut_anywhere(output: Output) -> None:
     format = FORMATS[output.format]
     assert broken_rule(format, output.text, output.tools, output.in_thinking, random.Random(3), times=8) is None
+
+
+@pytest.mark.behaviour("formats.repaired_without_guessing")
+@pytest.mark.parametrize("name", OWN)
+def test_every_call_that_needs_no_guess_is_read_and_every_repair_is_told(name: str) -> None:
+    for case in OWN[name]:
+        format = FORMATS[name]
+        found = parse(format, case.text, case.tools, in_thinking=case.in_thinking(format))
+        calls = [(call.name, dict(call.arguments)) for call in found.calls]
+        assert calls == list(case.expected.calls), case.note
+        assert not case.repaired or any(call.repairs for call in found.calls), case.note
+
+
+@pytest.mark.behaviour("law.parsing_is_chunk_independent")
+@pytest.mark.parametrize("name", OWN)
+def test_repaired_calls_keep_every_rule_in_any_chunks_and_cut_anywhere(name: str) -> None:
+    chance = random.Random(name)
+    format = FORMATS[name]
+    for case in OWN[name]:
+        thinking = case.in_thinking(format)
+        events = joined(whole(format, case.text, case.tools, thinking))
+        assert faults(events, case.text) is None, case.note
+        for _ in range(2):
+            parts = list(chunks(case.text, chance))
+            assert joined(streamed(format, parts, case.tools, thinking)) == events, (case.note, parts)
+        cut = case.text[: chance.randrange(len(case.text))]
+        prefix = whole(format, cut, case.tools, thinking)
+        assert (faults(prefix, cut) or cut_call(format, prefix, events)) is None, (case.note, cut)
+
+
+@pytest.mark.behaviour("formats.incomplete_is_recovered")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "glm45",
+            "<tool_call>forecast\n<arg_key>city</arg_key>\n<arg_value>Bern</arg_value>\n<arg_key>days</arg_key>\n"
+            "</tool_call>",
+        ),
+        ("poolside_v1", "<tool_call>forecast\n<arg_key>city</arg_key>\n<arg_value>Bern</tool_call>"),
+        ("inkling", '<|content_thinking|>So<|content_invoke_tool_json|>{"name":"forecast","args":{"city":"Bern"}}'),
+        ("inkling", '<|content_invoke_tool_json|>{"name":"forecast","args":{"city":"Bern"}'),
+        (
+            "muse_glimmer",
+            ' to=self<|message|>So to=tools<|message|><atem:invoke name="forecast"><atem:parameter name="city">Bern'
+            "</atem:parameter></atem:invoke><|eom|>",
+        ),
+    ],
+)
+def test_a_call_that_lost_a_part_of_itself_waits_for_the_settings(name: str, text: str) -> None:
+    (call,) = parse(FORMATS[name], text, TOOLS).calls
+    assert (call.name, call.arguments, call.recovered) == ("forecast", {"city": "Bern"}, True)
+
+
+@pytest.mark.behaviour("formats.repaired_without_guessing")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("minicpm5", '<function name="forecast"><param>Bern</param></function>'),
+        ("glm45", "<tool_call>\n<arg_key>city</arg_key>\n<arg_value>Bern</arg_value>\n</tool_call>"),
+        ("inkling", '<|content_invoke_tool_json|>{"args":{"city":"Bern"}}<|end_message|>'),
+        ("inkling", '<|content_invoke_tool_json|>{"name":"forecast","args":{"city":"Ber<|end_message|>'),
+        ("pythonic_lfm2", "<|tool_call_start|>[forecast(city=Bern)]<|tool_call_end|>"),
+        ("pythonic_lfm2", "<|tool_call_start|>[forecast(tags=['a'<|tool_call_end|>"),
+    ],
+)
+def test_neither_a_name_nor_a_value_is_ever_made_up(name: str, text: str) -> None:
+    found = parse(FORMATS[name], text, TOOLS)
+    assert found.calls == ()
+    assert len(found.broken) == 1
 
 
 @pytest.mark.behaviour("formats.truncated_is_no_call")

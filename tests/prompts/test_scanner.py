@@ -170,10 +170,21 @@ def test_arguments_that_stand_there_twice_are_refused() -> None:
 
 
 @pytest.mark.behaviour("formats.repairs")
-def test_one_missing_brace_before_the_closing_tag_is_added_and_told() -> None:
+def test_braces_missing_before_the_closing_tag_are_added_and_told_but_a_value_that_is_cut_never_is() -> None:
     (call,) = calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"}</tool_call>')
-    assert (call.arguments, call.repairs) == ({"city": "Bern"}, ("a missing } was added at the end",))
-    assert calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"</tool_call>') == []
+    assert (call.arguments, call.repairs) == ({"city": "Bern"}, ("what was missing at the end was added: }",))
+    (call,) = calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"</tool_call>')
+    assert (call.arguments, call.repairs) == ({"city": "Bern"}, ("what was missing at the end was added: }}",))
+    for cut in ('{"city": "Ber', '{"city": ', '{"city"', '{"city": "Bern",', '["Bern"'):
+        assert calls(f'<tool_call>{{"name": "get_weather", "arguments": {cut}</tool_call>') == [], cut
+
+
+@pytest.mark.behaviour("formats.recovered")
+def test_at_the_end_of_the_output_only_the_last_brace_may_be_missing_and_the_call_is_told_as_recovered() -> None:
+    (call,) = calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"}')
+    assert call.recovered
+    assert call.repairs == ("what was missing at the end was added: }",)
+    assert calls('<tool_call>{"name": "get_weather", "arguments": {"city": "Bern"') == []
 
 
 def test_nesting_beyond_the_limit_is_broken_in_one_piece_and_in_chunks_alike() -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from pegboard.core.folded import Json
+from pegboard.prompts.coercion import schema_of
 from pegboard.prompts.shapes import ToolShape
-from pegboard.prompts.typed import Bare, schema_of, settled, typed
+from pegboard.prompts.typed import Bare, settled, typed
 
 INTEGER: Json = {"type": "integer"}
 NUMBER: Json = {"type": "number"}
@@ -29,7 +30,12 @@ LIST: Json = {"type": "array"}
         ("nan", NUMBER, "nan"),
         ("True", FLAG, True),
         ("false", FLAG, False),
-        ("1", FLAG, "1"),
+        ("1", FLAG, True),
+        ("0", FLAG, False),
+        ("yes", FLAG, "yes"),
+        ('"false"', FLAG, False),
+        ('"3"', INTEGER, 3),
+        ('"three"', INTEGER, '"three"'),
         ("3", TEXT, "3"),
         (" x ", TEXT, " x "),
         ('"x"', TEXT, '"x"'),
@@ -45,8 +51,25 @@ LIST: Json = {"type": "array"}
         ("not a list", LIST, "not a list"),
         ("[" * 5000 + "]" * 5000, LIST, "[" * 5000 + "]" * 5000),
         ("5", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 5),
-        ("5", {"type": ["string", "integer"]}, "5"),
-        ("true", {"type": ["string", "boolean"]}, "true"),
+        ("5", {"type": ["string", "integer"]}, 5),
+        ("05", {"type": ["string", "integer"]}, "05"),
+        ("1e5", {"type": ["string", "number"]}, "1e5"),
+        ("2.5", {"type": ["string", "number"]}, 2.5),
+        ("true", {"type": ["string", "boolean"]}, True),
+        ("True", {"type": ["string", "boolean"]}, "True"),
+        ("1", {"type": ["string", "boolean"]}, "1"),
+        ("5", {"type": ["string", "integer"], "enum": ["5", 6]}, "5"),
+        ("7", {"enum": [7, 8]}, 7),
+        ("7", {"type": "int"}, 7),
+        ('{"a": 1,}', OBJECT, {"a": 1}),
+        ('{a: "b"}', OBJECT, {"a": "b"}),
+        ('```json\n{"a": 1}\n```', OBJECT, {"a": 1}),
+        ('"{\\"a\\": 1}"', OBJECT, {"a": 1}),
+        ('{"a": {"b": 1}', OBJECT, {"a": {"b": 1}}),
+        ('{"a": 1}}', OBJECT, {"a": 1}),
+        ('{"a": "b', OBJECT, '{"a": "b'),
+        ('{"a": 1} and more', OBJECT, '{"a": 1} and more'),
+        ("{'a': 1", {"type": ["string", "object"]}, "{'a': 1"),
         ('{"a": 1}', {"anyOf": [{"type": "string"}, {"type": "object"}]}, {"a": 1}),
         ("[1", {"type": ["string", "array"]}, "[1"),
         ("red", {"enum": ["red", "7"]}, "red"),
@@ -74,11 +97,16 @@ def test_where_the_format_marks_strings_what_is_unmarked_is_something_else_if_th
     assert [typed(raw, either, no_text=True)[0] for raw in ("5", "five")] == [5, "five"]
     assert typed("5", TEXT, no_text=True)[0] == "5"
     assert settled({"a": Bare("5")}, {"properties": {"a": either}}, {}, no_text=True) == {"a": 5}
-    assert settled({"a": Bare("5")}, {"properties": {"a": either}}, {}) == {"a": "5"}
+    assert typed("05", either, no_text=True)[0] == 5
+    assert typed("05", either)[0] == "05"
 
 
 def test_reading_that_had_to_bend_something_says_so() -> None:
     assert typed("{'a': 1}", OBJECT) == ({"a": 1}, ("it was read as a Python literal, not as JSON",))
+    assert typed('{"a": [1', OBJECT) == ({"a": [1]}, ("what was missing at the end was added: ]}",))
+    assert typed('{"a": 1}]', OBJECT) == ({"a": 1}, ("brackets too many at the end were left out",))
+    assert typed('"7"', INTEGER) == (7, ("the quotes around it were left out",))
+    assert typed("1", FLAG) == (True, ("1 or 0 was read as a boolean",))
 
 
 def test_a_schema_is_found_through_its_references_and_one_that_goes_in_circles_says_nothing() -> None:

@@ -3,20 +3,55 @@ a list in a string for an array. What could be meant twice stays as the model wr
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import Final
+from typing import Final, TypeAlias
 
 from pegboard.core.folded import Json
 
+from .python_literals import literal
+from .repair import Refused, read, too_deep
 from .shapes import ToolShape
+
+Value: TypeAlias = tuple[Json, tuple[str, ...]]
+"""A value, and in words what was repaired to read it."""
 
 INTEGER: Final = re.compile(r"[-+]?\d{1,18}\Z", re.ASCII)
 NUMBER: Final = re.compile(r"[-+]?(?:\d{1,32}(?:\.\d{0,32})?|\.\d{1,32})(?:[eE][-+]?\d{1,3})?\Z", re.ASCII)
+NULLS: Final = frozenset(("null", "Null", "NULL", "None"))
 EXACT: Final = 2.0**53
 """Up to here a float is one integer and no other."""
 MOST_TYPES: Final = 64
 """Alternatives of one schema that are looked at; more than that is no schema of an argument."""
+MOST_REFERENCES: Final = 16
+"""Steps from one reference to the next; a schema that needs more goes round in circles."""
+KINDS: Final[Mapping[str, tuple[type, ...]]] = {"object": (dict,), "array": (list,)}
+ALIASES: Final[Mapping[str, str]] = {
+    "str": "string",
+    "text": "string",
+    "enum": "string",
+    "int": "integer",
+    "int32": "integer",
+    "int64": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "dict": "object",
+    "map": "object",
+    "list": "array",
+    "tuple": "array",
+}
+"""Types as schemas written by hand name them."""
+_FENCE: Final = re.compile(r"```[ \t]*\w{0,20}[ \t]*\r?\n(.*?)\r?\n?[ \t]*```\Z", re.DOTALL).match
+
+PYTHON: Final = "it was read as a Python literal, not as JSON"
+TWICE_ESCAPED: Final = "its quotes were escaped once too often"
+QUOTED: Final = "the quotes around it were left out"
+FENCED: Final = "the code fence around it was left out"
+DIGIT: Final = "1 or 0 was read as a boolean"
+
+_decode: Final = json.JSONDecoder(strict=False).decode
 
 
 def types_of(schema: Json) -> frozenset[str]:
@@ -30,13 +65,8 @@ def types_of(schema: Json) -> frozenset[str]:
         if not isinstance(part, dict):
             continue
         kind = part.get("type")
-        here = (
-            {kind}
-            if isinstance(kind, str)
-            else {one for one in kind if isinstance(one, str)}
-            if isinstance(kind, list)
-            else set()
-        )
+        named = [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
+        here = {ALIASES.get(one.lower(), one) for one in named if isinstance(one, str)}
         alternatives = [sub for word in ("anyOf", "oneOf", "allOf") for sub in _list(part.get(word))]
         if not here and not alternatives:
             here = _implied(part)
@@ -50,12 +80,59 @@ def _list(value: Json) -> list[Json]:
 
 
 def _implied(schema: dict[str, Json]) -> set[str]:
-    options = schema.get("enum")
-    if isinstance(options, list) and options and all(isinstance(one, str) for one in options):
-        return {"string"}
-    if isinstance(schema.get("const"), str):
-        return {"string"}
-    return {"object"} if isinstance(schema.get("properties"), dict) else set()
+    options = _list(schema.get("enum")) or ([schema["const"]] if "const" in schema else [])
+    if options:
+        return {_TYPE_NAMES[type(one)] for one in options}
+    if isinstance(schema.get("properties"), dict):
+        return {"object"}
+    return {"array"} if isinstance(schema.get("items"), dict) else set()
+
+
+_TYPE_NAMES: Final[Mapping[type, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+
+
+def schema_of(tool: ToolShape | None, key: str) -> Json:
+    """What the tool says of one of its parameters, with local references followed."""
+    if tool is None:
+        return None
+    return followed(tool.properties.get(key), tool.parameters)
+
+
+def followed(schema: Json, root: Mapping[str, Json]) -> Json:
+    """The schema a local reference stands for; in alternatives one level down as well."""
+    schema = _target(schema, root)
+    if not isinstance(schema, dict):
+        return schema
+    for word in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(word)
+        if isinstance(options, list) and any(isinstance(one, dict) and "$ref" in one for one in options):
+            schema = {**schema, word: [_target(one, root) for one in options]}
+    if schema.get("nullable") is True and "anyOf" not in schema:
+        return {"anyOf": [{**schema, "nullable": False}, {"type": "null"}], "properties": schema.get("properties")}
+    return schema
+
+
+def _target(schema: Json, root: Mapping[str, Json]) -> Json:
+    for _ in range(MOST_REFERENCES):
+        if not isinstance(schema, dict):
+            return schema
+        reference = schema.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return schema
+        found: Json = dict(root)
+        for step in reference[2:].split("/"):
+            step = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(step) if isinstance(found, dict) else None
+        schema = found
+    return None
 
 
 def coerced(arguments: Mapping[str, Json], tool: ToolShape) -> tuple[Mapping[str, Json], tuple[str, ...]]:
@@ -69,14 +146,14 @@ def coerced(arguments: Mapping[str, Json], tool: ToolShape) -> tuple[Mapping[str
         schema = properties.get(key)
         if not isinstance(schema, dict) or schema.get("type") == "string":
             continue
-        read = _read(value, types_of(schema))
+        read = _coerce(value, types_of(followed(schema, tool.parameters)))
         if read is not value:
             changed[key] = read
             repairs.append(f"argument {key!r}: {_shown(value)} was read as {_kind(read)}")
     return ({**arguments, **changed}, tuple(repairs)) if changed else (arguments, ())
 
 
-def _read(value: str | float, types: frozenset[str]) -> Json:
+def _coerce(value: str | float, types: frozenset[str]) -> Json:
     if isinstance(value, float):
         # 3.0 is the integer 3 to JSON Schema, and an int to whoever calls a function with it.
         whole = abs(value) < EXACT and value.is_integer()
@@ -84,24 +161,96 @@ def _read(value: str | float, types: frozenset[str]) -> Json:
     if "string" in types or not types:
         return value
     said = value.strip()
-    if "integer" in types and INTEGER.match(said):
-        return int(said)
-    if "number" in types and NUMBER.match(said):
-        number = int(said) if INTEGER.match(said) else float(said)
-        return number if isfinite(number) else value
-    if "boolean" in types and said.lower() in ("true", "false"):
-        return said.lower() == "true"
-    if "null" in types and said.lower() in ("null", "none"):
+    # JSON has a null of its own: in quotes it is one only where the schema has it.
+    found = None if said in NULLS and "null" not in types else read_text(said, types, strictly=True)
+    return value if found is None else found[0]
+
+
+def read_text(said: str, types: frozenset[str], *, strictly: bool = False) -> Value | None:
+    """What a text means that cannot be meant as a string, by the types that its schema allows; None where it is none
+    of them."""
+    scalar = read_scalar(said, types)
+    if scalar is not None:
+        return scalar
+    if types == {"boolean"} and said in ("1", "0"):
+        return said == "1", (DIGIT,)
+    wanted = tuple(kind for word in types for kind in KINDS.get(word, ()))
+    structure = read_structure(said, wanted, strictly=strictly)
+    if structure is not None or strictly or said[:1] != '"':
+        return structure
+    try:
+        inner: Json = _decode(said)
+    except (ValueError, RecursionError):
         return None
-    wanted = tuple(kind for word, kind in (("object", dict), ("array", list)) if word in types)
-    if wanted and said[:1] in ("{", "["):
+    again = read_text(inner.strip(), types) if isinstance(inner, str) and inner[:1] != '"' else None
+    return None if again is None else (again[0], (QUOTED, *again[1]))
+
+
+def read_scalar(said: str, types: frozenset[str]) -> Value | None:
+    if said in NULLS and ("null" in types or "string" not in types):
+        return None, ()
+    if said.lower() == "none" and "null" in types and "string" not in types:
+        return None, ()
+    if types & {"integer", "number"}:
+        if INTEGER.match(said):
+            return int(said), ()
+        if NUMBER.match(said):
+            number = float(said)
+            if "number" in types:
+                return (number, ()) if isfinite(number) else None
+            if abs(number) < EXACT and number.is_integer():
+                return int(number), ()
+    if "boolean" in types and said.lower() in ("true", "false"):
+        return said.lower() == "true", ()
+    return None
+
+
+def read_structure(said: str, wanted: tuple[type, ...], *, strictly: bool = False) -> Value | None:
+    """An object or an array: as JSON, as a Python literal, as JSON whose quotes were escaped once too often, or as JSON
+    that can be repaired. `strictly`: without repairs, because a text might be meant."""
+    if not wanted:
+        return None
+    before: tuple[str, ...] = ()
+    if not strictly and said.startswith("```") and (fenced := _FENCE(said)):
+        said, before = fenced.group(1).strip(), (FENCED,)
+    if said[:1] not in ("{", "["):
+        return None
+    for reading in _READINGS[:2] if strictly else _READINGS:
         try:
-            read: Json = json.loads(said)
+            value, repairs = reading(said)
         except (ValueError, RecursionError):
-            return value
-        if isinstance(read, wanted):
-            return read
-    return value
+            continue
+        if isinstance(value, wanted) and not too_deep(value):
+            return value, (*before, *repairs)
+        return None
+    return None
+
+
+def _plainly(said: str) -> Value:
+    value: Json = _decode(said)
+    return value, ()
+
+
+def _as_python(said: str) -> Value:
+    return literal(said), (PYTHON,)
+
+
+def _twice(said: str) -> Value:
+    inner: Json = _decode(f'"{said}"') if '\\"' in said else None
+    if not isinstance(inner, str):
+        raise ValueError(said[:20])
+    value: Json = _decode(inner)
+    return value, (TWICE_ESCAPED,)
+
+
+def _repaired(said: str) -> Value:
+    found = read(said, whole=True)
+    if isinstance(found, Refused):
+        raise ValueError(found.why)
+    return found.value, found.repairs
+
+
+_READINGS: Final[tuple[Callable[[str], Value], ...]] = (_plainly, _as_python, _twice, _repaired)
 
 
 def _shown(value: Json) -> str:

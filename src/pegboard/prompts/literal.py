@@ -49,6 +49,7 @@ CONTROLS: Final = "a raw line break or tab in a string was kept"
 NUMBERS: Final = "a number was not written as JSON has it"
 SETS: Final = "a set was read as an array"
 TUPLES: Final = "parentheses were read as an array"
+MISSING_END: Final = "what was missing at the end was added: {missing}"
 SURROGATES: Final = "half of a surrogate pair was replaced"
 
 
@@ -74,11 +75,16 @@ def whole_characters(text: str) -> str:
 class Reader:
     """Reads values from one text, left to right."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, closes: bool = False) -> None:
         self.text = text
         self.place = 0
         self.repairs: dict[str, None] = {}
         """In the order in which they became necessary, each once."""
+        self.closes = closes
+        """Brackets that are open where the text ends, right behind a value, are closed. A string or a member that the
+        end cuts never is: it might go on."""
+        self.missing = ""
+        """The brackets that were added at the end."""
 
     def value(self, depth: int = 0) -> Json:
         """The value at the place. Raises `UnreadableError`."""
@@ -155,7 +161,7 @@ class Reader:
             if escaped:
                 continue
             behind = _SPACE(text, at + 1).end()
-            if behind >= len(text) or text[behind] in _ENDS:
+            if behind >= len(text) or text[behind] in _ENDS or text.startswith("/*", behind):
                 self.place = at + 1
                 return self._unescaped(text[start:at])
             self.repairs[INNER_QUOTES] = None
@@ -207,6 +213,8 @@ class Reader:
                 self.place += 1
                 continue
             if not comma:
+                if self._added(character, closing):
+                    return out
                 raise UnreadableError(f"a comma or {closing} is missing at character {self.place}")
             out.append(self.value(depth + 1))
             comma = self._comma()
@@ -228,6 +236,9 @@ class Reader:
                 self.place += 1
                 continue
             if not comma:
+                # A list that ends inside of an object ends the object as well.
+                if self._added("" if character == "]" else character, "}"):
+                    return out
                 if not character or character not in QUOTES:
                     raise UnreadableError(f"a comma or }} is missing at character {self.place}")
                 self.repairs[MISSING_COMMAS] = None
@@ -242,6 +253,13 @@ class Reader:
             self.place += 1
             out[key] = self.value(depth + 1)
             comma = self._comma()
+
+    def _added(self, character: str, closing: str) -> bool:
+        """Whether a bracket is closed by the end of the text."""
+        if character or not self.closes:
+            return False
+        self.missing += closing
+        return True
 
     def _comma(self) -> bool:
         if self.next() == ",":

@@ -114,6 +114,13 @@ def keywords(text: str) -> tuple[dict[str, Json], list[Json], tuple[str, ...]]:
                 named[key.group()] = reader.value()
                 reader.separator("")
                 continue
+            if text.startswith(":", behind) and key.group() not in named:
+                # A variable with a type would be none, and no value begins so.
+                reader.at = behind + 1
+                named[key.group()] = reader.value()
+                reader.repairs["a colon was read as ="] = None
+                reader.separator("")
+                continue
         if named:
             raise reader.error("a positional argument behind a named one")
         positional.append(reader.value())

@@ -8,10 +8,12 @@ from typing import Final
 
 from pegboard.core.folded import Json
 
-from .literal import CONTROLS, DEEPEST, SURROGATES, Reader, UnreadableError, whole_characters
+from .literal import CONTROLS, DEEPEST, MISSING_END, SURROGATES, Reader, UnreadableError, whole_characters
 
 LONGEST: Final = 1 << 20
 """Characters of what is repaired. A longer text that is no JSON is told as broken, not bent."""
+TOO_MANY: Final = "brackets too many at the end were left out"
+_ONLY_CLOSING: Final = re.compile(r"[\s\]}]*\Z").match
 _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]").search
 
 
@@ -42,8 +44,9 @@ class Refused:
     """A clause: what is wrong with the text."""
 
 
-def read(text: str) -> Read | Refused:
-    """The one value that a text is, and nothing but white space around it."""
+def read(text: str, *, whole: bool = False) -> Read | Refused:
+    """The one value that a text is, and nothing but white space around it. `whole`: the text ends where the model
+    meant it to, so that brackets missing there are added, and those too many are left out."""
     try:
         return _sound(text, _STRICT.decode(text), ())
     except (ValueError, RecursionError):
@@ -54,14 +57,18 @@ def read(text: str) -> Read | Refused:
         return _sound(text, _LOOSE.decode(text), (CONTROLS,))
     except (ValueError, RecursionError):
         pass
-    reader = Reader(text)
+    reader = Reader(text, closes=whole)
     try:
         value = reader.value()
         rest = reader.next()
     except UnreadableError as error:
         return Refused(str(error))
-    if rest:
+    if rest and not (whole and _ONLY_CLOSING(text, reader.place)):
         return Refused(f"{rest!r} at character {reader.place} is too much")
+    if reader.missing:
+        reader.repairs[MISSING_END.format(missing=reader.missing)] = None
+    if rest:
+        reader.repairs[TOO_MANY] = None
     return Read(value, tuple(reader.repairs))
 
 

@@ -7,20 +7,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.literal import Reader, UnreadableError
-from pegboard.prompts.marks import matcher
+from pegboard.prompts.literal import EXTRA_COMMAS, MISSING_END, Reader, UnreadableError
+from pegboard.prompts.marks import cut_off, matcher
 from pegboard.prompts.repair import LONGEST, Read, Refused
-from pegboard.prompts.scanner import HEADER_MOST, SPACE
+from pegboard.prompts.scanner import CUT, HEADER_MOST, SPACE, State
 from pegboard.prompts.shapes import ToolShape
 
 from .envelope import ARGUMENTS, KNOWN, NAMES, Wanted, wanted
-from .json_opening import RIGHT, OpeningScanner
+from .json_opening import FENCE, FENCED, RIGHT, OpeningScanner
 from .json_signs import JsonSigns as JsonSigns
 from .json_value import as_arguments
 
 _KEY: Final = re.compile(r'"([^"\\]{0,64})"').match
 _KEY_MOST: Final = 66
-MISSING_BRACE: Final = "a missing } was added at the end"
 _MEANINGLESS: Final = matcher(r"[\s,\]>};]*")
 AROUND: Final = "what stood around the call was left out"
 
@@ -83,6 +82,8 @@ class JsonScanner(OpeningScanner):
             return place
         if character == "}" and awaits in ("key", "comma"):
             self.source.append(character)
+            if awaits == "key" and self.values:
+                self.repairs.append(EXTRA_COMMAS)
             self._envelope_ended()
             return place + 1
         if character == ":" and awaits == "colon":
@@ -201,7 +202,7 @@ class JsonScanner(OpeningScanner):
         """Whether a key names a tool, where names are keys."""
         return key not in KNOWN or key in self.names.tools
 
-    def _emit(self, calls: Sequence[Wanted], repairs: tuple[str, ...]) -> None:
+    def _emit(self, calls: Sequence[Wanted], repairs: tuple[str, ...], *, recovered: bool = False) -> None:
         for place, call in enumerate(calls):
             first = place == 0
             written = (
@@ -212,14 +213,16 @@ class JsonScanner(OpeningScanner):
                 self.argue(written)
             elif self.written is None:
                 self.argue(written)
-            for repair in (*repairs, *call.repairs):
+            for repair in (*((FENCED,) if self.wrapper else ()), *repairs, *call.repairs):
                 self.repaired(repair)
-            self.done(call.arguments, written)
+            self.done(call.arguments, written, recovered=recovered)
         self.started = False
 
     def after_value(self, text: str, place: int, end: int) -> int:
         """Behind one call of a list another may come, with or without the comma."""
         character = text[place]
+        if self.wrapper and (character == "`" or character.isspace()):
+            return self._at_fence_end(text, place, end)
         if character == "," and not self.in_list:
             return self._at_comma(text, place, end)
         if self.in_list and character == "]":
@@ -235,6 +238,17 @@ class JsonScanner(OpeningScanner):
             return self.after(text, place, end)
         self.mark(character)
         return place + 1
+
+    def _at_fence_end(self, text: str, place: int, end: int) -> int:
+        if not self.final and cut_off(FENCE, text, place, end):
+            return ~place
+        behind = SPACE(text, place).end()
+        if text.startswith(FENCE, place):
+            self.wrapper, behind = "", place + len(FENCE)
+        if behind == place:
+            return self.after(text, place, end)
+        self.mark(text[place:behind])
+        return behind
 
     def _at_comma(self, text: str, place: int, end: int) -> int:
         """A comma without a list around is markup only if another call follows it at once."""
@@ -276,29 +290,32 @@ class JsonScanner(OpeningScanner):
         return end if sure == end else ~sure
 
     def _rescue(self, *, closed: bool) -> None:
-        """What a tolerant reader makes of the whole of it. One brace may be missing before an end marker; more would be
-        a guess, and at the end of the output it means that the output was cut."""
+        """What a tolerant reader makes of the whole of it. Where an end marker follows, brackets that are still open
+        are closed. At the end of the output that may mean that it was cut, so such a call is told as recovered."""
         text = "".join(self.source)
         self.source = [text]
         start = text.find("{")
         why = "it is no JSON"
-        for missing in ("", "}") if closed else ("",):
+        # At the end of the output only the envelope may lack its end: arguments that are open might go on.
+        for closes in (False, True) if closed or (self.written is not None and not self.headed) else (False,):
             if start < 0 or len(text) > LONGEST:
                 break
-            reader = Reader(text[start:] + missing)
+            reader = Reader(text[start:], closes=closes)
             try:
                 value = reader.value()
             except UnreadableError as error:
                 why = str(error)
                 continue
             self.source = [text[: start + reader.place]]
-            repairs = (*reader.repairs, *((MISSING_BRACE,) if missing else ()))
-            if self._rescued(value, repairs or (AROUND,)):
+            repairs = [*reader.repairs]
+            if reader.missing:
+                repairs.append(MISSING_END.format(missing=reader.missing))
+            if self._rescued(value, tuple(repairs) or (AROUND,), recovered=closes and not closed):
                 self._behind_rescued(reader)
                 return
             self.source = [text]
             break
-        self.broken(f"The call was not made: {why}. {RIGHT}.")
+        self.broken(f"The call was not made: {why}. {RIGHT}." if closed else CUT)
 
     def _behind_rescued(self, reader: Reader) -> None:
         """What stood behind a call that was mended: nothing, more calls, or text."""
@@ -325,7 +342,7 @@ class JsonScanner(OpeningScanner):
                 self.broken(f"The call was not made: it is no call. {RIGHT}.")
                 self.state = self.after_value
 
-    def _rescued(self, value: Json, repairs: tuple[str, ...]) -> bool:
+    def _rescued(self, value: Json, repairs: tuple[str, ...], *, recovered: bool = False) -> bool:
         if self.headed:
             if not isinstance(value, dict) or not self.name:
                 return False
@@ -335,14 +352,22 @@ class JsonScanner(OpeningScanner):
         if isinstance(calls, str) or self._contradicts(calls):
             return False
         self.written = None
-        self._emit(calls, repairs)
+        self._emit(calls, repairs, recovered=recovered)
         self.state = self.after_value
         return True
+
+    def _inside(self) -> tuple[State, ...]:
+        """The states of a call whose object has begun."""
+        return self.in_envelope, self.in_value, self.in_brackets, self.behind_quote, self.lenient
 
     def at_end(self) -> None:
         if self.source and self.state == self.lenient and not self.depth and not self.parts:
             self._rescue(closed=False)
         elif self.source and self.is_bare and not self.started:
             self.not_a_call()
+        elif self.source and self.headed and self.state == self.behind_quote and not self.depth:
+            self._end(None)
+        elif self.source and not self.is_bare and self.state in self._inside():
+            self._rescue(closed=False)
         else:
             super().at_end()

@@ -3,7 +3,7 @@
 import json
 from typing import ClassVar
 
-from pegboard.prompts.repair import Read, Refused
+from pegboard.prompts.repair import Read, Refused, read
 
 from .envelope import wanted
 from .json_value import ValueScanner, as_arguments
@@ -18,35 +18,53 @@ class JsonInside(ValueScanner):
     """For the model: how to write it."""
 
     def value_ended(self, raw: str, value: Read | None) -> None:
-        read = value or self.load(raw)
+        found = value or self.load(raw)
         if self.call_is_open:
-            self.arguments_ended(raw, read)
+            self.arguments_ended(raw, found)
             return
-        calls = read.why if isinstance(read, Refused) else wanted(read.value)
+        calls = found.why if isinstance(found, Refused) else wanted(found.value)
         if isinstance(calls, str):
             self.broken(f"The call was not made: {calls}. {self.right}.")
             return
-        repairs = () if isinstance(read, Refused) else read.repairs
+        repairs = () if isinstance(found, Refused) else found.repairs
         for call in calls:
             said = json.dumps(call.arguments, ensure_ascii=False)
             self.start(call.name)
             self.argue(said)
-            for repair in (f"the call was written as JSON, not as {self.instead_of}", *repairs, *call.repairs):
+            instead = f"the call was written as JSON, not as {self.instead_of}"
+            for repair in (instead, *self.json_repairs(), *repairs, *call.repairs):
                 self.repaired(repair)
             self.done(call.arguments, said)
         self.state = self.behind_json
 
-    def arguments_ended(self, raw: str, read: Read | Refused) -> None:
+    def arguments_ended(self, raw: str, found: Read | Refused) -> None:
         """The name was written as the format has it, and the arguments as one object."""
-        arguments = read.why if isinstance(read, Refused) else as_arguments(read.value)
+        arguments = found.why if isinstance(found, Refused) else as_arguments(found.value)
         if isinstance(arguments, str):
             self.broken(f"The call was not made: {arguments}. {self.right}.")
             return
-        repairs = () if isinstance(read, Refused) else read.repairs
+        repairs = () if isinstance(found, Refused) else found.repairs
         for repair in (f"the arguments were written as JSON, not as {self.instead_of}", *repairs, *arguments[1]):
             self.repaired(repair)
         self.done(arguments[0], raw)
         self.state = self.behind_json
+
+    def unclosed(self, place: int) -> int:
+        """An end marker stands where the value goes on: it is whole but for brackets at its end, or no JSON."""
+        raw = "".join(self.parts)
+        found = read(raw, whole=True) if self.depth else Refused("it is no JSON")
+        if isinstance(found, Refused):
+            return self.no_json(place)
+        self.parts, self.depth = [], 0
+        self.value_ended(raw, found)
+        return place
+
+    def no_json(self, place: int) -> int:
+        raise NotImplementedError
+
+    def json_repairs(self) -> tuple[str, ...]:
+        """What else was repaired around the JSON."""
+        return ()
 
     def behind_json(self, text: str, place: int, end: int) -> int:
         self.state = self.after

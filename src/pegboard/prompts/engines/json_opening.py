@@ -11,6 +11,10 @@ from .json_signs import JsonSigns
 from .json_value import ValueScanner
 
 RIGHT: Final = 'Write {"name": …, "arguments": {…}} as JSON'
+FENCE: Final = "```"
+FENCED: Final = "the code fence around the call was left out"
+LANGUAGE_MOST: Final = 24
+match_fence: Final = re.compile(r"```[ \t]*\w{0,16}[ \t]*\r?\n").match
 
 
 class OpeningScanner(ValueScanner):
@@ -21,9 +25,11 @@ class OpeningScanner(ValueScanner):
         self.in_list = False
         self.is_bare = False
         """No marker stood before it, or one that other text has too."""
+        self.wrapper = ""
+        """The code fence that was opened between the marker and the call."""
 
     def open(self, word: str) -> bool:
-        self.in_list = False
+        self.in_list, self.wrapper = False, ""
         self.is_bare = word in self.signs.weak
         self.state = self.in_attributes if word.endswith(" ") else self.opened
         if self.is_bare and not self.line_is_blank:
@@ -31,7 +37,7 @@ class OpeningScanner(ValueScanner):
         return False
 
     def open_bare(self, character: str) -> None:
-        self.in_list, self.is_bare = False, True
+        self.in_list, self.is_bare, self.wrapper = False, True, ""
         self.state = self.opened
 
     def in_attributes(self, text: str, place: int, end: int) -> int:
@@ -57,6 +63,8 @@ class OpeningScanner(ValueScanner):
         if headed and character not in "{[":
             self.state = self.in_header
             return place
+        if character == "`" and not self.is_bare and not self.wrapper and not self.in_list:
+            return self.at_fence(text, place, end)
         if character == "[" and self.signs.lists and not self.in_list:
             self.in_list = True
             self.source.append(character)
@@ -79,6 +87,18 @@ class OpeningScanner(ValueScanner):
         self.not_a_call()
         return place
 
+    def at_fence(self, text: str, place: int, end: int) -> int:
+        """A code fence behind the marker: what is in it is the call."""
+        found = match_fence(text, place, place + LANGUAGE_MOST)
+        if found is None and not self.final and end - place < LANGUAGE_MOST and "\n" not in text[place:end]:
+            return ~place
+        if found is None:
+            self.not_a_call()
+            return place
+        self.source.append(found.group())
+        self.wrapper = FENCE
+        return found.end()
+
     def in_header(self, text: str, place: int, end: int) -> int:
         heads = self.signs.heads
         assert heads is not None
@@ -91,6 +111,8 @@ class OpeningScanner(ValueScanner):
                 self.broken(CUT)
                 return end
             return self.unheaded(place)
+        if text[at - 1] == '"':
+            at -= 1  # The arguments stand in a string.
         found = heads.match(text[place:at])
         name = self.named(found) if found is not None else None
         if not name:

@@ -191,8 +191,17 @@ class ValueScanner(Scanner):
         word = self.signs.ends.at(text, place, end, self.final)
         if word is None:
             return ~place
+        if word and not self.depth:
+            self._end(None)
+            return place
         if word:
             return self.unclosed(place)
+        if character == "/" and self.depth:
+            if place + 1 == end and not self.final:
+                return ~place
+            if text.startswith("/*", place):
+                self.state = self.in_brackets
+                return place
         self.inner_quotes = True
         self.state = self.in_string
         return place

@@ -1,14 +1,15 @@
 """Outputs that are framed as messages, each with a header that says to whom it goes: thinking, text or a call."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pegboard.core.folded import Json
 from pegboard.prompts.events import Thinking
 from pegboard.prompts.marks import Marks, cut_off, marks, matcher
-from pegboard.prompts.repair import Read, Refused
+from pegboard.prompts.repair import Read, Refused, read
 from pegboard.prompts.scanner import HEADER_MOST, SPACE, State
 from pegboard.prompts.shapes import ToolShape
 
@@ -115,26 +116,32 @@ class HarmonyScanner(ValueScanner):
             self.repaired("nothing was read as no arguments")
             self.done({}, "")
             self.state = self.after
-        elif text[place] == "{":
+        elif text[place] in '{"':
             self.begin_value(streams=True)
         else:
             self.state = self.in_junk
         return place
 
     def value_ended(self, raw: str, value: Read | None) -> None:
-        read = value or self.load(raw)
-        arguments = read.why if isinstance(read, Refused) else as_arguments(read.value)
+        found = value or self.load(raw)
+        arguments = found.why if isinstance(found, Refused) else as_arguments(found.value)
         if isinstance(arguments, str):
             self.broken(f"The call of {self.name!r} was not made: {arguments}. {RIGHT}.")
             return
-        repairs = () if isinstance(read, Refused) else read.repairs
+        repairs = () if isinstance(found, Refused) else found.repairs
         for repair in (*repairs, *arguments[1]):
             self.repaired(repair)
         self.done(arguments[0], raw)
         self.state = self.after
 
     def unclosed(self, place: int) -> int:
-        self.state = self.in_junk
+        raw = "".join(self.parts)
+        found = read(raw, whole=True) if self.depth else Refused("it is no JSON")
+        if isinstance(found, Refused):
+            self.state = self.in_junk
+        else:
+            self.parts, self.depth = [], 0
+            self.value_ended(raw, found)
         return place
 
     def in_junk(self, text: str, place: int, end: int) -> int:
@@ -147,6 +154,10 @@ class HarmonyScanner(ValueScanner):
             return end if sure == end else ~sure
         self.broken(f"The call of {self.name!r} was not made: its arguments are no JSON. {RIGHT}.")
         return sure
+
+
+_tool_header: Final = re.compile(r"to=([\w.\-]{1,128})<\|message\|>").search
+_recipient: Final = matcher(r"[\w.\-]{0,128}")
 
 
 @dataclass(frozen=True)
@@ -173,6 +184,8 @@ class FramedTagScanner(TagScanner):
     def __init__(self, signs: FramedTags, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools)
         self.state: State = self.in_own if in_thinking else self.at_frame
+        self.unended = False
+        """Whether the message before this one, which was thinking, was never ended."""
 
     def at_frame(self, text: str, place: int, end: int) -> int:
         """At the beginning of a message: its header, or text without one."""
@@ -206,11 +219,21 @@ class FramedTagScanner(TagScanner):
     def in_message(self, text: str, place: int, end: int, *, thinks: bool) -> int:
         found = self.signs.message_marks.search(text, place)
         sure = found.start() if found else end if self.final else self.signs.message_marks.hold(text, place, end)
+        header = _tool_header(text, place, sure) if thinks else None
+        if header:
+            sure = header.start()
+        elif thinks and found is None and not self.final:
+            sure = min(sure, _begun_header(text, place, end))
         if sure > place:
             if thinks:
                 self.events.append(Thinking(text[place:sure]))
             else:
                 self.say(text[place:sure])
+        if header:
+            self.mark(header.group())
+            self.unended = header.group(1) not in ("self", "user")
+            self.state = self.in_text if self.unended else self.in_said if header.group(1) == "user" else self.in_own
+            return header.end()
         if found is None:
             return end if sure == end else ~sure
         self.mark(found.group())
@@ -222,6 +245,7 @@ class FramedTagScanner(TagScanner):
             return super().open(word)
         self.source = []
         self.mark(word)
+        self.unended = False
         self.state = self.at_frame
         return False
 
@@ -231,14 +255,46 @@ class FramedTagScanner(TagScanner):
         super().begin(
             last if before and name not in self.names.tools and (before == last or last in self.names.tools) else name
         )
+        self.lacks = self.unended
+
+
+def _begun_header(text: str, place: int, end: int) -> int:
+    """Where the header of a message may have begun that the end of the text cuts: `end` if there is none."""
+    at = text.rfind("to=", max(place, end - HEADER_MOST), end)
+    if at >= 0:
+        name = _recipient(text, at + 3).end()
+        if MESSAGE.startswith(text[name:end]):
+            return at
+    return next((end - size for size in (2, 1) if text.endswith("to"[:size], place, end)), end)
 
 
 class InklingScanner(JsonScanner):
     """The author of a message may stand before what it holds: for nobody to read."""
 
     signs: JsonSigns
+    INVOKES: Final = "<|content_invoke_tool_json|>"
     AUTHOR: Final = "<|message_model|>"
     CONTENT: Final = "<|content_"
+
+    unended = False
+    """Whether the thinking before the call was never ended."""
+
+    def in_thinking(self, text: str, place: int, end: int) -> int:
+        """One end serves messages of every kind, so a call in thinking that is not ended would seem to be thought."""
+        at = text.find(self.INVOKES, place)
+        stop = self.signs.fences.ends.search(text, place)
+        if at < 0 or (stop is not None and stop.start() < at):
+            return super().in_thinking(text, place, end)
+        if at > place:
+            self.events.append(Thinking(text[place:at]))
+        self.unended, self.state = True, self.in_text
+        return at
+
+    def done(
+        self, arguments: Mapping[str, Json], written: str, *, recovered: bool = False, typed: bool = False
+    ) -> None:
+        super().done(arguments, written, recovered=recovered or self.unended, typed=typed)
+        self.unended = False
 
     def open(self, word: str) -> bool:
         if word != self.AUTHOR:

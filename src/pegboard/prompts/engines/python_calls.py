@@ -7,26 +7,29 @@ Nothing runs.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from pegboard.core.folded import Json
 from pegboard.prompts.events import Arguments
-from pegboard.prompts.marks import matcher
+from pegboard.prompts.marks import Match, cut_off, matcher
 from pegboard.prompts.python_literals import ENDS, LiteralError, keywords, odd_backslashes
 from pegboard.prompts.scanner import HEADER_MOST, SPACE
 from pegboard.prompts.shapes import ToolShape
 
 from .json_inside import JsonInside
+from .json_opening import FENCE as FENCE
+from .json_opening import FENCED, LANGUAGE_MOST, match_fence
 from .json_value import ValueSigns
 
 RIGHT: Final = "Write it as tool_name(argument=value, …) with plain values"
 LANGUAGES: Final = frozenset(("", "python", "py", "python3", "tool_code", "tool_call", "tool_calls"))
-LANGUAGE_MOST: Final = 20
-FENCE: Final = "```"
 
 _name: Final = re.compile(r"(\w[\w.\-]*)[ \t]*\(").match
 _begun: Final = re.compile(r"\w[\w.\-]*[ \t]*\Z").match
-_plain: Final = matcher(r"[^'\"()\[\]{}]*")
+NO_PARENTHESIS: Final = "the missing ) of the call was added"
+LISTS: Final = "brackets around the list of calls were left out"
+MOST_LISTS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,22 @@ class PythonSigns(ValueSigns):
     lines: bool = False
     """A call of a known tool counts at the beginning of any line, without marker or list."""
 
+    @cached_property
+    def plain(self) -> Match:
+        """Everything in arguments that is no quote, no bracket and begins no end marker."""
+        return matcher("[^'\"()\\[\\]{}" + re.escape(self.ends.firsts) + "]*")
+
 
 class PythonScanner(JsonInside):
     signs: PythonSigns
 
     def __init__(self, signs: PythonSigns, tools: Sequence[ToolShape] = (), *, in_thinking: bool = False) -> None:
         super().__init__(signs, tools, in_thinking=in_thinking)
-        self.in_list = False
+        self.lists = 0
+        """Lists that are open around the calls: one, unless the model wrote more."""
         self.is_bare = False
+        self.wrapper = ""
+        """The code fence that was opened between the marker and the calls."""
         self.in_fence = False
         """Inside a block of code that holds no calls: the next fence closes it."""
         self.looked_at = ""
@@ -91,7 +102,7 @@ class PythonScanner(JsonInside):
         return end if sure == end else ~sure
 
     def open(self, word: str) -> bool:
-        self.in_list = False
+        self.lists, self.wrapper = 0, ""
         self.is_bare = self.signs.fenced and word == FENCE
         if not self.is_bare:
             self.state = self.opened
@@ -103,7 +114,7 @@ class PythonScanner(JsonInside):
         return False
 
     def open_bare(self, character: str) -> None:
-        self.in_list, self.is_bare = False, True
+        self.lists, self.wrapper, self.is_bare = 0, "", True
         self.state = self.opened
         if not self.known_tools and not self.line_is_blank:
             self.not_a_call()  # Inside a line any bracket of prose would do, were no tools known.
@@ -133,10 +144,12 @@ class PythonScanner(JsonInside):
         if behind > place:
             self.source.append(text[place:behind])
             return behind
-        if text[place] == "[" and not self.in_list:
-            self.in_list = True
+        if text[place] == "[" and self.lists < (1 if self.is_bare else MOST_LISTS):
+            self.lists += 1
             self.source.append("[")
             return place + 1
+        if text[place] == "`" and not self.is_bare and not self.wrapper:
+            return self.at_wrapper(text, place, end)
         if text[place] == "{" and not self.is_bare:
             self.begin_value(streams=False)
             return place
@@ -154,6 +167,17 @@ class PythonScanner(JsonInside):
         self.name, self.written, self.open_brackets, self.is_escaped = name, [], 1, False
         self.start(name)
         self.state = self.in_arguments
+        return found.end()
+
+    def at_wrapper(self, text: str, place: int, end: int) -> int:
+        """A code fence behind the marker: what is in it are the calls."""
+        found = match_fence(text, place, place + LANGUAGE_MOST)
+        if found is None and not self.final and end - place < LANGUAGE_MOST and "\n" not in text[place:end]:
+            return ~place
+        if found is None:
+            return self.no_name(text, place, end)
+        self.source.append(found.group())
+        self.wrapper = FENCE
         return found.end()
 
     def no_name(self, text: str, place: int, end: int) -> int:
@@ -177,9 +201,9 @@ class PythonScanner(JsonInside):
         self.events.append(Arguments(self.index, said))
 
     def in_arguments(self, text: str, place: int, end: int) -> int:
-        start, depth = place, self.open_brackets
+        start, depth, plain = place, self.open_brackets, self.signs.plain
         while True:
-            at = _plain(text, place).end()
+            at = plain(text, place).end()
             if at == end:
                 self.open_brackets = depth
                 self.write(text[start:] if start else text)
@@ -200,6 +224,17 @@ class PythonScanner(JsonInside):
             if found in "([{":
                 depth += 1
                 continue
+            if found not in ")]}":
+                word = self.signs.ends.at(text, at, end, self.final)
+                if word == "":
+                    continue
+                self.open_brackets = depth
+                if at > start:
+                    self.write(text[start:at])
+                if word is None:
+                    return ~at
+                self.end_call("" if depth == 1 else word)
+                return at
             depth -= 1
             if not depth:
                 if at > start:
@@ -262,15 +297,20 @@ class PythonScanner(JsonInside):
         if behind > place:
             self.write(text[place:behind])
             return behind
-        self.state = self.in_arguments if text[place] in ENDS else self.in_quotes
+        word = "" if text[place] in ENDS else self.signs.ends.at(text, place, end, self.final)
+        if word is None:
+            return ~place
+        self.state = self.in_arguments if word or text[place] in ENDS else self.in_quotes
         return place
 
     # -- the end of a call -------------------------------------------------------------------------------------------
 
     def end_call(self, closed_by: str) -> None:
+        """`closed_by` is the parenthesis, or "" where an end marker stands in its place."""
         raw = "".join(self.written)
+        forgotten = closed_by == "" or (closed_by == "]" and self.lists > 0)
         try:
-            if closed_by != ")":
+            if closed_by != ")" and not forgotten:
                 raise LiteralError(f"its parenthesis is closed by {closed_by!r}")
             named, positional, repairs = keywords(raw)
             if positional:
@@ -278,10 +318,19 @@ class PythonScanner(JsonInside):
         except LiteralError as error:
             self.broken(f"The call of {self.name!r} was not made: {error}. {RIGHT}.")
         else:
-            for repair in repairs:
+            for repair in (*((NO_PARENTHESIS,) if forgotten else ()), *self.around(), *repairs):
                 self.repaired(repair)
             self.done(named, raw)
+        if closed_by == "]" and self.lists:
+            self.lists -= 1
         self.state = self.behind_call
+
+    def around(self) -> tuple[str, ...]:
+        """What stands around the calls and should not."""
+        return ((FENCED,) if self.wrapper else ()) + ((LISTS,) if self.lists > 1 else ())
+
+    def json_repairs(self) -> tuple[str, ...]:
+        return self.around()
 
     def placed(self, named: dict[str, Json], positional: Sequence[Json]) -> dict[str, Json]:
         """An argument without a name, where it can be one alone: the only parameter, or an object of all arguments."""
@@ -308,11 +357,13 @@ class PythonScanner(JsonInside):
                 self.state = self.in_text
             return behind
         found = text[place]
-        if self.in_list and found == "]":
-            self.in_list = False
-        elif (self.in_list and found == ",") or (found == ";" and not self.in_list):
+        if self.lists and found == "]":
+            self.lists -= 1
+        elif (self.lists and found == ",") or found == ";":
             pass
-        elif (found == "_" or found.isalnum()) and (self.in_list or not self.is_bare or self.signs.fenced):
+        elif found == "`" and self.wrapper:
+            return self.at_wrapper_end(text, place, end)
+        elif (found == "_" or found.isalnum()) and (self.lists or not self.is_bare or self.signs.fenced):
             self.state = self.opened
             return place
         else:
@@ -320,6 +371,16 @@ class PythonScanner(JsonInside):
             return place
         self.mark(found)
         return place + 1
+
+    def at_wrapper_end(self, text: str, place: int, end: int) -> int:
+        if not self.final and cut_off(FENCE, text, place, end):
+            return ~place
+        if not text.startswith(FENCE, place):
+            self.state = self.after
+            return place
+        self.wrapper = ""
+        self.mark(FENCE)
+        return place + len(FENCE)
 
     def at_end(self) -> None:
         if self.source and self.is_bare and self.state in (self.opened, self.at_language):
@@ -334,17 +395,19 @@ class PythonScanner(JsonInside):
 
     def behind_json(self, text: str, place: int, end: int) -> int:
         found = text[place]
-        if self.in_list and found == "]":
-            self.in_list = False
-        elif self.in_list and found == "{":
+        if self.lists and found == "]":
+            self.lists -= 1
+        elif self.lists and found == "{":
             self.state = self.opened
             return place
-        elif not (self.in_list and (found == "," or found.isspace())):
+        elif found == "`" and self.wrapper:
+            return self.at_wrapper_end(text, place, end)
+        elif not ((self.lists or self.wrapper) and (found == "," or found.isspace())):
             self.state = self.after
             return place
         self.mark(found)
         return place + 1
 
-    def unclosed(self, place: int) -> int:
+    def no_json(self, place: int) -> int:
         self.broken(f"The call was not made: it is neither Python nor JSON. {RIGHT}.")
         return place

@@ -24,12 +24,19 @@ class Tags(ValueSigns):
     key: str = ""
     """A pattern for the whole tag of an argument, with the group `key`. `kind` may tell its type."""
     tag_end: str = ">"
-    key_end: str = ""
-    """What the tag of an argument ends in, where that is not `tag_end`."""
+    key_close: str = ""
+    """What ends the name of an argument, where its value has a tag of its own: `value_start`."""
+    value_start: str = ""
+    between: tuple[str, ...] = ()
+    """Tags that may stand around all arguments of a call and mean nothing."""
     value_close: str = ""
     """`{key}` stands for the name of the argument."""
     trim: bool = False
     """One line break at each end of a value belongs to the tags."""
+    strip: bool = False
+    """All white space around a value belongs to the tags; a text that has some of its own stands in CDATA."""
+    entities: bool = False
+    """A value that is sound XML text has its entities resolved."""
     cdata: bool = False
     """A value may stand in <![CDATA[…]]>."""
     guess: bool = True
@@ -50,7 +57,18 @@ class Tags(ValueSigns):
     @cached_property
     def body(self) -> Marks:
         """What may stand between arguments, and behind a value."""
-        return marks((self.key_start, self.call_close, self.block_close, self.call_start, *self.openers))
+        return marks((self.key_start, self.call_close, self.block_close, self.call_start, *self.openers, *self.between))
+
+    @cached_property
+    def behind_key(self) -> Marks:
+        """What may stand behind the name of an argument, where its value has a tag of its own."""
+        return marks((self.value_start, self.key_close, *self.body.words))
+
+    @cached_property
+    def match_name(self) -> Callable[[str], re.Match[str] | None]:
+        """The name of an argument with its own tags, of which the first may stand there twice."""
+        start, close = re.escape(self.key_start), re.escape(self.key_close)
+        return re.compile(rf"{start}(?P<twice>(?:\s*{start})*)(?P<key>[^<]*){close}").fullmatch
 
     @cached_property
     def behind(self) -> frozenset[str]:

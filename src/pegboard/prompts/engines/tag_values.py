@@ -1,14 +1,16 @@
 """The raw text of an argument between its tags: where it ends, and what it means."""
 
+import html
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pegboard.core.folded import Json
-from pegboard.prompts.coercion import types_of
+from pegboard.prompts.coercion import Value, schema_of, types_of
 from pegboard.prompts.marks import marks
 from pegboard.prompts.scanner import SPACE
 from pegboard.prompts.shapes import ToolShape
-from pegboard.prompts.typed import Read, schema_of, typed
+from pegboard.prompts.typed import typed
 
 from .json_inside import JsonInside
 from .tag_faults import NO_CALL, UNCLOSED
@@ -21,6 +23,7 @@ TEXT: Final = "string"
 ANY: Final = "json"
 NULL: Final = "null"
 CDATA: Final = ("<![CDATA[", "]]>")
+_is_xml_text: Final = re.compile(r"(?:[^<&]|&(?:lt|gt|amp|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)*\Z").match
 JSON_TYPES: Final = frozenset(("object", "array", "integer", "number", "boolean", "null"))
 
 
@@ -62,7 +65,23 @@ class TagValueScanner(JsonInside):
 
     def is_inner(self) -> bool:
         """Whether the closing tag closes another inside the value. Asked once of each that may be its end."""
-        return False
+        return self.signs.cdata and self.in_cdata()
+
+    def in_cdata(self) -> bool:
+        """Whether the value has opened CDATA and not closed it yet. Looks at both ends of it alone."""
+        head = ""
+        for part in self.raw:
+            head = (head + part).lstrip()
+            if len(head) >= len(CDATA[0]):
+                break
+        if not head.startswith(CDATA[0]):
+            return False
+        tail = ""
+        for part in reversed(self.raw):
+            tail = (part + tail).rstrip()
+            if len(tail) >= len(CDATA[1]):
+                break
+        return not tail.endswith(CDATA[1])
 
     def in_raw(self, text: str, place: int, end: int) -> int:
         if self.first and text.find(self.first, place) < 0:
@@ -102,7 +121,7 @@ class TagValueScanner(JsonInside):
         if word is None:
             return ~place
         is_call_close = self.close == self.signs.call_close
-        if (not is_call_close and self.is_inner()) or not word or (is_call_close and word not in self.signs.behind):
+        if self.is_inner() or not word or (is_call_close and word not in self.signs.behind):
             said = self.close + "".join(self.gap)
             self.raw.append(said)
             self.write(said)
@@ -137,6 +156,8 @@ class TagValueScanner(JsonInside):
             self.state = self.at_key
 
     def trimmed(self, raw: str) -> str:
+        if self.signs.strip:
+            return raw.strip()
         if not self.signs.trim:
             return raw
         # Only behind a tag that ends its line so: else a carriage return at the end is the value's own.
@@ -144,13 +165,15 @@ class TagValueScanner(JsonInside):
             return raw[2:].removesuffix("\n").removesuffix("\r")
         return raw.removeprefix("\n").removesuffix("\n")
 
-    def read(self, raw: str) -> Read | str:
+    def read(self, raw: str) -> Value | str:
         """What a value means: by its schema, and by what its own tag says where the schema leaves it open.
         A clause that says what is wrong with it, where it means nothing."""
         schema = schema_of(self.tool, self.key)
         if self.signs.cdata and (bare := raw.strip()).startswith(CDATA[0]) and bare.endswith(CDATA[1]):
             raw = bare[len(CDATA[0]) : -len(CDATA[1])]
             return typed(raw, schema or {"type": TEXT})
+        if self.signs.entities and "&" in raw and _is_xml_text(raw):
+            raw = html.unescape(raw)
         if self.kind is None:
             return typed(raw, schema, guess=self.signs.guess)
         if self.kind == NULL and raw.strip() == NULL:
@@ -170,6 +193,8 @@ class TagValueScanner(JsonInside):
             if len(parts) > 1:
                 self.repaired(UNCLOSED)
                 self.kind = None
+                last = next(reversed(parts))
                 for self.key, said in parts.items():
-                    read = self.read(self.trimmed(said))
+                    # What stands before the next tag belongs to the line break between arguments.
+                    read = self.read(self.trimmed(said if self.key == last else said.rstrip()))
                     self.arguments[self.key] = read[0] if isinstance(read, tuple) else said

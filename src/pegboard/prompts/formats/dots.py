@@ -4,7 +4,7 @@ from typing import Final
 
 from pegboard.prompts.engines.tag_signs import Tags
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
 
 FORMAT: Final = Tagged(
     name="dots",
@@ -12,12 +12,13 @@ FORMAT: Final = Tagged(
         openers=("<dots_function_call>", "<invoke"),
         closers=("</invoke>", "</dots_function_call>"),
         call_start="<invoke",
-        call="<invoke\\s+name" + NAME,
+        call="<invoke" + NAMED_CALL,
         call_close="</invoke>",
         block_close="</dots_function_call>",
         key_start="<parameter",
-        key="<parameter\\s+name" + KEY,
+        key="<parameter" + NAMED_ARGUMENT,
         value_close="</parameter>",
+        trim=True,
     ),
     block=("<dots_function_call>", "</dots_function_call>"),
     call=('<invoke name="{name}">', "</invoke>"),

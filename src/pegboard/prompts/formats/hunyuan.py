@@ -19,7 +19,8 @@ SIGNS: Final = Tags(
     block_close="</tool_calls>",
     key_start="<arg_key>",
     key=KEY_TAG,
-    key_end="<arg_value>",
+    key_close="</arg_key>",
+    value_start="<arg_value>",
     value_close="</arg_value>",
 )
 

@@ -1,13 +1,13 @@
-"""MiniCPM 5: <function name="…"> with a <param name="…"> for each argument, whose text may stand in CDATA."""
+"""MiniCPM 5: <function name="…"> with a <param name="…"> for each argument, whose text is XML or CDATA."""
 
 from typing import Final
 
 from pegboard.prompts.engines.tag_signs import Tags
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import KEY_REST, NAME_REST, Tagged
 
 # Its tokenizer's mark for a space comes through now and then, and so do tags without any.
-SPACES: Final = "[\\s\u0120]*"
+SPACED: Final = "(?:[\\s\u0120](?:[^<>]*?[\\s\u0120])?)?name"
 
 FORMAT: Final = Tagged(
     name="minicpm5",
@@ -15,12 +15,15 @@ FORMAT: Final = Tagged(
         openers=("<function",),
         closers=("</function>",),
         call_start="<function",
-        call=f"<function{SPACES}name" + NAME,
+        call="<function" + SPACED + NAME_REST,
         call_close="</function>",
         key_start="<param",
-        key=f"<param(?:eter)?{SPACES}name" + KEY,
+        key="<param(?:eter)?" + SPACED + KEY_REST,
         value_close="</param>",
+        between=("<arguments>", "</arguments>"),
+        strip=True,
         cdata=True,
+        entities=True,
     ),
     call=('<function name="{name}">', "</function>"),
     argument=('<param name="{key}">', "</param>"),

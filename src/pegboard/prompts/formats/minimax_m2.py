@@ -4,7 +4,7 @@ from typing import Final
 
 from pegboard.prompts.engines.tag_signs import Tags
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
 
 FORMAT: Final = Tagged(
     name="minimax_m2",
@@ -13,11 +13,11 @@ FORMAT: Final = Tagged(
         closers=("</invoke>", "</minimax:tool_call>"),
         strays=("[e~[",),
         call_start="<invoke",
-        call="<invoke\\s+name" + NAME,
+        call="<invoke" + NAMED_CALL,
         call_close="</invoke>",
         block_close="</minimax:tool_call>",
         key_start="<parameter",
-        key="<parameter\\s+name" + KEY,
+        key="<parameter" + NAMED_ARGUMENT,
         value_close="</parameter>",
     ),
     block=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),

@@ -4,10 +4,11 @@ import re
 from typing import Final
 
 from pegboard.core.folded import Json
+from pegboard.prompts.coercion import Value, schema_of
 from pegboard.prompts.engines.tag_signs import Tags
 from pegboard.prompts.engines.tags import TagScanner
 from pegboard.prompts.literal import DEEPEST
-from pegboard.prompts.typed import Bare, Read, schema_of, settled, typed
+from pegboard.prompts.typed import Bare, settled, typed
 
 from .tagged import NAME, Tagged
 
@@ -37,7 +38,7 @@ class TreeScanner(TagScanner):
         self.open_tags -= 1
         return True
 
-    def read(self, raw: str) -> Read | str:
+    def read(self, raw: str) -> Value | str:
         if PREFIX not in raw:
             return super().read(raw)
         value = tree(raw)

@@ -4,7 +4,7 @@ from typing import Final
 
 from pegboard.prompts.engines.messages import FramedTags, FramedTagScanner
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
 
 FORMAT: Final = Tagged(
     name="muse_glimmer",
@@ -13,11 +13,11 @@ FORMAT: Final = Tagged(
         closers=("</atem:invoke>", "</atem:function_calls>"),
         thinking=(),
         call_start="<atem:invoke",
-        call="<atem:invoke\\s+name" + NAME,
+        call="<atem:invoke" + NAMED_CALL,
         call_close="</atem:invoke>",
         block_close="</atem:function_calls>",
         key_start="<atem:parameter",
-        key="<atem:parameter\\s+name" + KEY,
+        key="<atem:parameter" + NAMED_ARGUMENT,
         value_close="</atem:parameter>",
         frame=r"(?:<\|start\|>\s*assistant)?\s*to=([^\s<]+)\s*<\|message\|>",
         frame_start="<|start|>",

@@ -4,7 +4,7 @@ from typing import Final
 
 from pegboard.prompts.engines.tag_signs import Tags
 
-from .tagged import KEY, NAME, Tagged
+from .tagged import NAMED_ARGUMENT, NAMED_CALL, Tagged
 
 BAR: Final = "\uff5c"
 
@@ -15,11 +15,11 @@ FORMAT: Final = Tagged(
         closers=("</steptml:invoke>", f"<{BAR}tool_call_end{BAR}>", f"<{BAR}tool_calls_end{BAR}>"),
         strays=(f"<{BAR}tool_calls_begin{BAR}>", f"<{BAR}tool_call_begin{BAR}>", f"function<{BAR}tool_sep{BAR}>"),
         call_start="<steptml:invoke",
-        call="<steptml:invoke\\s+name" + NAME,
+        call="<steptml:invoke" + NAMED_CALL,
         call_close="</steptml:invoke>",
         block_close=f"<{BAR}tool_call_end{BAR}>",
         key_start="<steptml:parameter",
-        key="<steptml:parameter\\s+name" + KEY,
+        key="<steptml:parameter" + NAMED_ARGUMENT,
         value_close="</steptml:parameter>",
         guess=False,
     ),

@@ -19,6 +19,13 @@ from .wording import taught
 NAME: Final = r'\s*=\s*["\']?(?P<name>[^<>"\'\n]*)["\']?\s*>'
 """The rest of a tag that holds the name of a tool, quoted or not."""
 KEY: Final = r'\s*=\s*["\']?(?P<key>[^<>"\'\n]*)["\']?\s*>'
+_QUOTED: Final = r"""\s*=\s*(?P<{q}>["'])?(?P<{group}>(?({q})[^<>"'\n]*|[^<>"'\s]*))["']?[^<>]*>"""
+NAME_REST: Final = _QUOTED.format(q="name_quote", group="name")
+"""The rest of a tag behind the attribute `name`, which names a tool; other attributes may follow."""
+KEY_REST: Final = _QUOTED.format(q="key_quote", group="key")
+NAMED_CALL: Final = r"\s(?:[^<>]*?\s)?name" + NAME_REST
+"""The rest of a tag that has the attribute `name` among others."""
+NAMED_ARGUMENT: Final = r"\s(?:[^<>]*?\s)?name" + KEY_REST
 GAP: Final = r"(?:\s|\\[nrt])*"
 
 
@@ -37,6 +44,21 @@ def kind(value: Json) -> str:
             return "array"
         case dict():
             return "object"
+
+
+def _in_cdata(value: str) -> str:
+    """A text as XML has it: in CDATA where it holds markup or white space at its ends."""
+    if value == value.strip() and "<" not in value and "&" not in value:
+        return value
+    if "]]>" not in value:
+        return f"<![CDATA[{value}]]>"
+    said = value.replace("&", "&amp;").replace("<", "&lt;")
+    head, tail = said[: len(said) - len(said.lstrip())], said[len(said.rstrip()) :]
+    return _numbered(head) + said.strip() + _numbered(tail)
+
+
+def _numbered(space: str) -> str:
+    return "".join(f"&#{ord(character)};" for character in space)
 
 
 @dataclass(frozen=True)
@@ -97,6 +119,8 @@ class Tagged:
     def value_text(self, value: Json) -> str:
         if not isinstance(value, str):
             return json.dumps(value, ensure_ascii=False)
+        if self.signs.cdata:
+            return _in_cdata(value)
         # Where a line break at each end belongs to the tags, a text that has one of its own needs theirs as well.
         inline = self.signs.trim and not self.argument[0].endswith("\n")
         return f"\n{value}\n" if inline and (value.startswith(("\n", "\r\n")) or value.endswith("\n")) else value
