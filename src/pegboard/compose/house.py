@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pegboard.config.chat_keys import ChatSettings
     from pegboard.config.settings import Settings
     from pegboard.core.ids import ServerKey
+    from pegboard.core.policy import Policy
+    from pegboard.gateway.access.token_requirement import TokenRequirement
     from pegboard.gateway.access.uses import Uses
     from pegboard.gateway.access.visit_keeping import VisitKeeping
     from pegboard.gateway.gateway import Gateway
@@ -75,6 +77,17 @@ class House:
         return None if self.settings is None else str(Path(self.settings.file).absolute())
 
 
+async def _check_tokens(requirement: "TokenRequirement", policy: "Policy", *, is_open: bool) -> None:
+    """Neither another store, nor another file, nor an import makes a board open that required tokens."""
+    from pegboard.gateway.access.token_requirement import REFUSAL
+
+    if policy.requires_tokens or not await requirement.is_remembered():
+        return
+    if not is_open:
+        fail(Exit.REFUSED, REFUSAL)
+    await requirement.forget()
+
+
 @dataclass(frozen=True)
 class LateDesk:
     """Where people sign in. Most commands start no server, and need not load what a sign-in takes."""
@@ -91,17 +104,25 @@ class LateDesk:
 
 @asynccontextmanager
 async def open_house(
-    options: Options, settings: "Settings | None", starts: Starts, *, follow: bool, by_requests: bool = True
+    options: Options,
+    settings: "Settings | None",
+    starts: Starts,
+    *,
+    follow: bool,
+    by_requests: bool = True,
+    listens: bool = False,
 ) -> AsyncIterator[House]:
     """Store, gateway, the servers that `starts` wants and, to `follow`, the watch over the file. All end together.
 
-    `by_requests` says whether callers come in requests of HTTP, which can bring credentials of their own.
+    `by_requests` says whether callers come in requests of HTTP, which can bring credentials of their own; `listens`
+    that it is reached over the network, which needs tokens where tokens were required before.
     """
     from pegboard.config.docspace import from_environment
     from pegboard.config.problem import Remarks
     from pegboard.config.references import expander
     from pegboard.config.settings import Retention
-    from pegboard.core.policy import Declared
+    from pegboard.core.policy import Declared, Policy
+    from pegboard.gateway.access.token_requirement import TokenRequirement
     from pegboard.gateway.access.uses import Uses
     from pegboard.gateway.access.visit_keeping import VisitKeeping
     from pegboard.gateway.access.visits import Visits
@@ -133,6 +154,9 @@ async def open_house(
                     keeping=Keeping(retention.arguments, retention.results, declared.redaction),
                 )
             )
+            requirement = TokenRequirement(directory, store.requirement, now)
+            if listens:
+                await _check_tokens(requirement, Policy(declared, await store.policy.load()), is_open=options.is_open)
             signing = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(signing.cancel_scope.cancel)
             desk = LateDesk(store.secrets, signing)
@@ -162,6 +186,8 @@ async def open_house(
             )
         except StoreError as error:
             fail(Exit.UNREACHABLE, str(error))
+        await requirement.note(gateway.board.policy)
+        stack.push_async_callback(lambda: requirement.note(gateway.board.policy))
         store.audit.redaction = lambda: gateway.board.policy.declared.redaction
         gateway.board.remarks = replace(remarks, in_passing=not follow)
         if settings is not None:
@@ -173,6 +199,7 @@ async def open_house(
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             tasks.start_soon(uses.run, name="uses of tokens")
+            tasks.start_soon(requirement.run, gateway.board, name="requirement of tokens")
             await visits.load()
             tasks.start_soon(visits.run, name="visits of browsers")
             tasks.start_soon(follow_secrets, gateway, toolsets.secrets, name="secrets of toolsets")

@@ -55,7 +55,7 @@ async def serve(options: Options, as_json: bool, listened: Event) -> int:
         except CannotListen as error:
             fail(Exit.FAILED, str(error))
         with listener:
-            async with open_house(options, settings, every_server, follow=True) as house:
+            async with open_house(options, settings, every_server, follow=True, listens=True) as house:
                 await _listen(house, options.host, listener, as_json, listened)
     return Exit.OK
 
@@ -132,7 +132,7 @@ async def _listen(house: House, host: str, listener: "socket", as_json: bool, li
                     )
                 )
             if is_open_to_others(listener):
-                tell(OPEN_TO_CALLERS if house.gateway.board.policy.callers else OPEN_TO_OTHERS)
+                tell(OPEN_TO_CALLERS if house.gateway.board.policy.requires_tokens else OPEN_TO_OTHERS)
             if (lends := lending(house.gateway.board.policy)) is not None:
                 tell(f"! {lends}")
             for remark in house.gateway.board.standing_remarks():

@@ -6,9 +6,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from .places import ADDRESS, DATABASE, LOCK
+from .places import ADDRESS, DATABASE, LOCK, TOKENS_REQUIRED
 
-_KEPT: Final = (DATABASE, "secret.key", ADDRESS, LOCK)
+_KEPT: Final = (DATABASE, "secret.key", ADDRESS, LOCK, TOKENS_REQUIRED)
 _ROOT: Final = 0
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ FILE_NAME: Final = "pegboard.yaml"
 DATABASE: Final = "pegboard.db"
 ADDRESS: Final = "gateway.json"
 LOCK: Final = "gateway.lock"
+TOKENS_REQUIRED: Final = "tokens-required"
 
 _ATTEMPTS: Final = 5
 _PAUSE: Final = 0.1
@@ -100,6 +102,22 @@ def forget_address(directory: Path, pid: int) -> None:
     told = read_address(directory)
     if isinstance(told, Address) and told.pid == pid:
         (directory / ADDRESS).unlink(missing_ok=True)
+
+
+def remember_required_tokens(directory: Path, at: datetime) -> None:
+    """The store may be moved or emptied; this stays with the data directory."""
+    path = directory / TOKENS_REQUIRED
+    if not path.exists():
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"Callers must show tokens since {at.isoformat()}. To open it again: pegboard serve --open\n")
+
+
+def tokens_were_required(directory: Path) -> bool:
+    return (directory / TOKENS_REQUIRED).exists()
+
+
+def forget_required_tokens(directory: Path) -> None:
+    (directory / TOKENS_REQUIRED).unlink(missing_ok=True)
 
 
 def others_may(path: Path, bits: int) -> bool:

@@ -39,6 +39,7 @@ MOST_BYTES: Final = 50_000_000
 MOST_PROBLEMS: Final = 100
 _OURS: Final = frozenset({"quarantine", "by", "at"})
 _FILE: Final = "policy.json"
+_TOKENS_REQUIRED: Final = "tokens_required"
 _SECTIONS: Final = {
     **dict.fromkeys(("servers", "toolsets", "trust", "first_sights", "grants"), dict),
     **dict.fromkeys(("switches", "approvals", "overrides", "remembered"), list),
@@ -193,7 +194,10 @@ def read_policy(text: str, by: PrincipalId, at: datetime) -> Carried | Unreadabl
         return Unreadable(
             (f'This is no policy: a file that pegboard policy export wrote begins with "{KIND}": {FORMAT}.',)
         )
-    problems = [f"{name}: this is unknown here. Remove it." for name in whole if name not in _SECTIONS and name != KIND]
+    known = {KIND, _TOKENS_REQUIRED, *_SECTIONS}
+    problems = [f"{name}: this is unknown here. Remove it." for name in whole if name not in known]
+    if not isinstance(whole.get(_TOKENS_REQUIRED, False), bool):
+        problems.append(f"{_TOKENS_REQUIRED}: this must be true or false.")
     for name, kind in _SECTIONS.items():
         if not isinstance(whole.setdefault(name, kind()), kind):
             problems.append(f"{name}: this must be a {'map' if kind is dict else 'list'}.")
@@ -218,6 +222,7 @@ def _carried(whole: Mapping[str, object], reader: _Reader) -> Carried | Unreadab
         trust=dict(reader.each(*of("trust"), lambda place, word: (_provider(place), _trust(word)))),
         grants=dict(reader.each(*of("grants"), lambda place, ids: (PrincipalId(place), frozenset(_ids(ids))))),
         consents=dict(reader.each(*of("remembered"), reader.consent)),
+        tokens_required=whole.get(_TOKENS_REQUIRED) is True,
     )
     return Unreadable(tuple(reader.problems[:MOST_PROBLEMS])) if reader.problems else said
 

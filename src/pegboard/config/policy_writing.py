@@ -50,6 +50,7 @@ def policy_text(carried: Carried) -> PolicyText:
     held = Placeholders(taken=referred(_texts(carried)))
     whole: JsonObject = {
         KIND: FORMAT,
+        "tokens_required": carried.tokens_required,
         "servers": {str(key): server_entry(server, held) for key, server in carried.servers.items()},
         "toolsets": {id: _toolset(toolset) for id, toolset in carried.toolsets.items()},
         "trust": {str(key): trust.value for key, trust in carried.trust.items()},

@@ -36,6 +36,8 @@ class Carried:
     trust: Mapping[ProviderKey, Trust] = field(default_factory=dict[ProviderKey, Trust])
     grants: Mapping[PrincipalId, frozenset[ToolsetId]] = field(default_factory=dict[PrincipalId, frozenset[ToolsetId]])
     consents: Mapping[str, Consent] = field(default_factory=dict[str, Consent])
+    tokens_required: bool = False
+    """Whether callers had to show tokens where it was exported. The tokens themselves are never carried."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,18 @@ class ReplaceDecisions:
     holds: what nobody has read stays locked."""
 
     carried: Carried
+    is_open: bool = False
+    """Even if the policy comes from a board that requires tokens, and this one does not."""
+
+
+def tokens_missing(policy: Policy, said: Carried, is_open: bool) -> Rejected | None:
+    """Decisions that were made behind tokens are not put where anybody may call."""
+    if not said.tokens_required or policy.requires_tokens or is_open:
+        return None
+    return Rejected(
+        "This policy comes from a board that requires tokens, and this board does not: whoever reaches it could call "
+        "every open tool. Make a token first: pegboard tokens make NAME --scope call   Or import it as it is: --open"
+    )
 
 
 def carried(decided: Decided) -> Carried:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeAlias, assert_never
 
-from .carrying import ReplaceDecisions, replaced
+from .carrying import ReplaceDecisions, replaced, tokens_missing
 from .choosing import ChooseTools, chosen
 from .consent import Consent
 from .editing import Edit, NothingThere, edited
@@ -172,7 +172,9 @@ def apply(policy: Policy, command: Command, by: PrincipalId, at: datetime) -> Po
     if isinstance(changed, Rejected):
         return changed
     changed = superseded(policy.decided, changed, _switched(command))
-    return replace(policy, decided=replace(changed, version=policy.version + 1))
+    after = replace(policy, decided=replace(changed, version=policy.version + 1), closed=False)
+    reopened = isinstance(command, RemovePrincipal) and command.reopen and not after.requires_tokens
+    return after if reopened else replace(after, closed=policy.closed)
 
 
 def _switched(command: Command) -> tuple[Switchable, ...]:
@@ -251,8 +253,8 @@ def _changed(policy: Policy, command: Command, by: PrincipalId, at: datetime) ->
             if id not in decided.consents:
                 return Rejected(f"There is no standing permission {id!r}. See: pegboard tickets consents")
             return replace(decided, consents={key: kept for key, kept in decided.consents.items() if key != id})
-        case ReplaceDecisions(carried):
-            return replaced(policy, carried, by)
+        case ReplaceDecisions(carried, is_open):
+            return tokens_missing(policy, carried, is_open) or replaced(policy, carried, by)
         case DeleteRows():
             return without_rows(policy, command, at)
         case InstallToolset():

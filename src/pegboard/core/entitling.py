@@ -66,7 +66,7 @@ def entitled(policy: Policy, command: Entitlement, by: PrincipalId, at: datetime
 
 def closes_the_endpoint(policy: Policy, scopes: frozenset[Scope]) -> bool:
     """Whether a token with these scopes would be the first by which callers must say who they are."""
-    return Scope.CALL in scopes and not policy.callers
+    return Scope.CALL in scopes and not policy.requires_tokens
 
 
 def _made(policy: Policy, command: MakeToken, by: PrincipalId, at: datetime) -> Decided | Rejected:

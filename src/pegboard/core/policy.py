@@ -156,6 +156,8 @@ class Decided:
 class Policy:
     declared: Declared = field(default_factory=Declared)
     decided: Decided = field(default_factory=Decided)
+    closed: bool = False
+    """Whether callers had to show tokens before: then they must go on doing so, whatever became of the tokens."""
     faults: Faults = field(default_factory=dict[Value, str], compare=False, repr=False)
     """What is known of values that people put into arguments. No decision: it follows from these and from the tools."""
 
@@ -219,10 +221,14 @@ class Policy:
 
     @cached_property
     def callers(self) -> frozenset[PrincipalId]:
-        """Who has a name to call by, whether or not a token of theirs still holds. While nobody has one, whoever
-        reaches the gateway is `LOCAL`."""
+        """Who has a name to call by, whether or not a token of theirs still holds."""
         made = (token.principal for token in self.tokens.values() if Scope.CALL in token.scopes)
         return frozenset((*self.declared.principals, *made, *self.decided.lost.callers))
+
+    @property
+    def requires_tokens(self) -> bool:
+        """Whether callers must say who they are. Nothing opens a board again but a person who says so."""
+        return self.closed or bool(self.callers) or self.decided.lost.has_token
 
     @cached_property
     def operators(self) -> frozenset[PrincipalId]:
@@ -236,7 +242,7 @@ class Policy:
 
     def knows(self, principal: PrincipalId) -> bool:
         """Whether somebody can ask by this name. Where callers have none, all of them are whoever works here."""
-        return not self.callers or principal in self.callers or principal == LOCAL
+        return not self.requires_tokens or principal in self.callers or principal == LOCAL
 
     def granted(self, principal: PrincipalId) -> frozenset[ToolsetId] | None:
         """`None`: nothing was said of this principal, and so nothing is taken away.

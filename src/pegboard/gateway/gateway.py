@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,7 @@ async def open_gateway(
     `prepare` is told the policy before anything starts by it; `programs` is what it takes to run those of models.
     """
     policy = Policy(declared, await store.load())
+    policy = replace(policy, closed=policy.requires_tokens)
     if prepare is not None:
         await prepare(policy)
     filling = Filling(expand)

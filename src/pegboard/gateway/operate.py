@@ -27,6 +27,12 @@ FIRST_SIGHT: Final = PrincipalId("first-sight")
 STORE_SECONDS: Final = 15.0
 """How long the store may take for one load or one save."""
 
+NO_TOKENS: Final = "tokens"
+NO_TOKENS_TEXT: Final = (
+    "Callers had to show tokens here, and there is none any more. The gateway stays closed to them. Make one: pegboard "
+    "tokens make NAME --scope call   Or start it open to whoever reaches it: pegboard serve --open"
+)
+
 _ATTEMPTS: Final = 20
 _CLASH: Final = "clash "
 _LONGEST: Final = 300
@@ -202,9 +208,19 @@ class Operator:
     def _decide(self, policy: Policy) -> None:
         if self._waiting is not None and not clashes(self._waiting, policy.decided):
             policy, self._waiting = replace(policy, declared=self._waiting), None
+        if policy.requires_tokens and not policy.closed:
+            policy = replace(policy, closed=True)
         self._board.decide(policy)
         self._tell_clashes()
         self._report_unreadable()
+        self._report_lost_tokens()
+
+    def _report_lost_tokens(self) -> None:
+        policy = self._board.policy
+        if not policy.closed or policy.callers or policy.decided.lost.has_token:
+            self._board.forget_notice(NO_TOKENS)
+        else:
+            self._board.notice(Notice(NO_TOKENS, NO_TOKENS_TEXT, self._clock()))
 
     def _report_unreadable(self) -> None:
         """For as long as a row cannot be read; in the log once."""

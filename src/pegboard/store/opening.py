@@ -25,7 +25,7 @@ from .runs import StoredRuns
 from .secrets import KeyFor, StoredSecrets, key_missing
 from .sqlite import SqliteDatabase
 from .tickets import StoredTickets
-from .tokens import StoredUses
+from .tokens import StoredRequirement, StoredUses
 from .vectors import StoredVectors
 from .visits import StoredVisits
 from .waits import StoredWaits
@@ -46,6 +46,7 @@ class Store:
     waits: StoredWaits
     visits: StoredVisits
     consents: StoredConsents
+    requirement: StoredRequirement
     where: str
     """The URL as it may be shown: without a password."""
     storage: StorageNow
@@ -92,6 +93,7 @@ async def open_store(
                 StoredWaits(database),
                 StoredVisits(database),
                 StoredConsents(database),
+                StoredRequirement(database, clock),
                 database.where,
                 partial(storage, database, keep_days, keep_rows, keeping or Keeping()),
             )

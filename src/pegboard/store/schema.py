@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from .text import Words
 
-REVISION: Final = "0020"
+REVISION: Final = "0022"
 """The migration that makes these tables: a database at this revision needs no work when it is opened."""
 
 REVISION_TABLE: Final = "pegboard_schema"
@@ -315,6 +315,15 @@ token_uses: Final = Table(
     PrimaryKeyConstraint("id"),
 )
 """Not in the same table: to use a token is no decision, and makes no new version of the policy."""
+
+token_requirement: Final = Table(
+    "token_requirement",
+    metadata,
+    Column("name", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+"""One row while callers must show tokens. No decision: it follows from decisions and from files, and outlives both."""
 
 visits: Final = Table(
     "visits",

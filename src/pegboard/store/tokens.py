@@ -9,10 +9,11 @@ from sqlalchemy import delete, insert, select
 from pegboard.core.api_token import ApiToken, Revoked
 from pegboard.core.ids import PrincipalId
 from pegboard.core.scope import Scope, in_order
+from pegboard.ports import Clock
 
 from .calls import microseconds, moment
 from .database import Database
-from .schema import token_uses
+from .schema import token_requirement, token_uses
 from .text import Row, checked, checked_texts, instant, read_json
 
 
@@ -48,6 +49,29 @@ def token_of(row: Row) -> tuple[str, ApiToken]:
         None if revoked_at is None else Revoked(PrincipalId(checked(row["revoked_by"], str)), instant(revoked_at)),
     )
     return token.id, token
+
+
+class StoredRequirement:
+    """That callers had to show tokens."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def is_recorded(self) -> bool:
+        async with self._database.reading() as connection:
+            return (await connection.execute(select(token_requirement))).first() is not None
+
+    async def record(self) -> None:
+        async with self._database.writing() as connection:
+            await self._database.alone(connection)
+            if (await connection.execute(select(token_requirement))).first() is None:
+                row = {"name": "tokens", "since": microseconds(self._clock())}
+                await connection.execute(insert(token_requirement), row)
+
+    async def clear(self) -> None:
+        async with self._database.writing() as connection:
+            await connection.execute(delete(token_requirement))
 
 
 class StoredUses:

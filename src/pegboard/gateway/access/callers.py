@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pegboard.core.api_token import ApiToken
 from pegboard.core.ids import PrincipalId
@@ -12,6 +12,8 @@ from pegboard.core.scope import Scope
 from pegboard.gateway.board import Board
 from pegboard.ports import Clock
 
+NOBODY: Final = PrincipalId("")
+"""Stands for the callers of a board that requires tokens and has none. No token is this principal's."""
 Hashes: TypeAlias = Mapping[PrincipalId, tuple[bytes, ...]]
 
 
@@ -24,7 +26,8 @@ def callers(policy: Policy, now: datetime) -> Hashes:
     for token in policy.tokens.values():
         if Scope.CALL in token.scopes and not token.is_over(now):
             found[token.principal] += (token.digest,)
-    return found
+    # Whoever had to show a token must go on doing so, even if there is none left that would be taken.
+    return found or ({NOBODY: ()} if policy.requires_tokens else {})
 
 
 class Callers:
@@ -35,6 +38,7 @@ class Callers:
         self._clock = clock
         self._declared: Mapping[PrincipalId, Principal] | None = None
         self._tokens: Mapping[str, ApiToken] | None = None
+        self._required = False
         self._until: datetime | None = None
         self._known: Hashes = {}
 
@@ -44,10 +48,12 @@ class Callers:
         if (
             policy.declared.principals is self._declared
             and policy.decided.tokens is self._tokens
+            and policy.requires_tokens is self._required
             and (self._until is None or self._clock() < self._until)
         ):
             return self._known
         self._declared, self._tokens = policy.declared.principals, policy.decided.tokens
+        self._required = policy.requires_tokens
         now = self._clock()
         ahead = [token.expires for token in policy.tokens.values() if token.expires is not None and token.expires > now]
         self._until = min(ahead, default=None)

@@ -21,6 +21,8 @@ class Options:
     data_dir: Path | None = None
     host: str = "127.0.0.1"
     port: int = 8460
+    is_open: bool = False
+    """To serve though callers had to show tokens before, and there is none now."""
 
 
 @dataclass(frozen=True)

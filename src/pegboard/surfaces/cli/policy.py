@@ -64,15 +64,16 @@ async def diff(api: Api, file: str, *, as_json: bool) -> None:
 @policy.command("import")
 @click.argument("file", type=click.Path(path_type=Path), callback=_read)
 @click.option("--yes", is_flag=True, help="Import it. Without it, the difference is shown and nothing is changed.")
+@click.option("--open", "is_open", is_flag=True, help="Even from a board that requires tokens, if this one does not.")
 @asks(every_server)
-async def import_policy(api: Api, file: str, yes: bool, *, as_json: bool) -> None:
+async def import_policy(api: Api, file: str, yes: bool, is_open: bool, *, as_json: bool) -> None:
     """Put the policy in FILE in place of all that people decided here: all of it, or nothing.
 
     Servers that are declared, toolsets that were imported with their files, and tokens stay as they are.
     """
     body = await asked(api, "POST", "/policy/what-if", body={"text": file}, misfit=Exit.CONFIG)
     if yes:
-        what = {"text": file, "version": body["policyVersion"]}
+        what = {"text": file, "version": body["policyVersion"], "open": is_open}
         body = await asked(api, "POST", "/policy/import", body=what, misfit=Exit.CONFIG)
     if as_json:
         document(body)

@@ -280,6 +280,9 @@ class PolicyImportBody(PolicyBody):
     version: Annotated[
         int | None, Field(ge=0, description="The policy version you looked at, as If-Match would say it.")
     ] = None
+    open: Annotated[
+        bool, Field(description="Import it though it comes from a board that requires tokens, and this one does not.")
+    ] = False
 
 
 class DeleteRowsBody(_Body):

@@ -67,7 +67,7 @@ def first_run_routes(gateway: Gateway, endpoint: str | None) -> APIRouter:
             "importable": importable,
             "steps": _steps(importable, has_servers=bool(policy.servers), demo=demo),
             "endpoint": endpoint,
-            "asks": bool(policy.callers),
+            "asks": policy.requires_tokens,
             "policyVersion": policy.version,
         }
 

@@ -12,7 +12,16 @@ from typing_extensions import TypedDict
 
 from pegboard.config.policy_reading import Unreadable, read_policy
 from pegboard.config.policy_writing import policy_text
-from pegboard.core.carrying import Altered, Carried, ReplaceDecisions, alterations, carried, left_out, replaced
+from pegboard.core.carrying import (
+    Altered,
+    Carried,
+    ReplaceDecisions,
+    alterations,
+    carried,
+    left_out,
+    replaced,
+    tokens_missing,
+)
 from pegboard.core.catalogue import Catalogue
 from pegboard.core.ids import LOCAL, PrincipalId
 from pegboard.core.policy import Policy
@@ -92,8 +101,10 @@ def policy_routes(gateway: Gateway) -> APIRouter:
             raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, "\n".join(told), {"errors": told})
         return found
 
-    async def difference(said: Carried) -> PolicyDifference:
+    async def difference(said: Carried, is_open: bool = True) -> PolicyDifference:
         before, by = board.policy, whoever()
+        if (refused := tokens_missing(before, said, is_open)) is not None:
+            raise Problem(HTTPStatus.CONFLICT, refused.why, {"errors": [refused.why]})
         after = replaced(before, said, by)
         if isinstance(after, Rejected):
             told = after.why.splitlines()
@@ -107,7 +118,7 @@ def policy_routes(gateway: Gateway) -> APIRouter:
         if rows:
             told = f"The policy cannot be exported: {describe_row(rows[0])}"
             raise Problem(HTTPStatus.CONFLICT, told)
-        return carried(board.policy.decided)
+        return replace(carried(board.policy.decided), tokens_required=board.policy.requires_tokens)
 
     @routes.get("/policy/export")
     @needs(Scope.OPERATE)
@@ -145,9 +156,9 @@ def policy_routes(gateway: Gateway) -> APIRouter:
     async def import_policy(body: PolicyImportBody, if_match: Version = None) -> PolicyDifference:
         """From now on all that people decided is what this policy says. All of it or nothing."""
         said = await read(body.text)
-        told = await difference(said)
+        told = await difference(said, body.open)
         looked_at = str(body.version) if if_match is None and body.version is not None else if_match
-        await done(gateway, ReplaceDecisions(said), looked_at)
+        await done(gateway, ReplaceDecisions(said, body.open), looked_at)
         told["imported"], told["policyVersion"] = True, board.policy.version
         return told
 

@@ -73,7 +73,7 @@ def principal_routes(gateway: Gateway) -> APIRouter:
         names = [name for name in principals(policy) if after is None or name > after]
         return {
             "principals": [_shape(gateway, name) for name in names[:limit]],
-            "asks": bool(policy.callers),
+            "asks": policy.requires_tokens,
             "policyVersion": policy.version,
             "next": names[limit - 1] if limit < len(names) else None,
         }
@@ -103,7 +103,7 @@ def principal_routes(gateway: Gateway) -> APIRouter:
         principal = _named(gateway.board.policy, id)
         await done(gateway, RemovePrincipal(principal, reopen), if_match)
         policy = gateway.board.policy
-        return {"removed": principal, "asks": bool(policy.callers), "policyVersion": policy.version}
+        return {"removed": principal, "asks": policy.requires_tokens, "policyVersion": policy.version}
 
     return routes
 

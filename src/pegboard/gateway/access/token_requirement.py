@@ -1,0 +1,68 @@
+"""Remembers that callers had to show tokens: in the data directory, which outlives a change of the store, and in the
+store, which other gateways share. Nothing but a person's word makes it forget."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import anyio.to_thread
+
+from pegboard.config import places
+from pegboard.core.policy import Policy
+from pegboard.gateway.board import Board
+from pegboard.ports import Clock, StoreAway
+
+log = logging.getLogger(__name__)
+
+REFUSAL: Final = (
+    "This board has required tokens, and there is none now: whoever reaches the gateway could call every open tool. "
+    "Make a token first: pegboard tokens make NAME --scope call   Or start it open: pegboard serve --open"
+)
+
+
+class RequirementStore(Protocol):
+    async def is_recorded(self) -> bool: ...
+
+    async def record(self) -> None: ...
+
+    async def clear(self) -> None: ...
+
+
+@dataclass
+class TokenRequirement:
+    directory: Path
+    store: RequirementStore
+    clock: Clock
+    _noted: bool | None = None
+
+    async def is_remembered(self) -> bool:
+        there = await anyio.to_thread.run_sync(places.tokens_were_required, self.directory)
+        return there or await self.store.is_recorded()
+
+    async def forget(self) -> None:
+        await anyio.to_thread.run_sync(places.forget_required_tokens, self.directory)
+        await self.store.clear()
+
+    async def note(self, policy: Policy) -> None:
+        """Remembers what holds. That tokens are not required any more counts only after they were: a person said so."""
+        required = policy.requires_tokens
+        if required == self._noted:
+            return
+        try:
+            if required:
+                await anyio.to_thread.run_sync(places.remember_required_tokens, self.directory, self.clock())
+                await self.store.record()
+            elif self._noted:
+                await self.forget()
+        except StoreAway as error:
+            # Noted with the next change; until then the board itself stays as it is.
+            log.warning("It is not noted in the store whether callers must show tokens: %s", error)
+            return
+        self._noted = required
+
+    async def run(self, board: Board) -> None:
+        with board.changed.listen() as changed:
+            while True:
+                await self.note(board.policy)
+                await changed.wait()

@@ -1,0 +1,125 @@
+"""A board that required tokens never opens by itself: not by its file, its store, an import, or the end of a token."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.core.boards import FILE, ME, NOW
+from tests.store.engines import now
+from tests.support.doubles import MemoryStore, Providers
+from tests.support.house import opened
+
+from pegboard.core.api_token import ApiToken
+from pegboard.core.carrying import Carried, ReplaceDecisions
+from pegboard.core.commands import apply
+from pegboard.core.entitling import RemovePrincipal, RevokeToken
+from pegboard.core.ids import LOCAL, PrincipalId
+from pegboard.core.policy import Decided, Declared, Policy
+from pegboard.core.principal import Principal
+from pegboard.core.rejected import Rejected
+from pegboard.core.scope import Scope
+from pegboard.gateway.access.callers import callers
+from pegboard.gateway.access.token_requirement import TokenRequirement
+from pegboard.gateway.board import Board
+from pegboard.store import open_store
+from pegboard.surfaces.mcp.door import Refused
+from pegboard.surfaces.mcp.entrance import Entrance
+
+pytestmark = pytest.mark.anyio
+
+BOB = PrincipalId("bob")
+TOKEN = ApiToken("t1", BOB, "laptop", "pgb_", b"0" * 32, frozenset({Scope.CALL}), ME, NOW)
+WITH_TOKEN = Decided(version=3, tokens={"t1": TOKEN})
+NAMED = Declared(principals={BOB: Principal(BOB, FILE, (b"1" * 32,))})
+
+
+def lets_in_strangers(policy: Policy) -> bool:
+    return Entrance(Board(policy), lambda: NOW).principal_of(None) == LOCAL
+
+
+@pytest.mark.behaviour("access.never_reopens")
+def test_a_board_that_never_had_tokens_is_open_and_one_that_is_closed_lets_nobody_in() -> None:
+    assert lets_in_strangers(Policy())
+    assert not lets_in_strangers(Policy(closed=True))
+    assert isinstance(Entrance(Board(Policy(closed=True))).principal_of(b"Bearer whatever"), Refused)
+    assert callers(Policy(closed=True), NOW)
+
+
+@pytest.mark.behaviour("access.never_reopens")
+async def test_a_running_gateway_stays_closed_whatever_becomes_of_its_file_and_its_store() -> None:
+    async with opened(NAMED, Providers({})) as house:
+        assert not lets_in_strangers(house.board.policy)
+        await house.gateway.operator.redeclare(Declared())
+        assert not lets_in_strangers(house.board.policy)
+        assert "there is none any more" in house.board.notices["tokens"].text
+    store = MemoryStore(WITH_TOKEN)
+    async with opened(Declared(), Providers({}), store=store) as house:
+        assert not lets_in_strangers(house.board.policy)
+        store.decided = Decided(version=9)
+        await house.gateway.operator.reload()
+        assert house.board.policy.version == 9
+        assert not lets_in_strangers(house.board.policy)
+
+
+@pytest.mark.behaviour("access.never_reopens")
+async def test_the_first_token_closes_a_running_gateway_for_good() -> None:
+    store = MemoryStore()
+    async with opened(Declared(), Providers({}), store=store) as house:
+        assert lets_in_strangers(house.board.policy)
+        store.decided = WITH_TOKEN
+        await house.gateway.operator.reload()
+        store.decided = Decided(version=4)
+        await house.gateway.operator.reload()
+        assert not lets_in_strangers(house.board.policy)
+
+
+@pytest.mark.behaviour("access.never_reopens")
+def test_the_end_of_the_last_token_opens_nothing_and_only_a_persons_word_does() -> None:
+    policy = Policy(decided=WITH_TOKEN, closed=True)
+    revoked = apply(policy, RevokeToken("t1"), ME, NOW)
+    assert isinstance(revoked, Policy)
+    assert not lets_in_strangers(revoked)
+    expired = replace(TOKEN, expires=NOW - timedelta(days=1))
+    assert not lets_in_strangers(Policy(decided=Decided(tokens={"t1": expired})))
+    assert isinstance(apply(policy, RemovePrincipal(BOB), ME, NOW), Rejected)
+    reopened = apply(policy, RemovePrincipal(BOB, reopen=True), ME, NOW)
+    assert isinstance(reopened, Policy)
+    assert lets_in_strangers(reopened)
+
+
+@pytest.mark.behaviour("access.never_reopens", "policy.import_needs_tokens")
+def test_a_policy_from_a_board_with_tokens_is_imported_only_where_there_are_some_or_openly() -> None:
+    carried = Carried(tokens_required=True)
+    refused = apply(Policy(), ReplaceDecisions(carried), ME, NOW)
+    assert isinstance(refused, Rejected)
+    assert "pegboard tokens make NAME --scope call" in refused.why
+    assert isinstance(apply(Policy(), ReplaceDecisions(carried, is_open=True), ME, NOW), Policy)
+    kept = apply(Policy(decided=WITH_TOKEN), ReplaceDecisions(carried), ME, NOW)
+    assert isinstance(kept, Policy)
+    assert not lets_in_strangers(kept)
+    assert not lets_in_strangers(Policy(decided=kept.decided))
+
+
+@pytest.mark.behaviour("access.requirement_is_remembered")
+async def test_that_tokens_were_required_is_remembered_beside_the_store_and_in_it(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    first.mkdir()
+    second.mkdir()
+    async with (
+        open_store(f"sqlite:///{tmp_path}/a.db", clock=now) as store,
+        open_store(f"sqlite:///{tmp_path}/b.db", clock=now) as fresh,
+    ):
+        requirement = TokenRequirement(first, store.requirement, lambda: datetime.now(UTC))
+        await requirement.note(Policy())
+        assert not await requirement.is_remembered()
+        await requirement.note(Policy(NAMED))
+        assert await requirement.is_remembered()
+        moved = TokenRequirement(first, fresh.requirement, now)
+        elsewhere = TokenRequirement(second, store.requirement, now)
+        assert (await moved.is_remembered(), await elsewhere.is_remembered()) == (True, True)
+        # A board without tokens that never required any says nothing of one that did.
+        await moved.note(Policy())
+        assert await moved.is_remembered()
+        await requirement.note(Policy())
+        assert not await requirement.is_remembered()
