@@ -75,11 +75,14 @@ def test_a_call_waits_for_a_decision_and_then_runs_once(asking: Pegboard) -> Non
 def test_a_standing_permission_is_given_listed_and_revoked(asking: Pegboard) -> None:
     id = asking(*CALL, "--json").json["ticket"]
     allowed = asking("tickets", "allow", id, "--always", "--for", "7d", "--yes-destructive")
-    assert "pegboard tickets consents" in allowed.out
     assert asking("tools", "call", ECHO, "--arg", "text=another").code == 0
     (consent,) = asking("tickets", "consents", "--json").json["consents"]
     given, ends = datetime.fromisoformat(consent["at"]), datetime.fromisoformat(consent["expiresAt"])
     assert ends - given < timedelta(days=7) < ends - given + timedelta(minutes=1), "counted just before it is saved"
+    assert allowed.out.splitlines()[1] == (
+        f"Further calls by local run without confirmation until {ends:%F %T} UTC. "
+        f"To revoke that: pegboard tickets revoke {consent['id']}"
+    )
     used = consent["lastUsedAt"][:19].replace("T", " ")
     listed = asking("tickets", "consents").out
     assert f"{consent['id']}  {ECHO}  local   any     local on {given:%Y-%m-%d}  {used} UTC  {ends:%F %T} UTC" in listed

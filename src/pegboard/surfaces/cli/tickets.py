@@ -94,7 +94,23 @@ async def allow(
         return
     say(f"Ticket {body['id']} is allowed: its caller may make this one call until {_time(str(body['deadline']))}.")
     if body["scope"] != "once":
-        say("Further calls run without confirmation. To see until when, or to revoke it: pegboard tickets consents")
+        say(await _permission_text(api, body))
+
+
+async def _permission_text(api: Api, ticket: dict[str, object]) -> str:
+    """What else runs now that this ticket is allowed, until when, and how to revoke that."""
+    params = [("tool", str(ticket["tool"])), ("principal", str(ticket["principal"]))]
+    body = await asked(api, "GET", "/tickets/consents", params=params)
+    client = ticket["client"] if ticket["scope"] == "client" else None
+    given = [each for each in body["consents"] if (each["client"], each["whose"]) == (client, ticket["whose"])]
+    if not given:
+        return "Further calls run without confirmation. To see which: pegboard tickets consents"
+    latest = max(given, key=lambda each: str(each["at"]))
+    end = "without an end" if latest["expiresAt"] is None else f"until {_time(latest['expiresAt'])}"
+    return (
+        f"Further calls by {one_line(_caller({**latest, 'client': latest['client'] or ''}))} run without confirmation "
+        f"{end}. To revoke that: pegboard tickets revoke {latest['id']}"
+    )
 
 
 def end_body(scope: str, lasts: str | None, until: str | None) -> dict[str, object]:
