@@ -3,7 +3,7 @@ import { useState, type ReactElement, type ReactNode } from "react";
 import { useDeed } from "@/api/answers";
 import type { Asked } from "@/api/types";
 import { day } from "@/lib/words";
-import { Button, Dialog, Field, Select, TextArea } from "@/parts";
+import { Button, Dialog, Field, Plain, Select, TextArea } from "@/parts";
 import type { OneTicket } from "./told";
 import { choicesOf, endBody, endOf, firstChoice, type End } from "./ends";
 
@@ -44,7 +44,7 @@ export function Deciding({ ticket, onward }: { ticket: OneTicket; onward: () => 
           </div>
           <div className="row">
             {ticket.client !== "" && (
-              <Button look="bad" disabled={deed.isPending || endless} title={`${ticket.principal} with ${ticket.client}, ${ends}`} onClick={() => choose("client")}>
+              <Button look="bad" disabled={deed.isPending || endless} title={`${ticket.principal} with this client, ${ends}`} onClick={() => choose("client")}>
                 Allow always for this client
               </Button>
             )}
@@ -77,10 +77,10 @@ export function Deciding({ ticket, onward }: { ticket: OneTicket; onward: () => 
             </p>
             <dl className="pairs">
               <Pair name="Tool">
-                <code className="wrap-any">{ticket.tool}</code>
+                <code className="wrap-any"><Plain text={ticket.tool} /></code>
               </Pair>
               <Pair name="Caller">{ticket.principal}</Pair>
-              <Pair name="Client">{confirming === "client" ? ticket.client : "any client"}</Pair>
+              <Pair name="Client">{confirming === "client" ? <Plain text={ticket.client} /> : "any client"}</Pair>
               <Pair name="Arguments">any</Pair>
               <Pair name="Ends">{until === null ? "never" : day(until)}, or when the tool changes, or when you revoke it</Pair>
             </dl>
@@ -92,7 +92,7 @@ export function Deciding({ ticket, onward }: { ticket: OneTicket; onward: () => 
 }
 
 function whom(ticket: OneTicket, scope: Scope): string {
-  return scope === "client" ? `${ticket.principal} with ${ticket.client}` : ticket.principal;
+  return scope === "client" ? `${ticket.principal} with this client` : ticket.principal;
 }
 
 function Pair({ name, children }: { name: string; children: ReactNode }): ReactElement {

@@ -6,7 +6,7 @@ import type { Problem } from "@/api/problem";
 import { useMay } from "@/api/session";
 import type { Answer } from "@/api/types";
 import { day } from "@/lib/words";
-import { Answered, Button, Dialog, EmptyState, Link, Skeleton, Table, Tag, Time } from "@/parts";
+import { Answered, Button, Dialog, EmptyState, Link, Plain, Skeleton, Table, Tag, Time } from "@/parts";
 
 type Consents = Answer<"/tickets/consents">;
 export type Consent = Consents["consents"][number];
@@ -41,8 +41,8 @@ export function StandingPermissions({ of }: { of: UseQueryResult<Consents, Probl
               rows={consents}
               rowKey={({ id }) => id}
               columns={[
-                { id: "tool", head: "Tool", cell: ({ tool }) => <Link to="/tool" query={{ id: tool }} className="mono wrap-any">{tool}</Link> },
-                { id: "who", head: "Caller", cell: ({ principal }) => <Link to="/settings" query={{ tab: "people", id: principal }} className="wrap-any">{principal}</Link> },
+                { id: "tool", head: "Tool", cell: ({ tool }) => <Link to="/tool" query={{ id: tool }} className="mono wrap-any"><Plain text={tool} /></Link> },
+                { id: "who", head: "Caller", cell: ({ principal }) => <Link to="/settings" query={{ tab: "people", id: principal }} className="wrap-any"><Plain text={principal} /></Link> },
                 { id: "client", head: "Client", cell: (consent) => <Client of={consent} /> },
                 { id: "by", head: "Given by", cell: ({ by, at }) => <span className="wrap-any">{by} <span className="quiet"><Time at={at} /></span></span> },
                 { id: "used", head: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
@@ -85,11 +85,11 @@ export function PermissionLines({ tool, principal }: { tool?: string; principal?
               {principal === undefined ? (
                 <>
                   {" "}
-                  for <b>{consent.principal}</b>
+                  for <b><Plain text={consent.principal} /></b>
                 </>
               ) : (
                 <>
-                  : <Link to="/tool" query={{ id: consent.tool }} className="mono">{consent.tool}</Link>
+                  : <Link to="/tool" query={{ id: consent.tool }} className="mono"><Plain text={consent.tool} /></Link>
                 </>
               )}
               , <Client of={consent} words />, {consent.expiresAt === null ? "without an end" : `until ${day(consent.expiresAt)}`}{" "}
@@ -129,12 +129,11 @@ export function RevokeButtons({ tool }: { tool: string }): ReactElement | null {
 }
 
 function Client({ of, words = false }: { of: Consent; words?: boolean }): ReactElement {
-  const client = of.client === null ? "any client" : of.client;
   return (
     <span className="wrap-any">
       {words && "from "}
-      {client}
-      {of.whose !== null && <span className="quiet">, at {of.whose}</span>}
+      {of.client === null ? "any client" : <Plain text={of.client} />}
+      {of.whose !== null && <span className="quiet">, at <Plain text={of.whose} /></span>}
     </span>
   );
 }
@@ -167,7 +166,7 @@ export function Revoking({ consent, onClose }: { consent: Consent; onClose: () =
       }
     >
       <p className="wrap-any">
-        Every call of <code>{consent.tool}</code> by <b>{consent.principal}</b> (<Client of={consent} words />) that begins from now on is asked about again, at every
+        Every call of <code><Plain text={consent.tool} /></code> by <b><Plain text={consent.principal} /></b> (<Client of={consent} words />) that begins from now on is asked about again, at every
         gateway on this store. A call that runs already is not ended.
       </p>
     </Dialog>
