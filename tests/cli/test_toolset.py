@@ -132,6 +132,30 @@ def test_what_the_boards_selection_leaves_out_is_told_by_the_import(pegboard: Pe
     assert "Enable the toolset first: pegboard toolset enable mine\n" in off.err
 
 
+@pytest.mark.behaviour("confirmation.manifest_servers")
+def test_an_import_names_the_servers_that_nobody_is_asked_about(pegboard: Pegboard, home: Path) -> None:
+    servers = [
+        {"id": "far", "url": "http://127.0.0.1:9/mcp"},
+        {"id": "said", "url": "http://127.0.0.1:9/mcp", "requires_confirmation": False},
+    ]
+    laid_out(home / "mine", manifest(mcp_servers=servers))
+    told = (
+        "  … nobody is asked before calls of mine~far, because the manifest does not say requires_confirmation. To be "
+        "asked: confirmation.manifest_servers in pegboard.yaml, or pegboard overrides set 'mine~far:*' --toolset mine "
+        "--requires-confirmation\n"
+    )
+    assert told in pegboard("toolset", "import", "mine", "--dry-run").err
+    config = board(home / "pegboard.yaml", servers={}, confirmation={"manifest_servers": True})
+    done = pegboard("toolset", "import", "mine", "--yes", "--config", config, "--json")
+    assert done.json["unconfirmedServers"] == []
+    rows = pegboard("overrides", "list", "--config", config, "--json").json["overrides"]
+    asked = {row["target"]: (row["declared"], [each["value"] for each in row["fields"]]) for row in rows}
+    assert asked["mine~far:*"] == (True, [True])
+    config.unlink()
+    plain = pegboard("overrides", "set", "mine~far:*", "--toolset", "mine", "--requires-confirmation")
+    assert (plain.code, plain.out) == (0, "mine~far:* in mine: sets requires_confirmation.\n")
+
+
 @pytest.mark.behaviour("toolsets.secrets")
 def test_secrets_are_piped_and_never_shown(pegboard: Pegboard, home: Path) -> None:
     laid_out(home / "mine", manifest(secrets=["API_KEY"]))

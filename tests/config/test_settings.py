@@ -280,6 +280,15 @@ def test_how_long_standing_permissions_last_is_read(written: str, days: int | No
     assert settings(f"confirmation: {{{written}}}").declared.standing_days == days
 
 
+@pytest.mark.behaviour("confirmation.manifest_servers")
+def test_whether_servers_of_manifests_are_confirmed_is_read_with_its_line() -> None:
+    assert settings("confirmation: {}").declared.confirm_manifest_servers is None
+    assert settings("confirmation: {manifest_servers: false}").declared.confirm_manifest_servers is None
+    at = settings("confirmation:\n  manifest_servers: true").declared.confirm_manifest_servers
+    assert at is not None
+    assert at.line == 2
+
+
 @pytest.mark.parametrize(
     "text", ["", "# nothing yet\n", "---\n", "{}", "servers:\n", "servers: {}\ndeny: []\n", "\ufeff"]
 )

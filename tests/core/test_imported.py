@@ -35,7 +35,7 @@ from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Approval, Decided, Declared, Policy, clashes
 from pegboard.core.principal import Principal
 from pegboard.core.resolve import Locked, Open, resolve
-from pegboard.core.server import Server, Stdio, Trust
+from pegboard.core.server import DeclaredAt, Server, Stdio, Trust
 from pegboard.core.status import SwitchedOff, sentence
 from pegboard.core.tool import Tool
 from pegboard.core.toolset import Toolset
@@ -243,6 +243,32 @@ def test_a_manifest_is_the_base_of_the_file_and_the_file_that_of_a_person() -> N
     look = looked(manifest=manifest, declared=declared, person=person).overrides.for_tool(add)
     assert (look.renderer, look.name_override, look.description_override) == ("code", "D", "P")
     assert look.requires_confirmation is True
+
+
+@pytest.mark.behaviour("confirmation.manifest_servers")
+def test_servers_of_imported_toolsets_are_confirmed_if_the_file_says_so_and_their_manifest_nothing_else() -> None:
+    at = DeclaredAt("pegboard.yaml", 7)
+    rows = (Override(ID, Pattern("*", "read_*"), requires_confirmation=False),)
+    imported = done(policy(), installing(own("add"), server(FETCH), contained(), overrides=rows))
+    by_hand = done(imported, AddServer(server(key("lone~lone")), Toolset(ToolsetId("lone"), PERSON)))
+    held = Policy(Declared(confirm_manifest_servers=at), by_hand.decided)
+
+    def asks(held: Policy, tool: ToolId) -> bool | None:
+        return held.overrides.for_tool(tool).requires_confirmation
+
+    get, read, lone = ToolId(FETCH, "get"), ToolId(FETCH, "read_page"), ToolId(key("lone~lone"), "get")
+    tools = (get, read, ToolId(BOX, "get"), own_tool("add"), lone)
+    assert [asks(held, tool) for tool in tools] == [True, False, True, None, None]
+    assert [asks(by_hand, tool) for tool in tools] == [None, False, None, None, None]
+    assert held.overrides.confirms(get)
+    assert held.overrides.for_tool(get).origin["requires_confirmation"].origin("requires_confirmation") == at
+    # Nothing is told of a server that lists no tool.
+    assert [*misfits(catalogue([Listing(FETCH, Up(NOW), ())]), held)] == []
+    mine = Override(ID, Pattern("*", "*"), requires_confirmation=False)
+    assert asks(replace(held, decided=replace(held.decided, overrides=(mine,))), get) is False
+    stated = Override(ID, Pattern(str(FETCH), "*"), requires_confirmation=False)
+    silent = done(policy(), installing(own("add"), server(FETCH), overrides=(stated,)))
+    assert asks(Policy(held.declared, silent.decided), get) is False
 
 
 def verdict(held: Policy) -> Open | Locked:

@@ -65,7 +65,8 @@ def test_an_override_says_what_it_sets_and_where_each_field_came_from() -> None:
 
 
 def test_the_fields_of_an_override_are_those_that_are_merged() -> None:
-    assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, "declared", "origins", "manifest"]
+    others = ["declared", "origins", "manifest", "assumed"]
+    assert [f.name for f in fields(Override)] == ["toolset", "target", *FIELDS, *others]
     assert [f.name for f in fields(Appearance)] == [*FIELDS, "origin"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.test_toolset_import import policy
-from tests.providers.python.toolsets import entries, text_of, working, written
+from tests.providers.python.toolsets import KEY, entries, text_of, working, written
 from tests.support.toolsets import MINE, brought, called, housed, until_open, zipped
 
 from pegboard.core.ids import LOCAL, ToolId, ToolsetKey
@@ -145,6 +145,22 @@ async def test_a_file_of_the_toolset_stands_before_the_module_of_that_name(tmp_p
     }
     async with working(written(tmp_path / "one", files), "one:one") as watched:
         assert text_of(await watched.call("one")) == "its own"
+
+
+@pytest.mark.behaviour("toolsets.python_of_the_seeds_system")
+async def test_the_module_is_found_by_its_earlier_name_too(tmp_path: Path) -> None:
+    text = """
+    from agno_toolset import get_context, tool
+
+    @tool(name="Where")
+    def one() -> str:
+        return get_context().toolset_id
+    """
+    folder = written(tmp_path / "one", {"one.py": text})
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    async with working(folder, "one:one", workspace=workspace) as watched:
+        assert text_of(await watched.call("one")) == KEY.toolset
 
 
 @pytest.mark.behaviour("toolsets.python_of_the_seeds_system")

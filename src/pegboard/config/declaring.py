@@ -86,6 +86,7 @@ def declared(values: Values, place: Place, tell: Telling) -> Declared:
         code=code_settings(values.get(keys.CODE)),
         confirmation_seconds=_confirmation_seconds(values.get(keys.CONFIRMATION)),
         standing_days=_standing_days(values.get(keys.CONFIRMATION)),
+        confirm_manifest_servers=_confirm_manifest_servers(values.get(keys.CONFIRMATION), place),
     )
 
 
@@ -111,6 +112,11 @@ def _standing_days(said: Placed[Values] | None) -> int | None:
     if days is None:
         return Declared().standing_days
     return None if days.value == "never" else days.value
+
+
+def _confirm_manifest_servers(said: Placed[Values] | None, place: Place) -> DeclaredAt | None:
+    asks = None if said is None else said.value.get(keys.CONFIRM_MANIFEST_SERVERS)
+    return place.at(asks) if asks is not None and asks.value else None
 
 
 def server(key: ServerKey, said: Placed[Values], place: Place, tell: Telling) -> Server:

@@ -278,6 +278,13 @@ STANDING_DAYS: Final[Key[int | Literal["never"]]] = Key(
     "For how many days a standing permission lasts, unless whoever gives it chooses another end; never for no end.",
     DEFAULT_STANDING_DAYS,
 )
+CONFIRM_MANIFEST_SERVERS: Final = Key(
+    "manifest_servers",
+    Truth(),
+    "Whether a person confirms each call of the MCP servers that imported toolsets bring, where the manifest does not "
+    "say. Covalt asks.",
+    False,
+)
 
 SCHEMA: Final = Key("$schema", Text(ANY_TEXT), "The address of this schema, for editors. Pegboard does not read it.")
 SERVERS: Final = Key("servers", MapOf(IDENTIFIER, SERVER), "The MCP servers, each under an id of your choice.")
@@ -326,7 +333,7 @@ REDACT: Final = Key(
 )
 CONFIRMATION: Final = Key(
     "confirmation",
-    Section("", (DEADLINE, STANDING_DAYS)),
+    Section("", (DEADLINE, STANDING_DAYS, CONFIRM_MANIFEST_SERVERS)),
     "Calls of tools that a person must confirm: requires_confirmation.",
 )
 GATEWAY: Final = Key("gateway", REACHED, "Who may reach the gateway over HTTP, and how much they may ask at once.")

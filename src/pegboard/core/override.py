@@ -41,6 +41,8 @@ class Override:
     """Where each field was said, or by whom and when; of single parameters by `arguments.NAME`."""
     manifest: bool = False
     """Brought by the toolset itself: the base of all, on which what a file declares lies as well."""
+    assumed: bool = False
+    """What the settings assume of an imported toolset whose manifest is silent: every other row is stronger."""
 
     def fits(self, tool: ToolId) -> bool:
         if tool.toolset != self.toolset:
@@ -229,5 +231,5 @@ def _by_toolset(rows: Iterable[Override]) -> Mapping[ToolsetId, _Ranked]:
     }
 
 
-def _rank(row: Override) -> tuple[bool, bool, tuple[int, ...]]:
-    return not row.manifest, not row.declared, row.specificity
+def _rank(row: Override) -> tuple[bool, bool, bool, tuple[int, ...]]:
+    return not row.assumed, not row.manifest, not row.declared, row.specificity

@@ -1,6 +1,6 @@
 """What people decided. One immutable value: what a file declares below, what people changed at run time on top."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -111,6 +111,8 @@ class Declared:
     """How long a person has to decide about one call, and a caller to use the decision."""
     standing_days: int | None = DEFAULT_STANDING_DAYS
     """How long a standing permission lasts unless the person who gives it says otherwise; `None` for ever."""
+    confirm_manifest_servers: DeclaredAt | None = None
+    """Where the file says that calls of servers that imported toolsets bring are confirmed, as Covalt has it."""
     databases: Mapping[SourceId, Database] = field(default_factory=dict[SourceId, Database])
     selected_at: DeclaredAt | None = field(default=None, compare=False)
     granted_at: Mapping[PrincipalId, DeclaredAt] = field(
@@ -186,7 +188,23 @@ class Policy:
 
     @cached_property
     def overrides(self) -> OverrideIndex:
-        return OverrideIndex((*self.decided.manifest_overrides, *self.declared.overrides, *self.decided.overrides))
+        brought = (*self._assumed_overrides(), *self.decided.manifest_overrides)
+        return OverrideIndex((*brought, *self.declared.overrides, *self.decided.overrides))
+
+    def _assumed_overrides(self) -> Iterator[Override]:
+        at = self.declared.confirm_manifest_servers
+        if at is None:
+            return
+        for key in self.decided.servers:
+            if isinstance(key, ServerKey) and key.toolset in self.decided.files:
+                yield Override(
+                    key.toolset,
+                    Pattern(str(key), "*"),
+                    requires_confirmation=True,
+                    declared=True,
+                    assumed=True,
+                    origins={"requires_confirmation": at},
+                )
 
     @cached_property
     def shapes(self) -> dict[ToolId, tuple[Tool, Shaped | None]]:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pegboard.core.closed import Closed
-from pegboard.core.ids import ToolId, ToolsetId, ToolsetKey
+from pegboard.core.ids import ServerKey, ToolId, ToolsetId, ToolsetKey
 from pegboard.core.imported import InstallToolset
 from pegboard.core.installing import Differences
 from pegboard.core.override import Override
 from pegboard.core.own import Own
+from pegboard.core.pattern import Pattern
 from pegboard.core.policy import Policy
 from pegboard.core.said import plainly
 from pegboard.core.server import Trust
@@ -65,6 +66,14 @@ class Looked:
     """Those that have to be read by themselves: something speaks against them, or not all of their words are told."""
     modules: tuple[str, ...] = ()
     """What was not run, so that it is not known what its functions are; empty once they were described."""
+
+    def unconfirmed_servers(self, policy: Policy) -> tuple[ServerKey, ...]:
+        """Servers whose calls run without a person's yes, because neither its manifest nor the settings say a word."""
+        if policy.declared.confirm_manifest_servers is not None:
+            return ()
+        said = {row.target for row in self.install.overrides if row.requires_confirmation is not None}
+        servers = (server.key for server in self.install.servers if isinstance(server.key, ServerKey))
+        return tuple(key for key in servers if Pattern(str(key), "*") not in said)
 
     @property
     def own(self) -> Own:

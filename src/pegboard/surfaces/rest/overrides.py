@@ -115,7 +115,7 @@ def edit_of(gateway: Gateway, body: EditBody) -> EditOverride:
 
 def row_name(row: Override) -> str:
     """By whose word it is, its toolset and what it is about: a row has all three for itself."""
-    whose = "manifest" if row.manifest else "file" if row.declared else "person"
+    whose = "assumed" if row.assumed else "manifest" if row.manifest else "file" if row.declared else "person"
     return f"{whose}/{row.toolset}/{row.target}"
 
 

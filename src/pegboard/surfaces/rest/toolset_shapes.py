@@ -135,6 +135,8 @@ class ImportShape(TypedDict):
     approved: list[str]
     secrets: list[SecretShape]
     notOpen: list[ClosedShape]
+    unconfirmedServers: list[str]
+    """Servers whose calls nobody is asked about: neither the manifest nor the settings say a word."""
     warnings: list[str]
     policyVersion: int
 
@@ -247,6 +249,7 @@ def import_shape(looked: Looked, policy: Policy, is_set: Callable[[str], bool], 
         "approved": [str(tool) for tool in looked.approved],
         "secrets": [{"name": name, "set": is_set(name)} for name in own.secrets],
         "notOpen": [_closed(each) for each in looked.closed],
+        "unconfirmedServers": [str(key) for key in looked.unconfirmed_servers(policy)],
         "warnings": list(looked.warnings),
         "policyVersion": policy.version,
     }

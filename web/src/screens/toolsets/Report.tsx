@@ -55,6 +55,12 @@ export function Report({ report, busy, onDescribe }: { report: Imported; busy: b
           {count(report.waits.length, "tool")} will wait for your approval: <span className="mono small wrap-any">{report.waits.map((each) => each.id).join(", ")}</span>
         </Notice>
       )}
+      {report.unconfirmedServers.length > 0 && (
+        <p className="small">
+          Nobody is asked before calls of <span className="mono wrap-any">{report.unconfirmedServers.join(", ")}</span>: the manifest does not say{" "}
+          <code>requires_confirmation</code>. To be asked, set <code>confirmation.manifest_servers: true</code> in pegboard.yaml.
+        </p>
+      )}
       <Left title="Not open" lines={report.notOpen.map((each) => `${each.id}: ${each.sentence} ${each.remedy}`)} />
     </div>
   );
